@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use swarm_config::{Environment, HookFolders, worktree_records};
-use swarm_engine::{HookClients, Isolator, WorktreeIsolator};
+use swarm_engine::{HookClients, HostFacts, Isolator, WorktreeIsolator};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
 use swarm_panes::own_backend;
@@ -21,6 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::deployment::{VERSION, identity};
 use crate::environment;
 use crate::first_act::first_act;
+use crate::host_facts::GatheringFacts;
 use crate::occupants::occupants;
 use crate::output::{say, terminal_width};
 use crate::teammate_terminal::Terminal;
@@ -98,6 +99,8 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         max_message_bytes: order.limits.max_message_bytes,
         ..StoreLimits::default()
     }));
+    let worktrees = worktrees(&env, &args.root, &order).with_occupants(occupants(store.clone()));
+    let machine = GatheringFacts::begin(&env, &worktrees, order.cwd.clone());
     let process = ProcessFacts {
         worktree: order
             .worktree
@@ -105,7 +108,6 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             .and_then(|ordered| worktree(&env, ordered)),
         ..process_facts(&env)
     };
-    let worktrees = worktrees(&env, &args.root, &order).with_occupants(occupants(store.clone()));
     // One thread: a member waits nearly all the time, and a thread costs memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -126,7 +128,10 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             runtime: Arc::new(swarm_engine::ModelLoop),
             model,
             models,
-            process,
+            process: ProcessFacts {
+                machine: machine.wait(),
+                ..process
+            },
             screen: terminal.screen,
             person: terminal.person,
             width: Box::new(|| terminal_width(std::io::stdout())),
@@ -151,7 +156,7 @@ fn process_facts(env: &Environment) -> ProcessFacts {
         start: own.start,
         host: own.host,
         pid_space: own.pid_space,
-        platform: platform(),
+        machine: HostFacts::default(),
         cwd: env.cwd.clone(),
         worktree: None,
         pane,
@@ -214,17 +219,6 @@ fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeRepor
         branch: seen.branch,
         head: seen.head?,
     })
-}
-
-/// Name, version and architecture of the operating system.
-pub(crate) fn platform() -> String {
-    let name = rustix::system::uname();
-    format!(
-        "{} {} {}",
-        name.sysname().to_string_lossy(),
-        name.release().to_string_lossy(),
-        name.machine().to_string_lossy()
-    )
 }
 
 /// Falls when the process is told to end: by a signal, or because its pane is gone.

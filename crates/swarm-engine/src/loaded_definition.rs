@@ -9,6 +9,8 @@ use swarm_policy::{AgentDefinition, Behavior, MemoryScope, Rule, RuleSet};
 use swarm_protocol::Skill;
 use swarm_tools::skill_text;
 
+use crate::ProgramDocs;
+
 /// Of the index of a memory, as Claude Code reads it.
 const MEMORY_LINES: usize = 200;
 const MEMORY_BYTES: usize = 25_000;
@@ -42,7 +44,7 @@ pub struct LoadedDefinition {
 
 impl LoadedDefinition {
     /// Reads what a definition names: its skills are among `skills`, its memory is below `root` or that of the repository
-    /// around `cwd`.
+    /// around `cwd`. A type that explains the program gets `docs`.
     ///
     /// # Errors
     /// [`SkillError`] for a skill that is not there or cannot be read.
@@ -51,6 +53,7 @@ impl LoadedDefinition {
         skills: &[Skill],
         cwd: &Path,
         root: &Path,
+        docs: ProgramDocs,
     ) -> Result<Self, SkillError> {
         let mut loaded = Self {
             rules: definition.call_rules(),
@@ -77,6 +80,7 @@ impl LoadedDefinition {
             loaded.rules.extend(memory_rules(&folder, &definition.name));
             loaded.memory = Some(folder);
         }
+        loaded.instructions.extend(docs.for_agent(definition, root));
         Ok(loaded)
     }
 }

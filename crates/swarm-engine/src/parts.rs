@@ -10,8 +10,8 @@ use swarm_protocol::Skill;
 use swarm_tools::{Tool, ToolContext};
 
 use crate::{
-    AgentRuntime, Brief, EngineLimits, EventSink, ForkPoint, InstructionSources, Interjections,
-    PermissionGate, Rights,
+    AgentEnvironment, AgentRuntime, Brief, EngineLimits, EventSink, ForkPoint, InstructionSources,
+    Interjections, PermissionGate, Rights,
 };
 
 /// Everything a session needs besides its transcript.
@@ -52,7 +52,9 @@ pub struct AgentParts {
     pub home: Option<PathBuf>,
     /// Where instruction files come from; `None` for an agent that gets none.
     pub instructions: Option<Arc<InstructionSources>>,
-    /// What it is told anew once its conversation was compacted.
+    /// Its environment, whose changes it is told; `None` for an agent that is not told.
+    pub environment: Option<Arc<AgentEnvironment>>,
+    /// Its team: what it is told anew once its conversation was compacted, and what belongs to its environment.
     pub brief: Option<Arc<dyn Brief>>,
     /// What each call gets; `cancel` and `tool_use_id` are filled in per call.
     pub tool_context: ToolContext,

@@ -11,6 +11,7 @@ use swarm_protocol::{AgentEvent, MessageId, Usage};
 use swarm_tools::Caller;
 
 use crate::compaction::{Meter, Recent};
+use crate::environment::{CHANGED, EnvironmentNews};
 use crate::fork::{Head, Origin};
 use crate::history::{History, INTERRUPTED, error_result};
 use crate::instructions::{Instructions, News};
@@ -39,6 +40,8 @@ pub struct Session {
     last_message: Option<String>,
     /// What the agent has been told of instruction files.
     pub(crate) instructions: Option<Instructions>,
+    /// What the agent knows about its environment.
+    environment: Option<EnvironmentNews>,
     /// Files that the calls of this step have touched.
     pub(crate) touched: Mutex<Vec<PathBuf>>,
     /// Why a hook ends the turn.
@@ -95,6 +98,8 @@ impl Session {
             is_not_compacted: false,
             instructions: sources
                 .map(|sources| Instructions::new(sources, &parts.tool_context.cwd)),
+            environment: (parts.environment.clone())
+                .map(|environment| EnvironmentNews::new(environment, parts.brief.clone())),
             touched: Mutex::default(),
             head,
             parts,
@@ -128,7 +133,7 @@ impl Session {
         match entry {
             Some(entry) => {
                 if let Err(error) = self.append(entry) {
-                    self.forget_instructions();
+                    self.forget_told();
                     return Err(error);
                 }
             }
@@ -151,7 +156,7 @@ impl Session {
                 .flush()
                 .and_then(|()| self.transcript.begin(std::slice::from_ref(&entry)));
             if let Err(error) = begun {
-                self.forget_instructions();
+                self.forget_told();
                 return Err(error);
             }
             self.pending.clone_from(&delivery.added);
@@ -199,10 +204,10 @@ impl Session {
             delivery.added.extend(fresh);
             delivery.known.extend(known);
         }
-        if !content.is_empty()
-            && let Some(text) = self.new_instructions()
-        {
-            content.insert(0, ContentBlock::text(text));
+        if !content.is_empty() {
+            let news = [self.new_instructions(), self.new_environment()];
+            let news = news.into_iter().flatten().map(ContentBlock::text);
+            content.splice(0..0, news);
         }
         let entry = (!content.is_empty()).then(|| Entry::User {
             content,
@@ -218,6 +223,12 @@ impl Session {
         let news = instructions.news(is_first, |text| self.history.says(text));
         self.instructions = Some(instructions);
         self.show_instructions(news)
+    }
+
+    fn new_environment(&mut self) -> Option<String> {
+        let history = &self.history;
+        let environment = self.environment.as_mut()?;
+        environment.news(|| history.texts_from(CHANGED))
     }
 
     /// Instructions that apply to the files that calls have touched since the last look.
@@ -238,9 +249,12 @@ impl Session {
         news.text
     }
 
-    fn forget_instructions(&mut self) {
+    fn forget_told(&mut self) {
         if let Some(instructions) = &mut self.instructions {
             instructions.forget();
+        }
+        if let Some(environment) = &mut self.environment {
+            environment.forget();
         }
     }
 
@@ -353,6 +367,9 @@ impl Session {
             }
             Entry::TurnEnd { usage, .. } => self.totals.usage += *usage,
             Entry::Compacted(compaction) => {
+                if let Some(environment) = &mut self.environment {
+                    environment.forget();
+                }
                 self.totals.usage += compaction.usage;
                 self.totals.requests += 1;
             }

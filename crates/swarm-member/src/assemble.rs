@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_engine::{
-    AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EventSink, ForkPoint, HookClients,
-    HookModels, InstructionSources, Interjections, Isolator, MANAGED_INSTRUCTIONS, ModelFactory,
-    Rights, Session, SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile,
-    own_tools, without_unreadable,
+    AgentEnvironment, AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EnvironmentFact,
+    EventSink, ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections,
+    Isolator, MANAGED_INSTRUCTIONS, ModelFactory, PromptEnvironment, Rights, Session, SubAgentKit,
+    SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools, without_unreadable,
 };
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
@@ -32,6 +32,7 @@ use crate::broker::PermissionBroker;
 use crate::hook_watch::{HookWatch, Places};
 use crate::mail::MailHandler;
 use crate::member_loop::{InboxWatch, MemberLoop};
+use crate::peers::peers;
 use crate::person::Person;
 use crate::reporter::Reporter;
 
@@ -52,8 +53,10 @@ pub(crate) struct MemberSetup {
     pub(crate) definition: Option<AgentDefinition>,
     /// The type that hooks get.
     pub(crate) agent_type: Option<String>,
-    /// The blocks of the system prompt.
+    /// The blocks of the system prompt; the environment section becomes the second.
     pub(crate) system: Vec<String>,
+    /// Directories outside of `cwd` in which it may work too.
+    pub(crate) directories: Vec<PathBuf>,
     pub(crate) send_message: SendMessageTool,
     /// The tools of its role.
     pub(crate) role_tools: Vec<Arc<dyn Tool>>,
@@ -71,8 +74,8 @@ pub(crate) struct MemberSetup {
     pub(crate) session: SessionId,
     /// The file of its conversation, which goes on where it exists.
     pub(crate) transcript: PathBuf,
-    /// Name of the operating system, for system prompts.
-    pub(crate) platform: String,
+    /// The machine, for system prompts.
+    pub(crate) host: HostFacts,
     /// Version of the program.
     pub(crate) version: String,
 }
@@ -146,16 +149,25 @@ impl MemberSetup {
         let commands = Arc::<BackgroundCommands>::default();
         let tool_context = self.tool_context(Arc::clone(&commands));
         let instructions = self.instructions();
+        let brief = Arc::new(TeamBrief {
+            seat: Arc::clone(&seat),
+            agent_config: Arc::clone(&self.agent_config),
+        });
         let author = TranscriptAuthor {
             session: self.session,
-            cwd: self.cwd,
-            version: self.version,
+            cwd: self.cwd.clone(),
+            version: self.version.clone(),
             agent: Some(seat.name.clone()),
             team: seat.team().map(|team| team.name().clone()),
             spawn: Some(seat.spawn_id),
             sub_agent: None,
         };
-        let transcript = TranscriptFile::open(self.transcript, author, Arc::clone(&seat.clock))?;
+        let path = self.transcript.clone();
+        let transcript = TranscriptFile::open(path, author, Arc::clone(&seat.clock))?;
+        let environment = self.environment(&brief.facts());
+        let mut system = self.system;
+        system.insert(1.min(system.len()), environment.section().to_owned());
+        system.extend(servers.remark());
         let sub_agents = SubAgents::new(SubAgentKit {
             agent_config: Arc::clone(&self.agent_config),
             model: self.model_name.clone(),
@@ -165,7 +177,7 @@ impl MemberSetup {
             commands,
             clock: Arc::clone(&seat.clock),
             root: self.root,
-            platform: self.platform,
+            host: self.host,
         });
         let mut tools = own_tools(&self.agent_config);
         let reached = Arc::downgrade(&sub_agents);
@@ -173,8 +185,6 @@ impl MemberSetup {
         tools.extend(task_tools(&seat));
         tools.extend(self.role_tools);
         tools.extend(servers.tools());
-        let mut system = self.system;
-        system.extend(servers.remark());
         let mut agent = AgentParts {
             name: seat.name.to_string(),
             system,
@@ -198,7 +208,8 @@ impl MemberSetup {
             limits: self.limits,
             home: self.home,
             instructions,
-            brief: Some(Arc::new(TeamBrief(Arc::clone(&seat)))),
+            environment: Some(Arc::new(environment)),
+            brief: Some(brief),
             tool_context,
         };
         sub_agents.attach(&mut agent, spawner, self.definition.as_ref(), &transcript);
@@ -213,6 +224,20 @@ impl MemberSetup {
             hook_watch,
             model: self.model_name,
         })
+    }
+
+    fn environment(&self, team: &[EnvironmentFact]) -> AgentEnvironment {
+        let clock = &self.mail.seat.clock;
+        let environment = PromptEnvironment {
+            cwd: &self.cwd,
+            host: &self.host,
+            directories: &self.directories,
+            model: &short_model_name(&self.model_name),
+            knowledge: None,
+            now: clock.now(),
+            team,
+        };
+        AgentEnvironment::of(&self.transcript, &environment, Arc::clone(clock))
     }
 
     /// The hooks of the settings and of the member's own definition. It is not a sub-agent, so the end of its turn is
@@ -315,11 +340,15 @@ impl MemberSetup {
 
 /// The team of a member at the moment.
 #[derive(Debug)]
-struct TeamBrief(Arc<Seat>);
+struct TeamBrief {
+    seat: Arc<Seat>,
+    /// Has the descriptions of agent types.
+    agent_config: Arc<AgentConfig>,
+}
 
 impl Brief for TeamBrief {
     fn brief(&self) -> Option<String> {
-        let seat = &self.0;
+        let seat = &self.seat;
         let team = seat.team()?;
         match team_brief(&*team, &seat.name) {
             Ok(text) => Some(text),
@@ -329,6 +358,24 @@ impl Brief for TeamBrief {
                 None
             }
         }
+    }
+
+    fn facts(&self) -> Vec<EnvironmentFact> {
+        let Some(team) = self.seat.team() else {
+            return Vec::new();
+        };
+        // Without a readable roster it learns by mail who else is there.
+        let Ok(config) = team.config() else {
+            return Vec::new();
+        };
+        let agents = &self.agent_config.agents;
+        vec![
+            EnvironmentFact::new("Team", team.name().as_str()),
+            EnvironmentFact::new(
+                "Team members",
+                &peers(&config.members, &self.seat.name, agents),
+            ),
+        ]
     }
 }
 

@@ -7,12 +7,14 @@ mod hook_watch;
 mod lead;
 mod mail;
 mod member_loop;
+mod peers;
 mod person;
 mod reporter;
 mod role;
 mod servers;
 mod teammate;
 mod turn;
+mod turn_failure;
 
 pub use lead::{Beginning, LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_lead};
 pub use reporter::PaneSink;

@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_policy::HookEvent;
-use swarm_protocol::{Event, MemberState, TeamName};
+use swarm_protocol::{Envelope, Event, MemberState, TeamName};
 use swarm_store::Team;
 use swarm_team::{Incoming, Seat};
 use tokio::task::JoinSet;
@@ -23,6 +23,10 @@ use crate::turn::Compacted;
 const RETRY_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// How long hooks of the end of a session may take.
 pub(crate) const END_HOOKS: Duration = Duration::from_secs(10);
+
+/// What a member is told whose process is not the one in which its conversation began.
+const RESUMED: &str =
+    "Your process had ended, and a new one carries on your conversation. Your team at this moment:";
 
 /// A member that has started.
 pub(crate) struct MemberLoop<R> {
@@ -234,19 +238,12 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn rest(&mut self) {
         let background = self.sub_agents.background();
         let state = if background.is_empty() {
-            let (state, detail) = self.role.idle_state();
-            (state, detail.or_else(|| self.commands()))
+            self.role.idle_state()
         } else {
             (MemberState::Background, Some(background.join(", ")))
         };
         self.report(state);
         self.wait(None).await;
-    }
-
-    /// The commands that run in the background, for the state of a member that does nothing else.
-    fn commands(&self) -> Option<String> {
-        let commands = self.sub_agents.commands();
-        (!commands.is_empty()).then(|| format!("in the background: {}", commands.join(", ")))
     }
 
     /// Reports a state, unless it was the last one reported.
@@ -306,6 +303,16 @@ impl<R: Role> MemberLoop<R> {
         let event = HookEvent::SessionStart;
         let fired = self.session.fire(event, Some(source), fields, &self.stop);
         self.context.extend(told_by_hooks(&fired.await));
+    }
+
+    /// Tells a model that goes on in a new process how its team stands, before the first message.
+    pub(crate) fn tell_team(&mut self) {
+        let brief = self.session.parts().brief.as_ref();
+        if let Some(brief) = brief.and_then(|brief| brief.brief()) {
+            let text = format!("{RESUMED}\n\n{brief}");
+            let text = Envelope::system(&text).render();
+            self.context.push(Injected::prompt(text));
+        }
     }
 
     /// Runs the `SessionEnd` hooks, for at most `within`.

@@ -98,6 +98,11 @@ pub enum AgentEvent {
     },
     /// How full the context window is, after an answer or a compaction. Absent where the model's window is not known.
     Context(ContextUse),
+    /// A command in the background has started or ended.
+    Commands {
+        /// Those that run, each in one line.
+        running: Vec<String>,
+    },
     /// A turn ended.
     TurnEnded {
         /// Its last text.

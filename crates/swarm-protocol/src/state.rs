@@ -203,6 +203,9 @@ pub struct StateReport {
     /// How full its context window is, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUse>,
+    /// The commands that it runs in the background, each in one line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// `members/<name>/paused`: there for as long as a person wants this spawn to take no turn.

@@ -248,7 +248,7 @@ impl FileTeam {
             None
         });
         let report = report.filter(|report| {
-            (!by_hand || report.state == MemberState::Failed)
+            (!by_hand || has_failed(report))
                 && member
                     .spawn_id()
                     .is_none_or(|spawn| spawn == report.spawn_id)
@@ -286,11 +286,12 @@ fn state_of(
     if mark.is_some_and(|mark| mark.reservation.is_some()) {
         return MemberState::Starting;
     }
+    let failed = report.filter(|report| has_failed(report));
+    if let (Liveness::Foreign, true, Some(report)) = (liveness, member.name.is_lead(), failed) {
+        return report.state;
+    }
     let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
     match liveness {
-        Liveness::Foreign if member.name.is_lead() && report.is_some_and(has_failed) => {
-            MemberState::Failed
-        }
         Liveness::Foreign if !has_died => MemberState::Foreign,
         // The lead of another program lives by its process alone and never reports.
         Liveness::Alive if !has_died && !has_life && report.is_none() => MemberState::Foreign,
@@ -301,7 +302,7 @@ fn state_of(
 }
 
 fn has_failed(report: &StateReport) -> bool {
-    report.state == MemberState::Failed
+    matches!(report.state, MemberState::Failed | MemberState::Exhausted)
 }
 
 /// Whether a member's last word was that it stops in order.

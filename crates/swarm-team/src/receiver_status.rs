@@ -103,7 +103,9 @@ fn reads(view: &MemberView, urgent: bool) -> Reads {
             }
         }
         // The last lead's run failed, and no process has led since.
-        MemberState::Failed if view.liveness == Liveness::Foreign => Reads::ByHand,
+        MemberState::Failed | MemberState::Exhausted if view.liveness == Liveness::Foreign => {
+            Reads::ByHand
+        }
         MemberState::Idle
         | MemberState::IdleUnreported
         | MemberState::Background

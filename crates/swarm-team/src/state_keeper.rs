@@ -31,6 +31,7 @@ impl StateKeeper {
             progress: 0,
             usage: Usage::default(),
             context: None,
+            commands: Vec::new(),
         };
         Self {
             name,
@@ -100,6 +101,11 @@ fn follow(report: &mut StateReport, event: &AgentEvent, now: UnixMs) -> bool {
         AgentEvent::Context(used) => {
             report.context = Some(*used);
             false
+        }
+        AgentEvent::Commands { running } => {
+            let changed = report.commands != *running;
+            report.commands.clone_from(running);
+            changed
         }
         AgentEvent::TurnEnded { usage, .. } => {
             report.turns += 1;

@@ -64,6 +64,22 @@ pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
     })
 }
 
+/// The branch that others begin from and merge into: the default branch of `origin` as it was cloned, or else a local one
+/// of the usual names.
+pub(crate) fn main_branch(common: &Path) -> Option<String> {
+    let remote = read(&common.join("refs/remotes/origin/HEAD"));
+    let named = remote.as_deref().and_then(|head| {
+        let name = head.trim().strip_prefix("ref: refs/remotes/origin/")?;
+        let is_name = !name.is_empty() && !name.chars().any(char::is_control);
+        is_name.then(|| name.to_owned())
+    });
+    named.or_else(|| {
+        let mut usual = ["main", "master"].into_iter();
+        let exists = |name: &&str| resolve(common, &format!("refs/heads/{name}")).is_some();
+        usual.find(exists).map(str::to_owned)
+    })
+}
+
 /// The text of a regular file. What else may stand in its place is not opened: a pipe would never be read to its end.
 fn read(path: &Path) -> Option<String> {
     String::from_utf8(read_optional(path).ok()??).ok()

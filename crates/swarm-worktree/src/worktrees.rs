@@ -67,6 +67,14 @@ impl Worktrees {
         self.by_hook.as_ref().filter(|_| record.by_hook)
     }
 
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// How worktrees are made.
     pub fn settings(&self) -> &WorktreeSettings {
         &self.settings

@@ -347,6 +347,7 @@ pub fn report_state(
         progress: 0,
         usage: Usage::default(),
         context: None,
+        commands: Vec::new(),
     };
     store
         .team(team)

@@ -140,6 +140,82 @@ fn a_run_does_not_end_before_its_background_agent_was_heard() {
 }
 
 #[test]
+fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if !errand(ask).contains("HOW") {
+            if ask.result_of("guide").is_some() {
+                return Reply::text("done");
+            }
+            let kind = json!({"subagent_type": "claude-code-guide"});
+            return Reply::blocks([start("guide", "HOW do I pause?", &kind)]);
+        }
+        if ask.result_of("page").is_some() {
+            return Reply::text("as the guide says");
+        }
+        let system = ask.system();
+        let (_, rest) = system.split_once("documentation of swarm").unwrap();
+        let (_, rest) = rest.split_once(" is in ").unwrap();
+        let (folder, _) = rest.split_once(". Read it").unwrap();
+        let page = format!("{folder}/guide.md");
+        Reply::blocks([
+            Block::tool("page", "Read", json!({"file_path": page, "limit": 5})),
+            Block::tool(
+                "lines",
+                "Grep",
+                json!({"pattern": "swarm pause", "path": folder}),
+            ),
+        ])
+    });
+    let world = world().with_api(&api);
+    let arguments = ["run", "go", "--model", MODEL, "--backend", "headless"];
+    world.swarm(&arguments).ok();
+    let (page, is_error) = result(&api, "page");
+    assert!(!is_error && page.contains("# "), "{page}");
+    let (lines, is_error) = result(&api, "lines");
+    assert!(!is_error && lines.contains("guide.md"), "{lines}");
+}
+
+#[test]
+fn a_sub_agent_is_told_of_its_commands_in_the_background_and_they_end_with_it() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let background = |command: &str| {
+            let input = json!({"command": command, "run_in_background": true});
+            Reply::blocks([Block::tool("command", "Bash", input)])
+        };
+        let errand = errand(ask);
+        let has_begun = ask.result_of("command").is_some();
+        if errand.contains("BUILD") {
+            return match (has_begun, ask.news_has("<result>built</result>")) {
+                (false, _) => background("sleep 0.2; echo built"),
+                (true, false) => Reply::text("it is not built yet"),
+                (true, true) => Reply::text("it is built"),
+            };
+        }
+        if errand.contains("SERVE") {
+            if has_begun {
+                return Reply::refusal(400);
+            }
+            return background("echo $$ > pid; sleep 1000");
+        }
+        if ask.result_of("serve").is_some() {
+            return Reply::text("done");
+        }
+        Reply::blocks([
+            start("build", "BUILD", &json!({})),
+            start("serve", "SERVE", &json!({})),
+        ])
+    });
+    let world = world().with_api(&api);
+    run(&world, "headless").ok();
+    let (built, is_error) = result(&api, "build");
+    assert!(!is_error && built.contains("it is built"), "{built}");
+    assert!(result(&api, "serve").1, "it failed");
+    let pid = std::fs::read_to_string(world.project().join("pid")).unwrap();
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    assert!(!process.exists(), "{}", process.display());
+}
+
+#[test]
 fn sub_agents_above_one_another_end_at_the_cap_which_is_named() {
     let api = FakeApi::start(|ask: &Ask| {
         let errand = errand(ask);

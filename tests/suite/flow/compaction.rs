@@ -272,3 +272,162 @@ fn a_lead_that_waits_for_its_members_compacts_its_conversation() {
     assert!(last.contains("- bob: "), "{last}");
     assert_eq!(api.refused(), [""; 0]);
 }
+
+/// Requests of a long conversation, each of which but the last calls a tool.
+const TURNS: usize = 300;
+
+/// What its agent has on its list, and files that it reads again and again.
+const TODO: &str = "Count the sails";
+const FILES: [&str; 3] = ["crew.txt", "cargo.txt", "route.txt"];
+
+/// Makes a list, and then reads: long output of a command, and now and then one of a few short files.
+fn reads_for_long() -> impl Fn(&Ask) -> Reply + Send + Sync {
+    let (answers, summaries) = (AtomicUsize::default(), AtomicUsize::default());
+    move |ask: &Ask| {
+        if ask.tokens() > WINDOW {
+            return Reply::too_long(ask.tokens(), WINDOW);
+        }
+        if ask.agent == "ann" {
+            return Reply::tool("touch", "Bash", json!({"command": "touch made"}));
+        }
+        if ask.asks_for_summary() {
+            let number = summaries.fetch_add(1, Ordering::SeqCst);
+            return Reply::text(format!("SUMMARY {number}."));
+        }
+        let number = answers.fetch_add(1, Ordering::SeqCst);
+        let (tool, input) = match number {
+            TURNS => return Reply::text("I have read enough."),
+            0 => {
+                let todo =
+                    json!({"content": TODO, "status": "in_progress", "activeForm": "Counting"});
+                ("TodoWrite", json!({"todos": [todo]}))
+            }
+            number if number % 3 == 0 => {
+                let file = FILES[number / 3 % FILES.len()];
+                ("Read", json!({"file_path": file}))
+            }
+            _ => (
+                "Bash",
+                json!({"command": "cat notes.txt", "description": "Look"}),
+            ),
+        };
+        Reply::tool(format!("toolu_{number}"), tool, input)
+    }
+}
+
+/// The team of a long conversation: ann waits for an answer, bob reads.
+fn long_conversation(api: &FakeApi) -> World {
+    let world = world_over(api);
+    let setting = format!(
+        "[model.windows]\n\"anthropic/\" = {WINDOW}\n[compact]\nclear_tool_results = false\n[turn]\nmax_requests = 1000\n"
+    );
+    world.write("root/swarm.toml", &setting);
+    world.write("project/CLAUDE.md", "Whistle while you work.\n");
+    let line = "All is well in the engine room.\n";
+    world.write("project/notes.txt", &line.repeat(150));
+    for file in FILES {
+        world.write(&format!("project/{file}"), &format!("contents of {file}\n"));
+    }
+    world
+        .swarm(&["task", "create", "Paint the boat", "--description", "red"])
+        .ok();
+    let ask = ["--mode", "default", "--prompt", "go"];
+    crate::scene::spawn_with(&world, "ann", &ask);
+    wait_for_state(&world, "ann", "waiting-permission");
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    world
+}
+
+/// The blocks of messages without cache markers, as texts.
+fn plain(messages: &[Value]) -> Vec<String> {
+    let mut messages = messages.to_vec();
+    for message in &mut messages {
+        for block in message["content"].as_array_mut().into_iter().flatten() {
+            if let Some(fields) = block.as_object_mut() {
+                fields.remove("cache_control");
+            }
+        }
+    }
+    messages.iter().map(Value::to_string).collect()
+}
+
+/// Every call of a conversation has its result in the message behind it.
+fn assert_answered(messages: &[Value]) {
+    let ids = |message: &Value, kind: &str, key: &str| -> Vec<String> {
+        let blocks = message["content"].as_array().into_iter().flatten();
+        let blocks = blocks.filter(|block| block["type"] == kind);
+        blocks.map(|block| block[key].to_string()).collect()
+    };
+    for (at, message) in messages.iter().enumerate() {
+        let calls = ids(message, "tool_use", "id");
+        let results = messages.get(at + 1);
+        let results = results.map(|next| ids(next, "tool_result", "tool_use_id"));
+        assert_eq!(calls, results.unwrap_or_default(), "behind message {at}");
+    }
+}
+
+/// What a conversation begins with after the compaction of this number. `tail` is what was kept verbatim.
+fn assert_reattached(number: usize, first: &str, tail: &str) {
+    let summary = format!("SUMMARY {number}.");
+    for part in [
+        "Whistle while you work.",
+        &summary,
+        TODO,
+        "You are bob of team demo.",
+        "- team-lead (team-lead): ",
+        "- ann: waiting-permission",
+        "- #1 [pending] Paint the boat",
+        "- ann asks: ",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    for file in FILES {
+        let text = format!("contents of {file}");
+        // Of the first files some were not read yet.
+        assert!(
+            number == 0 || first.contains(&text) || tail.contains(&text),
+            "{file}: {first}"
+        );
+    }
+}
+
+#[test]
+fn a_conversation_of_300_turns_in_a_small_window_ends_with_all_that_it_needs() {
+    let api = FakeApi::start(reads_for_long());
+    let world = long_conversation(&api);
+    assert_eq!(api.refused(), [""; 0]);
+    let requests = api.requests_of("bob");
+    assert_eq!(requests.len(), TURNS + 1 + summaries(&api));
+    assert!(summaries(&api) >= 10, "{}", api.summary());
+    let texts: Vec<_> = requests
+        .iter()
+        .map(|one| plain(one.ask.messages()))
+        .collect();
+    let (mut number, mut read, mut all) = (0, 0, 0);
+    for (pair, texts) in requests.windows(2).zip(texts.windows(2)) {
+        let ([before, after], [old, new]) = (pair, texts) else {
+            unreachable!("windows of two")
+        };
+        assert!(after.ask.tokens() <= WINDOW);
+        assert_answered(after.ask.messages());
+        read += after.tokens.read;
+        all += after.tokens.total();
+        if before.ask.asks_for_summary() {
+            let (tail, whole) = (&new[1..], &old[..old.len() - 1]);
+            assert!(
+                tail.len() >= 2 && whole.ends_with(tail),
+                "the last messages are the same"
+            );
+            assert_reattached(number, &new[0], &tail.concat());
+            number += 1;
+        } else {
+            // Also the request for a summary: the whole conversation, and only something behind it.
+            assert!(new.starts_with(old), "nothing is left out");
+            let known = before.tokens.read + before.tokens.written;
+            assert_eq!(after.tokens.read, known, "it is read from the cache");
+        }
+    }
+    assert!(read * 100 > all * 85, "{read} of {all}");
+    world.swarm(&["kill", "--all"]).ok();
+}

@@ -52,11 +52,17 @@ fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
             "Git repository: ",
             "Date: ",
             "Model: ",
+            "\nBranch: main\n",
+            "\nMain branch: main\n",
+            "\nStatus: clean\n",
+            "\nRecent commits:\n",
+            "\nPlatform: linux\n",
+            "\nOS version: Linux ",
         ] {
             assert!(system.contains(part), "{marker}: {system}");
         }
         assert_eq!(
-            system.contains("Team members when you joined: team-lead"),
+            system.contains("\nTeam members: team-lead\n"),
             marker == "MATE-GO",
             "{system}"
         );

@@ -297,6 +297,36 @@ fn l9_a_resumed_team_keeps_its_id_its_mail_and_its_members() {
 }
 
 #[test]
+fn l7_a_respawned_member_is_told_how_its_team_stands_and_its_prompt_stays_the_same() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("here"));
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let before = api.last_of("bob").unwrap();
+    spawn_over(&world, "ann");
+    wait_for_state(&world, "ann", "idle");
+    world.swarm(&["task", "create", "Paint the boat"]).ok();
+    kill_process_of(&world, "demo", "bob");
+    spawn_over(&world, "bob");
+    wait_for_state(&world, "bob", "idle");
+    let after = api.last_of("bob").unwrap().ask;
+    assert_eq!(after.system(), before.ask.system());
+    for part in [
+        "a new one carries on your conversation",
+        "You are bob of team demo.",
+        "- team-lead (team-lead): ",
+        "- ann: ",
+        "- #1 [pending] Paint the boat",
+        "Requests that wait for a person: none",
+    ] {
+        assert!(after.news_has(part), "{part}: {}", after.news());
+    }
+    let changed = "The environment has changed:\nTeam members: team-lead, ann";
+    assert!(after.news_has(changed), "{}", after.news());
+    world.swarm(&["kill", "--all"]).ok();
+}
+
+#[test]
 fn l9_a_new_lead_carries_on_the_conversation_and_reads_its_mail_once() {
     let (world, api) = lost_lead();
     let before = world.team("demo").config();

@@ -137,6 +137,55 @@ fn d8_each_state_is_told_as_what_it_is() {
 }
 
 #[test]
+fn d8_a_member_whose_conversation_fills_the_window_is_exhausted() {
+    let api = FakeApi::start(|ask: &Ask| match ask.number {
+        1 => Reply::text("here"),
+        _ => Reply::too_long(40_000, 30_000),
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "full");
+    wait_for_state(&world, "full", "idle");
+    world.swarm(&["send", "full", "and now this"]).ok();
+    are_told(&world, "demo", &[("full", "exhausted")]);
+    let shown = world.swarm(&["status"]).ok().stdout.clone();
+    assert!(shown.contains("exhausted"), "{shown}");
+    world.swarm(&["kill", "--all", "--team", "demo"]).ok();
+}
+
+#[test]
+fn d8_commands_in_the_background_are_told_whatever_else_the_member_does() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let api = FakeApi::start(move |ask: &Ask| match ask.number {
+        1 => Reply::tool(
+            "server",
+            "Bash",
+            json!({"command": "sleep 1000", "run_in_background": true}),
+        ),
+        2 => Reply::text("it runs").held_by(&held, 1),
+        _ => Reply::text("idle"),
+    });
+    let world = world_over(&api);
+    spawn_over(&world, "bob");
+    let doing = || {
+        let shown = world.swarm(&["status"]).ok().stdout.clone();
+        shown
+            .contains("in the background: sleep 1000")
+            .then_some(shown)
+    };
+    let shown = world.wait_for("the command while it works", doing);
+    assert!(shown.contains("working"), "{shown}");
+    gate.open();
+    wait_for_state(&world, "bob", "idle");
+    assert!(doing().is_some_and(|shown| shown.contains("idle")));
+    assert_eq!(
+        world.team("demo").state("bob")["commands"],
+        json!(["sleep 1000"])
+    );
+    world.swarm(&["kill", "--all", "--team", "demo"]).ok();
+}
+
+#[test]
 fn d8_a_member_that_its_lead_left_is_parked() {
     let gate = Gate::closed();
     let api = players(&gate);

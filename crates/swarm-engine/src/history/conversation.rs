@@ -83,6 +83,19 @@ impl History {
         })
     }
 
+    /// The texts that the model was told and that begin so, oldest first.
+    pub(crate) fn texts_from(&self, beginning: &str) -> Vec<String> {
+        let messages = self.for_model();
+        let told = messages.iter().filter(|said| said.role == Role::User);
+        let texts = told.flat_map(|said| &said.blocks);
+        let texts = texts.filter(|block| block.kind() == BlockKind::Text);
+        let texts = texts.filter_map(|block| match block.block() {
+            ContentBlock::Text { text } if text.starts_with(beginning) => Some(text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     /// Whether the last word is a user message to which no turn has come to an end.
     pub(crate) fn is_open(&self) -> bool {
         self.open && self.waits()

@@ -50,11 +50,6 @@ impl SubAgents {
         moved
     }
 
-    /// The commands that the agent of the process has in the background.
-    pub(super) fn commands_of_agent(&self) -> &BackgroundCommands {
-        &self.kit().commands
-    }
-
     /// Names of the sub-agents that work in the background.
     pub fn background(&self) -> Vec<String> {
         let records = self.in_background();
@@ -65,6 +60,14 @@ impl SubAgents {
     pub fn commands(&self) -> Vec<String> {
         let running = self.kit().commands.running();
         running.iter().map(|command| command.one_line()).collect()
+    }
+
+    /// Reports the commands that run.
+    pub(super) fn show_commands(&self) {
+        if let Ok(root) = self.root() {
+            let running = self.commands();
+            root.events.emit(AgentEvent::Commands { running });
+        }
     }
 
     /// Whether the agent of the process has something to wait for: a sub-agent works in the background, or the word of

@@ -1,6 +1,7 @@
 //! Making a session of a request.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -19,8 +20,8 @@ use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::{
-    AgentParts, AgentTool, EngineLimits, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
-    PromptEnvironment, Rights, Session, TranscriptAuthor, TranscriptFile,
+    AgentEnvironment, AgentParts, AgentTool, EngineLimits, ForkPoint, LoadedDefinition, ModelLoop,
+    NoSpawner, PromptEnvironment, Rights, Session, TranscriptAuthor, TranscriptFile,
 };
 
 /// A sub-agent that is ready to take its turn.
@@ -45,6 +46,7 @@ impl SubAgents {
     pub(super) fn open(&self, record: &Arc<Record>) -> Result<Child, String> {
         let model = self.model_for(record)?;
         let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
+        record.begin_commands(self.limits().output_chars);
         let mut parts = self.parts(record, model, &sink)?;
         record.live().held.get_or_insert_with(|| {
             let tools = parts.tools.iter();
@@ -156,8 +158,14 @@ impl SubAgents {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
-        let loaded = LoadedDefinition::of(definition, &kit.agent_config.skills, home, &kit.root)
-            .map_err(|error| format!("The sub-agent was not started: {error}"))?;
+        let loaded = LoadedDefinition::of(
+            definition,
+            &kit.agent_config.skills,
+            home,
+            &kit.root,
+            kit.host.docs,
+        )
+        .map_err(|error| format!("The sub-agent was not started: {error}"))?;
         if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
             context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
         }
@@ -182,6 +190,7 @@ impl SubAgents {
             definition.permission_mode,
             request.mode,
         );
+        let mut environment = None;
         let (mut tools, system) = {
             let live = record.live();
             let own = live.servers.as_ref();
@@ -192,13 +201,9 @@ impl SubAgents {
                 None if record.is_fork() => (pool::Tools::exactly(&all), parent.system.clone()),
                 None => {
                     let all = pool_with(all, definition, own);
-                    let environment = PromptEnvironment {
-                        cwd: &context.cwd,
-                        platform: &self.kit().platform,
-                        model: &model.name,
-                        now: self.kit().clock.now(),
-                    };
-                    let mut system = system_prompt(definition, &environment);
+                    let own_environment = self.environment(record, &context.cwd, &model.name);
+                    let mut system = system_prompt(definition, own_environment.section());
+                    environment = Some(Arc::new(own_environment));
                     system.extend(loaded.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::remark));
                     (pool::tools(&all, record, mode.mode, limits), system)
@@ -264,9 +269,27 @@ impl SubAgents {
             home: parent.home.clone(),
             instructions: (self.root()?.parent.parts.instructions.clone())
                 .filter(|_| !definition.omit_claude_md),
+            environment,
             brief: None,
             tool_context: context,
         })
+    }
+}
+
+impl SubAgents {
+    fn environment(&self, record: &Record, cwd: &Path, model: &str) -> AgentEnvironment {
+        let kit = self.kit();
+        let rules = record.parent.parts.rights.rules();
+        let environment = PromptEnvironment {
+            cwd,
+            host: &kit.host,
+            directories: &rules.directories,
+            model,
+            knowledge: None,
+            now: kit.clock.now(),
+            team: &[],
+        };
+        AgentEnvironment::of(&record.transcript(), &environment, Arc::clone(&kit.clock))
     }
 }
 
@@ -322,7 +345,7 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
         env: Arc::new(env),
         confine: confine.or_else(|| parent.confine.clone()),
         cancel: CancellationToken::new(),
-        commands: None,
+        commands: Some(Arc::clone(&record.live().commands)),
         ..parent.clone()
     }
 }

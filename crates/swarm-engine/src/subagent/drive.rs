@@ -31,6 +31,9 @@ pub(super) async fn drive(
         let outcome = turn(child, record, &cancel, stall).await;
         let totals = child.session.totals().since(before);
         let is_finished = matches!(outcome, TurnOutcome::Finished { .. });
+        if is_finished {
+            record.wait_for_commands(&cancel).await;
+        }
         match close(record, &outcome, totals) {
             Some(ended) => return ended,
             // What came at the last moment is read too.

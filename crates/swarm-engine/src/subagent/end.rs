@@ -1,14 +1,19 @@
 //! Where a sub-agent ends: first its status, then its servers and its folder, then the word to its parent.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use swarm_fs::replace_alone;
-use swarm_protocol::AgentEvent;
+use swarm_protocol::{AgentEvent, MessageId};
+use swarm_tools::BackgroundCommands;
 
 use super::SubAgents;
 use super::drive::Ended;
 use super::notification::notification;
 use super::record::{Finding, Record, StoppedBy, SubAgentStatus};
+
+/// How long the commands of a sub-agent may take to end with it.
+const ENDING: Duration = Duration::from_secs(10);
 
 impl SubAgents {
     /// The one place where a run of a sub-agent ends: everything that has to happen then happens here.
@@ -24,6 +29,8 @@ impl SubAgents {
             finding.duration_ms = self.kit().clock.now().since(live.started);
             live.finding = finding.clone();
             live.open = false;
+            live.mail
+                .retain(|piece| !piece.message_ids.iter().any(is_of_command));
             // Words to itself wait for its next run; of the ends of its own sub-agents somebody else has to hear.
             let (words, ends) = std::mem::take(&mut live.mail)
                 .into_iter()
@@ -37,7 +44,8 @@ impl SubAgents {
         record.view.send_modify(|view| view.status = status);
         write_result(record, &finding);
         record.note();
-        close_servers(record).await;
+        let commands = Arc::clone(&record.live().commands);
+        tokio::join!(close_servers(record), commands.shut_down(ENDING));
         self.clear_folder(record).await;
         if let Ok(root) = self.root() {
             root.events.emit(AgentEvent::SubAgentEnded {
@@ -167,4 +175,9 @@ fn write_result(record: &Record, finding: &Finding) {
     if let Err(error) = replace_alone(&record.output(), text.as_bytes()) {
         tracing::warn!(agent = %record.id, %error, "the result of a sub-agent was not written");
     }
+}
+
+/// Whether a message is the word of a command's end, which concerns nobody but the sub-agent that ends.
+fn is_of_command(id: &MessageId) -> bool {
+    BackgroundCommands::is_command(id.as_str())
 }

@@ -11,6 +11,7 @@ use swarm_protocol::Clock;
 use swarm_tools::BackgroundCommands;
 
 use super::Isolator;
+use crate::HostFacts;
 
 /// A model that is ready to be asked.
 #[derive(Debug, Clone)]
@@ -51,8 +52,8 @@ pub struct SubAgentKit {
     pub clock: Arc<dyn Clock>,
     /// The root folder of all state, below which memories are.
     pub root: PathBuf,
-    /// Name of the operating system, for system prompts.
-    pub platform: String,
+    /// The machine, for system prompts.
+    pub host: HostFacts,
 }
 
 impl fmt::Debug for SubAgentKit {

@@ -18,6 +18,7 @@ mod kit;
 mod mailbox;
 mod meta;
 mod notification;
+mod own_commands;
 mod parent;
 mod pool;
 mod prompt;

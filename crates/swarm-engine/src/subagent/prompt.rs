@@ -3,19 +3,14 @@
 use swarm_policy::AgentDefinition;
 use swarm_tools::prompt;
 
-use crate::PromptEnvironment;
-
 /// Returns the blocks of the system prompt, the same for the whole conversation.
-pub(super) fn system_prompt(
-    definition: &AgentDefinition,
-    environment: &PromptEnvironment<'_>,
-) -> Vec<String> {
+pub(super) fn system_prompt(definition: &AgentDefinition, environment: &str) -> Vec<String> {
     let own = match definition.prompt.trim() {
         "" => prompt!("sub-agent"),
         prompt => prompt,
     };
     vec![
-        format!("{own}\n\n{}", prompt!("sub-agent-report")),
-        environment.section(),
+        [own, prompt!("sub-agent-report"), prompt!("software-work")].join("\n\n"),
+        environment.to_owned(),
     ]
 }

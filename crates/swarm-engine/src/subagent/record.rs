@@ -7,8 +7,8 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use swarm_mcp::AgentServers;
 use swarm_protocol::{SubAgentId, UnixMs};
-use swarm_tools::Workplace;
-use tokio::sync::watch;
+use swarm_tools::{BackgroundCommands, Workplace};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{IsolatedFolder, Parent, SubAgentRequest};
@@ -116,6 +116,8 @@ pub(super) struct Live {
     pub(super) place: Option<Workplace>,
     /// Its MCP servers in the run under way.
     pub(super) servers: Option<AgentServers>,
+    /// Its commands in the background in the run under way.
+    pub(super) commands: Arc<BackgroundCommands>,
 }
 
 /// A sub-agent that this process knows.
@@ -133,6 +135,8 @@ pub(crate) struct Record {
     pub(super) stem: PathBuf,
     pub(super) live: Mutex<Live>,
     pub(crate) view: watch::Sender<View>,
+    /// Notified when something may have come for it to read.
+    pub(super) came: Notify,
 }
 
 /// A sub-agent and whoever waits for it. It ends with this, unless it works in the background.
@@ -181,6 +185,7 @@ impl Record {
                 settled: false,
                 background,
             }),
+            came: Notify::new(),
         }
     }
 

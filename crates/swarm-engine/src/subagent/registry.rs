@@ -106,8 +106,9 @@ impl SubAgents {
             agents: Weak::clone(&self.me),
         });
         let me = Weak::clone(&self.me);
-        self.kit.commands.on_end(move || {
+        self.kit.commands.on_change(move || {
             if let Some(agents) = me.upgrade() {
+                agents.show_commands();
                 agents.stir();
             }
         });

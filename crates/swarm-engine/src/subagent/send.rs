@@ -54,6 +54,7 @@ impl Record {
         let mut live = self.live();
         if live.open {
             live.mail.push(Injected::prompt(text));
+            self.came.notify_one();
         }
         live.open
     }

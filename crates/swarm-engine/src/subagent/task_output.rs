@@ -36,6 +36,8 @@ struct Input {
     #[serde(default = "half_a_minute")]
     #[schemars(range(max = LONGEST))]
     timeout: u64,
+    /// Regular expression: of a command's output, show only the lines that match
+    filter: Option<String>,
 }
 
 fn yes() -> bool {
@@ -98,7 +100,9 @@ impl TaskOutput {
         let agents = self.0.upgrade();
         let agents = agents.ok_or("Nothing was looked up: this process is about to end")?;
         let limit = agents.limits().output_chars;
-        if let Some(command) = agents.commands_of_agent().find(input.task_id.trim()) {
+        let commands = ctx.commands.as_ref();
+        let command = commands.and_then(|own| own.find(input.task_id.trim()));
+        if let Some((commands, command)) = commands.zip(command) {
             if input.block {
                 tokio::select! {
                     () = command.ended() => {}
@@ -106,10 +110,10 @@ impl TaskOutput {
                     () = ctx.cancel.cancelled() => {}
                 }
             }
-            agents.commands_of_agent().handed_out_if_ended(&command);
-            return Ok(report_command(&command, input.block, limit));
+            commands.handed_out_if_ended(&command);
+            return report_command(&command, &input, limit);
         }
-        let record = known(&agents, &input.task_id)?;
+        let record = known(&agents, &input.task_id, ctx)?;
         if input.block {
             tokio::select! {
                 () = record.until(|view| !view.is_running()) => {}
@@ -124,10 +128,15 @@ impl TaskOutput {
     }
 }
 
-fn report_command(command: &BackgroundCommand, block: bool, limit: usize) -> ToolOutput {
+fn report_command(
+    command: &BackgroundCommand,
+    input: &Input,
+    limit: usize,
+) -> Result<ToolOutput, String> {
+    let output = command.news(limit, input.filter.as_deref())?;
     let (state, id) = (command.state(), command.id());
     let is_running = state == CommandState::Running;
-    let retrieval = retrieval(is_running, block);
+    let retrieval = retrieval(is_running, input.block);
     let mut out = vec![format!(
         "<retrieval_status>{retrieval}</retrieval_status>\n<task_id>{id}</task_id>\n<task_type>bash</task_type>\n<status>{}</status>",
         state.word()
@@ -138,9 +147,17 @@ fn report_command(command: &BackgroundCommand, block: bool, limit: usize) -> Too
     if let Some(file) = command.file() {
         out.push(format!("<output_file>{}</output_file>", file.display()));
     }
-    let output = command.output(limit);
-    out.push(format!("<output>\n{}\n</output>", output.trim_end()));
-    ToolOutput::ok(out.join("\n"), format!("{id} {}", state.word()))
+    let output = output.trim_end();
+    let output = if output.is_empty() {
+        "(nothing new)"
+    } else {
+        output
+    };
+    out.push(format!("<output>\n{output}\n</output>"));
+    Ok(ToolOutput::ok(
+        out.join("\n"),
+        format!("{id} {}", state.word()),
+    ))
 }
 
 fn retrieval(is_running: bool, block: bool) -> &'static str {

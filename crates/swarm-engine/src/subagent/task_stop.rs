@@ -62,8 +62,8 @@ impl Tool for TaskStop {
             .collect()
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
-        match self.stop(input).await {
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        match self.stop(input, ctx).await {
             Ok(output) => output,
             Err(why) => ToolOutput::error(why),
         }
@@ -71,17 +71,18 @@ impl Tool for TaskStop {
 }
 
 impl TaskStop {
-    async fn stop(&self, input: Value) -> Result<ToolOutput, String> {
+    async fn stop(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let input: Input = parse(self.name(), input)?;
         let asked = input.task_id.or(input.shell_id);
         let asked =
             asked.ok_or("Nothing was stopped: pass `task_id`, the id of a sub-agent or command")?;
         let agents = self.0.upgrade();
         let agents = agents.ok_or("Nothing was stopped: this process is about to end")?;
-        if let Some(command) = agents.commands_of_agent().find(asked.trim()) {
+        let commands = ctx.commands.as_ref();
+        if let Some(command) = commands.and_then(|own| own.find(asked.trim())) {
             return stop_command(&command).await;
         }
-        let record = known(&agents, &asked)?;
+        let record = known(&agents, &asked, ctx)?;
         if !record.view().is_running() {
             return Err(format!(
                 "Nothing was stopped: {} does not run, it is {}. {}",
@@ -122,13 +123,18 @@ async fn stop_command(command: &BackgroundCommand) -> Result<ToolOutput, String>
 }
 
 /// The sub-agent that is meant; an error names those that run.
-pub(super) fn known(agents: &SubAgents, asked: &str) -> Result<Arc<super::Record>, String> {
+pub(super) fn known(
+    agents: &SubAgents,
+    asked: &str,
+    ctx: &ToolContext,
+) -> Result<Arc<super::Record>, String> {
+    let commands = ctx.commands.as_ref();
     agents.find(asked.trim()).ok_or_else(|| {
         format!(
             "There is no sub-agent or command `{}`. {} {}",
             asked.escape_debug(),
             agents.who_runs(),
-            agents.commands_of_agent().who_runs()
+            commands.map_or_else(String::new, |own| own.who_runs())
         )
     })
 }

@@ -257,7 +257,7 @@ impl Family {
             servers: None,
             clock: Arc::new(SystemClock),
             root: world.scratch.path().to_owned(),
-            platform: "test".to_owned(),
+            host: swarm_engine::HostFacts::default(),
         });
         let transcript = world.transcript();
         let mut parts = AgentParts {

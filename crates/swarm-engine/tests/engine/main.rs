@@ -13,6 +13,7 @@ mod cancel;
 mod compaction;
 mod crash;
 mod dispatch;
+mod environment;
 mod family;
 mod fork;
 mod hooks;

@@ -150,6 +150,10 @@ impl Brief for Team {
     fn brief(&self) -> Option<String> {
         Some("alice: working".into())
     }
+
+    fn facts(&self) -> Vec<swarm_engine::EnvironmentFact> {
+        Vec::new()
+    }
 }
 
 /// An agent that talks to such a server.

@@ -199,6 +199,7 @@ impl World {
             limits: self.limits.clone(),
             home: None,
             instructions: None,
+            environment: None,
             brief: None,
             tool_context: ToolContext {
                 cwd: "/work/repo".into(),

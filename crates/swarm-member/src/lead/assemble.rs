@@ -20,7 +20,7 @@ use super::mail::LeadMail;
 use super::prompt::system_prompt;
 use super::role::LeadRole;
 use super::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
-use crate::assemble::{MemberSetup, short_model_name};
+use crate::assemble::MemberSetup;
 use crate::mail::MailHandler;
 use crate::member_loop::MemberLoop;
 use crate::reporter::{Reporter, ReporterParts};
@@ -85,7 +85,8 @@ pub(super) fn assemble(
         agent_config: Arc::clone(&dep.agent_config),
         definition: None,
         agent_type: None,
-        system: system_prompt(&parts, &short_model_name(&dep.model)),
+        system: system_prompt(&parts),
+        directories: parts.rules.directories.clone(),
         send_message: SendMessageTool::for_lead(Arc::clone(&seat)),
         role_tools: tools(&parts, &seat, &leadership),
         limits: EngineLimits {
@@ -108,7 +109,7 @@ pub(super) fn assemble(
         env: shell_env(&parts),
         session: parts.session,
         transcript: transcript(&parts),
-        platform: parts.platform.clone(),
+        host: parts.host.clone(),
         version: dep.version.clone(),
     };
     let assembled = setup.assemble(servers, Arc::new(spawner))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::{AgentRuntime, EventSink, ModelFactory};
+use swarm_engine::{AgentRuntime, EventSink, HostFacts, ModelFactory};
 use swarm_model::Model;
 use swarm_policy::RuleSet;
 use swarm_protocol::{SessionId, TeamName};
@@ -52,8 +52,8 @@ pub struct LeadParts {
     pub events: Arc<dyn EventSink>,
     /// What a person types into the terminal of the run; `None` where nobody can type.
     pub person: Option<UnboundedReceiver<PaneInput>>,
-    /// Name of the operating system, for the system prompt.
-    pub platform: String,
+    /// The machine, for the system prompt.
+    pub host: HostFacts,
     /// Further text for the system prompt.
     pub instructions: Vec<String>,
     /// Whether a person leads through it: it has no end of its own and waits for them after each turn. Else it works
@@ -61,6 +61,8 @@ pub struct LeadParts {
     pub is_interactive: bool,
     /// Model requests in one turn.
     pub max_requests: u32,
+    /// How long a run waits for commands in the background once nothing else is left to do.
+    pub command_wait: Duration,
     /// Ends the run after this time; the members park unless the team is removed.
     pub timeout: Option<Duration>,
     /// Removes the team at the end.

@@ -21,8 +21,8 @@ impl ResultText {
         self.is_report = is_work_finished && !self.text.is_empty();
     }
 
-    /// A person has written: whatever the lead says next replaces the text.
-    pub(super) fn person_wrote(&mut self) {
+    /// A person has written, or a command is waited for: whatever the lead says next replaces the text.
+    pub(super) fn is_provisional(&mut self) {
         self.is_report = false;
     }
 
@@ -71,7 +71,7 @@ mod tests {
     fn an_answer_to_a_person_replaces_the_report() {
         let mut result = ResultText::default();
         result.turn_ended("a long report of everything", true);
-        result.person_wrote();
+        result.is_provisional();
         result.turn_ended("yes", true);
         assert_eq!(result.take(), "yes");
     }

@@ -10,6 +10,7 @@ use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };
 use swarm_tools::Caller;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -25,6 +26,7 @@ use super::{Beginning, LeadParts};
 use crate::member_loop::MemberLoop;
 use crate::role::{Recovery, Role};
 use crate::turn::Turn;
+use crate::turn_failure::failure;
 
 /// The part of a lead in its loop.
 pub(super) struct LeadRole {
@@ -41,6 +43,10 @@ pub(super) struct LeadRole {
     nudged: Option<String>,
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
+    /// Until when the run waits for commands in the background: nothing else is left to do.
+    commands_until: Option<Instant>,
+    /// The state in which the last turn left the lead, if it failed.
+    pub(super) failed_as: Option<MemberState>,
     /// Whether somebody can type into the terminal of the run.
     has_person: bool,
     /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
@@ -64,6 +70,8 @@ impl LeadRole {
             reconciling: None,
             nudged: None,
             told_paused: None,
+            commands_until: None,
+            failed_as: None,
             has_person,
             awaits_person: false,
         }
@@ -125,7 +133,8 @@ impl Role for LeadRole {
 
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
         let Some(team) = member.seat().team() else {
-            if !member.sub_agents.is_busy() && !member.role.waits_for_person() {
+            let is_over = !member.sub_agents.is_busy() && !member.role.waits_for_person();
+            if is_over && !member.waits_for_commands() {
                 return Ok(Some(Outcome::Completed));
             }
             member.rest().await;
@@ -153,6 +162,7 @@ impl Role for LeadRole {
         let waits_for_person = member.role.waits_for_person();
         if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
             match situation(&before, &tasks, &after) {
+                Situation::Done | Situation::Stalled if member.waits_for_commands() => {}
                 Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
                 Situation::Done => return Ok(Some(Outcome::Completed)),
                 Situation::Stalled => return member.nudge(&tasks),
@@ -165,7 +175,15 @@ impl Role for LeadRole {
     }
 
     async fn changed(&mut self) {
+        let until = self.commands_until;
+        let waited_enough = async {
+            match until {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            () = waited_enough => {}
             () = self.supervisor.changed() => {}
             () = self.mail.departed.notified() => {}
         }
@@ -182,6 +200,7 @@ impl Role for LeadRole {
 
     fn turn_begins(&mut self, _turn: &Turn) {
         self.awaits_person = false;
+        self.commands_until = None;
     }
 
     async fn turn_event(&mut self, _turn: &Turn) -> Self::TurnEvent {
@@ -208,7 +227,7 @@ impl Role for LeadRole {
         let is_finished = member.is_work_finished()?;
         let role = &mut member.role;
         if role.mail.person_wrote() {
-            role.result.person_wrote();
+            role.result.is_provisional();
         }
         role.result.turn_ended(outcome.text(), is_finished);
         let is_interrupted = matches!(outcome, TurnOutcome::Interrupted { .. });
@@ -218,6 +237,8 @@ impl Role for LeadRole {
             let line = "type what to do instead; the run ends with Ctrl-D";
             member.reporter.notice(line);
         }
+        let failure = failure(&outcome);
+        role.failed_as = failure.as_ref().map(|(state, _)| *state);
         let end = match outcome {
             TurnOutcome::Failed { error, .. } => Some(Outcome::LeadFailed(error.to_string())),
             TurnOutcome::TurnLimit { text, .. } => Some(Outcome::LeadFailed(text)),
@@ -226,10 +247,11 @@ impl Role for LeadRole {
             | TurnOutcome::Interrupted { .. }
             | TurnOutcome::Suspended { .. } => None,
         };
-        let state = match end.as_ref().and_then(Outcome::failure) {
-            Some(why) => (MemberState::Failed, Some(why)),
-            None => member.role.idle_state(),
-        };
+        let failed = end.as_ref().and_then(Outcome::failure);
+        let state = failure
+            .or_else(|| failed.map(|why| (MemberState::Failed, why)))
+            .map(|(state, why)| (state, Some(why)));
+        let state = state.unwrap_or_else(|| member.role.idle_state());
         member.report(state);
         // Whoever leads sees what went wrong and says how it goes on.
         Ok(end.filter(|_| is_run))
@@ -339,6 +361,30 @@ impl MemberLoop<LeadRole> {
                 team,
             });
         }
+    }
+
+    /// Whether the run goes on because commands run in the background, of whose end the lead was promised to be told. A
+    /// server would never end, so the wait has a limit; it begins when nothing else is left to do.
+    fn waits_for_commands(&mut self) -> bool {
+        let commands = self.sub_agents.commands();
+        if commands.is_empty() {
+            self.role.commands_until = None;
+            return false;
+        }
+        let wait = self.role.parts.command_wait;
+        if self.role.commands_until.is_none() {
+            self.role.result.is_provisional();
+            self.reporter.notice(format!(
+                "the run waits up to {} s for commands in the background: {}",
+                wait.as_secs(),
+                commands.join(", ")
+            ));
+        }
+        let until = self
+            .role
+            .commands_until
+            .get_or_insert(Instant::now() + wait);
+        Instant::now() < *until
     }
 
     /// Reports once that the run waits for members that only a person can continue.

@@ -172,7 +172,10 @@ impl MemberLoop<LeadRole> {
         let stock = take_stock(&*dep.store.team(team), report);
         // Its last report, which is shown until another lead has taken over.
         match report.outcome.failure() {
-            Some(why) => self.reporter.state(MemberState::Failed, Some(why)),
+            Some(why) => {
+                let state = role.failed_as.unwrap_or(MemberState::Failed);
+                self.reporter.state(state, Some(why));
+            }
             None => self.reporter.state(MemberState::Stopped, None),
         }
         let resigned = role.leadership.resign();

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_engine::{EngineLimits, EventSink, LoadedDefinition, NoSpawner, Rights, find_transcript};
+use swarm_engine::{
+    EngineLimits, EventSink, LoadedDefinition, NoSpawner, ProgramDocs, Rights, find_transcript,
+};
 use swarm_fs::FolderWatcher;
 use swarm_mcp::ProcessServers;
 use swarm_panes::{BackendKind, backend_kind};
@@ -13,14 +15,14 @@ use swarm_team::{Seat, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
-use crate::assemble::{MemberSetup, short_model_name};
+use crate::assemble::MemberSetup;
 use crate::mail::MailHandler;
 use crate::member_loop::MemberLoop;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
 use crate::servers::require;
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::mail::TeammateMail;
-use crate::teammate::prompt::{PromptFacts, system_prompt};
+use crate::teammate::prompt::system_prompt;
 use crate::teammate::role::TeammateRole;
 use crate::teammate::suspension::PauseWatch;
 use crate::teammate::task_follow_up::TaskFollowUp;
@@ -74,10 +76,11 @@ pub(crate) fn assemble(
         &seat,
     );
     let mut rules = order.rules()?;
-    let loaded = load_definition(&order, &root)?;
+    let loaded = load_definition(&order, &root, parts.process.machine.docs)?;
     rules.extend(loaded.rules.clone());
     let unreadable =
         ReadFilter::denials(&rules, &order.cwd, home.as_deref()).anchored(order.anchors.clone());
+    let directories = rules.directories.clone();
     let limits = limits(&order);
     let definition = report(&order, &limits, &loaded);
     let setup = MemberSetup {
@@ -93,7 +96,8 @@ pub(crate) fn assemble(
         agent_config: Arc::new(order.agent_config.clone()),
         definition: order.definition.clone(),
         agent_type: order.agent_type.clone(),
-        system: system(&order, &parts.process, &seat, &loaded),
+        system: system_prompt(&order, &loaded.instructions),
+        directories,
         send_message: SendMessageTool::for_teammate(seat, Arc::clone(&role_mail.shutdown)),
         role_tools: Vec::new(),
         limits,
@@ -110,7 +114,7 @@ pub(crate) fn assemble(
         cwd: order.cwd.clone(),
         env: order.env.clone(),
         session: order.session_id,
-        platform: parts.process.platform,
+        host: parts.process.machine,
         version: parts.process.version,
     };
     let mut assembled = setup.assemble(servers, Arc::new(NoSpawner))?;
@@ -159,31 +163,22 @@ fn role(
     }
 }
 
-fn system(
-    order: &SpawnOrder,
-    process: &ProcessFacts,
-    seat: &Seat,
-    loaded: &LoadedDefinition,
-) -> Vec<String> {
-    // Without a readable roster it learns by mail who else is there.
-    let config = seat.store.team(&order.agent.team).config();
-    let facts = PromptFacts {
-        model: &short_model_name(&order.model),
-        process,
-        members: &config.map_or_else(|_| Vec::new(), |config| config.members),
-        of_definition: &loaded.instructions,
-        now: seat.clock.now(),
-    };
-    system_prompt(order, &facts)
-}
-
 /// What its definition adds: a prompt, skills, rules and memory.
-fn load_definition(order: &SpawnOrder, root: &Path) -> Result<LoadedDefinition, TeammateError> {
+fn load_definition(
+    order: &SpawnOrder,
+    root: &Path,
+    docs: ProgramDocs,
+) -> Result<LoadedDefinition, TeammateError> {
     let Some(definition) = &order.definition else {
         return Ok(LoadedDefinition::default());
     };
-    let mut loaded =
-        LoadedDefinition::of(definition, &order.agent_config.skills, &order.cwd, root)?;
+    let mut loaded = LoadedDefinition::of(
+        definition,
+        &order.agent_config.skills,
+        &order.cwd,
+        root,
+        docs,
+    )?;
     if !definition.prompt.trim().is_empty() {
         let text = format!("# What you are: {}\n{}", definition.name, definition.prompt);
         loaded.instructions.insert(0, text);

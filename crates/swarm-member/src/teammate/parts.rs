@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use swarm_engine::{AgentRuntime, Isolator, ModelFactory};
+use swarm_engine::{AgentRuntime, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;
@@ -25,8 +25,8 @@ pub struct ProcessFacts {
     pub host: String,
     /// Host and pid namespace, `host#pid:[inode]`.
     pub pid_space: String,
-    /// Name of the operating system, for the system prompt.
-    pub platform: String,
+    /// The machine, for the system prompt.
+    pub machine: HostFacts,
     /// Its working directory.
     pub cwd: PathBuf,
     /// The worktree that it runs in, where its order names one.

@@ -98,9 +98,11 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
         return Ok(Ending::NotWanted);
     };
     member.role.mail.joined(committed.joined_at);
-    member
-        .begin_session(member.session.totals().requests > 0)
-        .await;
+    let is_resumed = member.session.totals().requests > 0;
+    member.begin_session(is_resumed).await;
+    if is_resumed {
+        member.tell_team();
+    }
     let ending = member.run().await;
     member.mail.finish_writes();
     member.sub_agents.shut_down(ENDING).await;

@@ -12,6 +12,7 @@ use swarm_team::Seat;
 
 use crate::reporter::{Reporter, TurnMail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
+use crate::turn_failure::failure;
 
 /// Longest result in an idle notice in bytes; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;
@@ -160,20 +161,6 @@ impl TurnReporter {
         let detail = format!("{} in progress", names(&self.unreported));
         (MemberState::IdleUnreported, Some(detail))
     }
-}
-
-/// Why a turn failed, in one line, and what state that is.
-fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
-    let TurnOutcome::Failed { error, .. } = outcome else {
-        return None;
-    };
-    let state = if error.is_out_of_room() {
-        MemberState::Exhausted
-    } else {
-        MemberState::Failed
-    };
-    let line = error.to_string().lines().next()?.to_owned();
-    Some((state, line))
 }
 
 /// The idle notice of a turn: its final text, unless the member has just reported by message.

@@ -118,6 +118,7 @@ fn report(spawn_id: SpawnId, state: MemberState) -> StateReport {
         progress: 1,
         usage: Usage::default(),
         context: None,
+        commands: Vec::new(),
     }
 }
 

@@ -510,6 +510,7 @@ fn the_state_of_a_member_follows_from_lock_and_report() {
         progress: 0,
         usage: Usage::default(),
         context: None,
+        commands: Vec::new(),
     };
     let write = |report: &StateReport| {
         world
@@ -557,6 +558,7 @@ fn a_lead_by_hand_is_not_shown_as_the_process_that_led_before() {
         progress: 0,
         usage: Usage::default(),
         context: None,
+        commands: Vec::new(),
     };
     let life = world.live("team-lead", spawn);
     world

@@ -167,6 +167,7 @@ impl World {
             progress: 0,
             usage: Usage::default(),
             context: None,
+            commands: Vec::new(),
         };
         self.store
             .team(&self.team)

@@ -6,6 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::future::join_all;
+use grep_regex::RegexMatcher;
+use grep_searcher::Searcher;
+use grep_searcher::sinks::UTF8;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -28,8 +31,8 @@ const ID: &str = "bash-";
 #[derive(Default)]
 pub struct BackgroundCommands {
     inner: Mutex<Inner>,
-    /// Called when a command has ended.
-    on_end: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Called when a command has started or ended.
+    on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 #[derive(Debug, Default)]
@@ -121,6 +124,25 @@ impl BackgroundCommand {
         ended.await.map(drop).unwrap_or_default();
     }
 
+    /// What it has written since the last call, in at most so many characters; with a `filter`, a regular expression, only
+    /// the lines that it matches. Other lines do not come again. The error is for the model.
+    pub fn news(&self, chars: usize, filter: Option<&str>) -> Result<String, String> {
+        let Some(filter) = filter else {
+            return Ok(self.output.news(chars));
+        };
+        let matcher = RegexMatcher::new(filter)
+            .map_err(|error| format!("`filter` is not a valid regular expression: {error}"))?;
+        let (text, mut matching) = (self.output.news(chars), String::new());
+        let each = UTF8(|_, line| {
+            matching.push_str(line);
+            Ok(true)
+        });
+        Searcher::new()
+            .search_slice(&matcher, text.as_bytes(), each)
+            .map_err(|error| format!("the output cannot be filtered: {error}"))?;
+        Ok(matching)
+    }
+
     /// Ends it with all that it has started.
     pub async fn stop(&self) {
         self.stop.cancel();
@@ -134,10 +156,10 @@ impl BackgroundCommands {
         id.starts_with(ID)
     }
 
-    /// Sets what is called whenever a command has ended. Only the first call counts.
-    pub fn on_end(&self, call: impl Fn() + Send + Sync + 'static) {
-        if self.on_end.set(Box::new(call)).is_err() {
-            tracing::error!("the ends of commands were given to two agents");
+    /// Sets what is called whenever a command has started or ended. Only the first call counts.
+    pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
+        if self.on_change.set(Box::new(call)).is_err() {
+            tracing::error!("the commands of one agent were given to two");
         }
     }
 
@@ -172,6 +194,7 @@ impl BackgroundCommands {
             }
             inner.all.push(Arc::clone(&started));
         }
+        self.has_changed();
         let (commands, command) = (Arc::clone(self), Arc::clone(&started));
         let (kill_grace, drain_grace) = (ctx.limits.kill_grace, ctx.limits.drain_grace);
         tokio::spawn(async move {
@@ -200,7 +223,11 @@ impl BackgroundCommands {
             }
         }
         command.state.send_replace(state);
-        if let Some(call) = self.on_end.get() {
+        self.has_changed();
+    }
+
+    fn has_changed(&self) {
+        if let Some(call) = self.on_change.get() {
             call();
         }
     }

@@ -136,7 +136,7 @@ impl Running {
         }
         let mark = Uuid::new_v4().to_string();
         let running = Self::start(command, &directory, !live, writer, mark, ctx)?;
-        let output = Output::read(reader, ctx.limits.bash_chars, spill)?;
+        let output = Output::read(reader, ctx.limits.bash_chars, spill, live)?;
         Ok((running, output))
     }
 
@@ -288,6 +288,8 @@ pub(super) struct Output {
 #[derive(Debug)]
 struct Kept {
     capture: Capture,
+    /// What came since it was last read, for a command that is read while it runs.
+    unread: Option<Capture>,
     spill: Option<Spill>,
 }
 
@@ -300,6 +302,9 @@ impl Kept {
             self.spill = None;
         }
         self.capture.add(bytes);
+        if let Some(unread) = &mut self.unread {
+            unread.add(bytes);
+        }
     }
 }
 
@@ -320,12 +325,14 @@ impl Output {
         reader: std::io::PipeReader,
         chars: usize,
         spill: Option<Spill>,
+        live: bool,
     ) -> Result<Self, String> {
         let mut receiver = Receiver::from_owned_fd(OwnedFd::from(reader))
             .map_err(|error| format!("The output cannot be read: {error}."))?;
         let file = spill.as_ref().map(|spill| spill.path().to_owned());
         let kept = Arc::new(Mutex::new(Kept {
             capture: Capture::new(chars),
+            unread: live.then(|| Capture::new(chars)),
             spill,
         }));
         let (close, closed) = watch::channel(false);
@@ -364,6 +371,14 @@ impl Output {
         let mut closed = self.closed.clone();
         let end = closed.wait_for(|closed| *closed);
         tokio::time::timeout(within, end).await.is_ok()
+    }
+
+    /// What came since the last call, in at most so many characters.
+    pub(super) fn news(&self, chars: usize) -> String {
+        let mut kept = self.kept.lock();
+        let unread = kept.unread.as_mut();
+        let unread = unread.map(|unread| std::mem::replace(unread, Capture::new(chars)));
+        unread.map_or_else(String::new, |unread| unread.text(chars))
     }
 
     pub(super) fn capture(&self) -> MappedMutexGuard<'_, Capture> {

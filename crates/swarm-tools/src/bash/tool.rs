@@ -93,8 +93,7 @@ async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
 /// Starts a command that runs beside the agent's turns.
 fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let commands = ctx.commands.as_ref().ok_or(
-        "A sub-agent cannot run commands in the background. Run it without `run_in_background`, with a sufficient \
-         `timeout`.",
+        "Commands cannot run in the background here. Run it without `run_in_background`, with a sufficient `timeout`.",
     )?;
     let started = commands.start(command, ctx)?;
     let id = started.id();
@@ -102,8 +101,8 @@ fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
         format!(" Its output goes to {}.", file.display())
     });
     let content = format!(
-        "Command running in background with ID: {id}.{file} You are told when it ends. TaskOutput with task_id: '{id}' shows \
-         its output, TaskStop ends it."
+        "Command running in background with ID: {id}.{file} You are told when it ends. Read that file, or use TaskOutput \
+         and TaskStop with task_id: '{id}' if you have these tools."
     );
     let mut response = response("", false);
     response["backgroundTaskId"] = json!(id);

@@ -341,7 +341,7 @@ async fn what_cannot_be_run_is_refused_with_a_reason() {
         (json!({}), "missing parameter `command`"),
         (
             json!({"command": "true", "run_in_background": true}),
-            "A sub-agent cannot run commands in the background",
+            "Commands cannot run in the background here",
         ),
         (
             json!({"command": "true", "timeout": 0}),

@@ -96,7 +96,39 @@ async fn an_agent_has_only_so_many_commands_and_a_sub_agent_has_none() {
     assert_eq!(alive(&scene), 0);
     scene.ctx.commands = None;
     let refused = scene.refused("Bash", more).await;
-    assert!(refused.contains("A sub-agent cannot"), "{refused}");
+    assert!(
+        refused.contains("Commands cannot run in the background here"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn each_look_at_a_command_shows_what_is_new_and_a_filter_picks_its_lines() {
+    let (scene, _commands) = scene();
+    let go = scene.path("go");
+    let waits = format!(
+        "echo error one; echo fine; until [ -e '{}' ]; do sleep 0.02; done; echo error two; echo 'fine again'",
+        go.display()
+    );
+    let command = start(&scene, &waits).await;
+    let mut first = String::new();
+    while !first.contains("fine") {
+        first += &command.news(1_000, None).unwrap();
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(first, "error one\nfine\n");
+    assert_eq!(command.news(1_000, None).unwrap(), "");
+    std::fs::File::create(go).unwrap();
+    command.ended().await;
+    let refused = command.news(1_000, Some("(")).unwrap_err();
+    assert!(refused.contains("`filter` is not a valid"), "{refused}");
+    assert_eq!(
+        command.news(1_000, Some("^error")).unwrap(),
+        "error two\n",
+        "a refused filter reads nothing"
+    );
+    assert_eq!(command.news(1_000, None).unwrap(), "");
+    assert_eq!(command.output(1_000).lines().count(), 4);
 }
 
 #[tokio::test]

@@ -95,6 +95,25 @@ fn of_control(c: char) -> Option<Key> {
         'j' | 'm' => Some(Key::Enter),
         'u' => Some(Key::ClearBefore),
         'w' => Some(Key::DeleteWord),
+        'x' => Some(Key::Compact),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_keys_are_what_the_guide_says() {
+        for (char, key) in [
+            ('b', Key::Background),
+            ('c', Key::Interrupt),
+            ('d', Key::EndOfInput),
+            ('x', Key::Compact),
+        ] {
+            let event = KeyEvent::new(KeyCode::Char(char), KeyModifiers::CONTROL);
+            assert_eq!(key_of(Event::Key(event)), Some(key), "Ctrl-{char}");
+        }
     }
 }

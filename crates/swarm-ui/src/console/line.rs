@@ -60,6 +60,8 @@ pub(crate) enum Key {
     DeleteWord,
     /// Esc and Ctrl-C.
     Interrupt,
+    /// Ctrl-X: the command `/compact`, whatever stands in the line.
+    Compact,
     /// Ctrl-B.
     Background,
     /// Ctrl-D.
@@ -159,6 +161,7 @@ impl InputLine {
             Key::DeleteWord => self.remove(self.word_start(), self.cursor),
             Key::Interrupt => return Some(PaneInput::Interrupt),
             Key::Background => return Some(PaneInput::Background),
+            Key::Compact => return Some(PaneInput::Line("/compact".to_owned())),
             Key::EndOfInput if self.text.is_empty() => return Some(PaneInput::Shutdown),
             Key::Delete | Key::EndOfInput => self.remove(self.cursor, self.after()),
             Key::Resized => {}
@@ -357,6 +360,8 @@ mod tests {
         let mut line = typed(&[text("ab"), Key::Home, Key::EndOfInput, Key::Backspace]);
         assert_eq!(line.key(Key::Interrupt), Some(PaneInput::Interrupt));
         assert_eq!(line.key(Key::Background), Some(PaneInput::Background));
+        let compact = PaneInput::Line("/compact".to_owned());
+        assert_eq!(line.key(Key::Compact), Some(compact));
         assert_eq!(line.key(Key::Enter), Some(PaneInput::Line("b".to_owned())));
     }
 

@@ -204,7 +204,7 @@ impl<W: Write> PaneView<W> {
                 ));
             }
             // `swarm status` has it.
-            AgentEvent::Context(_) => {}
+            AgentEvent::Context(_) | AgentEvent::Commands { .. } => {}
             AgentEvent::SubAgentStarted { .. }
             | AgentEvent::SubAgentEvent { .. }
             | AgentEvent::SubAgentEnded { .. } => self.sub_agent(event),

@@ -22,3 +22,4 @@ mod others;
 mod planted;
 mod removal;
 mod scene;
+mod summary;

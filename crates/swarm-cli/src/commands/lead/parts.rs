@@ -1,6 +1,7 @@
 //! A lead before it begins: its parts, and the worktree in which it works.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use swarm_config::ClaudeSettings;
 use swarm_engine::NoEvents;
@@ -16,10 +17,13 @@ use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
+use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models;
 use crate::root_folder;
-use crate::teammate_entry::platform;
+
+/// How long a run waits for commands in the background: as long as a command may take in the foreground.
+const COMMAND_WAIT: Duration = Duration::from_mins(10);
 
 /// A lead of a conversation of its own that has not begun.
 pub(in crate::commands) struct Ready {
@@ -100,6 +104,8 @@ pub(in crate::commands) fn parts(
     deployment: Deployment,
     claude: ClaudeSettings,
 ) -> Result<LeadParts, Failure> {
+    let (env, cwd) = (&app.env, deployment.cwd.clone());
+    let host = GatheringFacts::begin(env, &deployment.worktrees, cwd);
     let source = models::ClientSource::of(&deployment);
     let model = source.client(&deployment.model)?;
     // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
@@ -119,10 +125,11 @@ pub(in crate::commands) fn parts(
         rules: claude.rules,
         events: Arc::new(NoEvents),
         person: None,
-        platform: platform(),
+        host: host.wait(),
         is_interactive: false,
         instructions: Vec::new(),
         max_requests: app.settings.max_requests,
+        command_wait: COMMAND_WAIT,
         timeout: None,
         remove_team: false,
         stop: CancellationToken::new(),

@@ -51,7 +51,7 @@ const HELP: &str = "\
 Esc      interrupt the lead       Alt-Enter  new line
 Ctrl-C   empty the line, or       Up, Down   earlier lines
          interrupt; twice: end    Ctrl-B     sub-agents to the background
-Ctrl-D   end the session";
+Ctrl-D   end the session         Ctrl-X     as /compact";
 
 /// What a line is that was typed.
 #[derive(Debug, PartialEq, Eq)]

@@ -140,6 +140,9 @@ fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> St
     let frozen = view.process.as_ref().filter(|_| view.frozen);
     let frozen = frozen.map(|life| frozen_words(life.pid));
     let first = frozen.into_iter().chain(pauses);
-    let parts: Vec<String> = first.chain(mine).chain(detail).collect();
+    let commands = report.map_or(&[][..], |report| &report.commands);
+    let commands =
+        (!commands.is_empty()).then(|| format!("in the background: {}", commands.join(", ")));
+    let parts: Vec<String> = first.chain(mine).chain(detail).chain(commands).collect();
     parts.join("; ")
 }

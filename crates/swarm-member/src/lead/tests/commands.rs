@@ -58,8 +58,54 @@ async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
 }
 
 #[tokio::test]
-async fn a_run_does_not_wait_for_a_server_and_ends_it() {
+async fn a_run_waits_for_a_command_whose_end_its_lead_was_promised_to_be_told_of() {
     let run = Run::new();
+    let go = run.world.folder.path().join("go");
+    let waits = format!(
+        "until [ -e '{}' ]; do sleep 0.05; done; echo built",
+        go.display()
+    );
+    let events = Arc::new(Opener {
+        go,
+        said: Events::default(),
+    });
+    let mut run = run;
+    run.parts.events = events.clone();
+    let model = run.model.clone();
+    model.then(in_background(&waits));
+    model.then(say("the build runs, and I wait for it"));
+    model.then(say("it is built"));
+    let report = run.go().await.unwrap();
+    assert_eq!(
+        (report.outcome, report.result.as_str()),
+        (Outcome::Completed, "it is built")
+    );
+    let told = heard(&model.requests()[2]);
+    assert!(told.contains("<result>built</result>"), "{told}");
+}
+
+/// Lets the build end once the run waits for it.
+#[derive(Debug)]
+struct Opener {
+    go: std::path::PathBuf,
+    said: Events,
+}
+
+impl swarm_engine::EventSink for Opener {
+    fn emit(&self, event: swarm_protocol::AgentEvent) {
+        if let swarm_protocol::AgentEvent::Notice { line } = &event
+            && line.starts_with("the run waits up to 60 s for commands")
+        {
+            std::fs::File::create(&self.go).unwrap();
+        }
+        self.said.emit(event);
+    }
+}
+
+#[tokio::test]
+async fn a_run_waits_for_a_server_only_so_long_and_ends_it() {
+    let mut run = Run::new();
+    run.parts.command_wait = std::time::Duration::from_millis(100);
     let pid = run.world.folder.path().join("pid");
     run.model.then(in_background(&format!(
         "echo $$ > '{}'; sleep 1000",

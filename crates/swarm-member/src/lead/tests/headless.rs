@@ -49,10 +49,11 @@ impl Run {
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
             person: None,
-            platform: "test".to_owned(),
+            host: swarm_engine::HostFacts::default(),
             is_interactive: false,
             instructions: Vec::new(),
             max_requests: 20,
+            command_wait: Duration::from_mins(1),
             timeout: None,
             remove_team: false,
             stop: CancellationToken::new(),
@@ -262,6 +263,24 @@ async fn a_lead_that_fails_ends_its_members() {
     assert_eq!(lead.state, MemberState::Failed, "{lead:?}");
     let last = lead.report.as_ref().and_then(|last| last.detail.clone());
     assert_eq!(last.as_ref(), Some(why));
+}
+
+#[tokio::test]
+async fn a_lead_whose_conversation_has_no_room_left_is_exhausted() {
+    let run = Run::with_team();
+    for _ in 0..8 {
+        run.model.then(Reply::Fail(ModelError::ContextTooLong {
+            message: "prompt is too long".to_owned(),
+        }));
+    }
+    let world = run.world.clone();
+    let report = run.go().await.unwrap();
+    assert!(
+        matches!(report.outcome, Outcome::LeadFailed(_)),
+        "{report:?}"
+    );
+    let views = world.store.team(&team()).member_view().unwrap();
+    assert_eq!(views[0].state, MemberState::Exhausted, "{:?}", views[0]);
 }
 
 #[tokio::test]

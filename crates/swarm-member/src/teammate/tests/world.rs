@@ -209,7 +209,7 @@ impl World {
             start: String::new(),
             host: "here".to_owned(),
             pid_space: String::new(),
-            platform: "test".to_owned(),
+            machine: swarm_engine::HostFacts::default(),
             cwd: self.folder.path().to_owned(),
             worktree: None,
             pane: None,

@@ -1,0 +1,53 @@
+//! The machine and the checkout, as the agents of this process are told about them.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use swarm_config::Environment;
+use swarm_engine::HostFacts;
+use swarm_worktree::{GitSummary, Worktrees};
+
+use crate::program_docs::PROGRAM_DOCS;
+
+/// How long the start of a process waits for `git status`, which takes long in very large repositories.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Facts that are being gathered while the process starts.
+pub(crate) struct GatheringFacts {
+    facts: HostFacts,
+    git: Receiver<Option<GitSummary>>,
+}
+
+impl GatheringFacts {
+    /// Begins to ask git about the checkout around `cwd`.
+    pub(crate) fn begin(env: &Environment, worktrees: &Worktrees, cwd: PathBuf) -> Self {
+        let name = rustix::system::uname();
+        let shell = env.get("SHELL").and_then(|path| path.rsplit('/').next());
+        let facts = HostFacts {
+            platform: std::env::consts::OS.to_owned(),
+            os_version: format!(
+                "{} {} {}",
+                name.sysname().to_string_lossy(),
+                name.release().to_string_lossy(),
+                name.machine().to_string_lossy()
+            ),
+            shell: shell.filter(|name| !name.is_empty()).map(str::to_owned),
+            git: None,
+            docs: PROGRAM_DOCS,
+        };
+        let (answer, git) = channel();
+        let worktrees = worktrees.clone();
+        std::thread::spawn(move || {
+            // Nobody listens any more where it took too long.
+            answer.send(worktrees.summary(&cwd)).ok();
+        });
+        Self { facts, git }
+    }
+
+    /// The facts, without git's where it does not answer in time.
+    pub(crate) fn wait(self) -> HostFacts {
+        let git = self.git.recv_timeout(PATIENCE).ok().flatten();
+        HostFacts { git, ..self.facts }
+    }
+}

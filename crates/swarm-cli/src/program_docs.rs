@@ -1,0 +1,32 @@
+//! The documentation that is embedded in the program.
+
+use swarm_engine::{ProgramDocs, ProgramPage};
+
+use crate::deployment::VERSION;
+
+macro_rules! page {
+    ($name:literal, $about:literal) => {
+        ProgramPage {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../../docs/", $name)),
+        }
+    };
+}
+
+/// The pages that users need.
+pub(crate) const PROGRAM_DOCS: ProgramDocs = ProgramDocs {
+    version: VERSION,
+    pages: &[
+        page!(
+            "guide.md",
+            "the user guide: models, teams, tasks, permissions, hooks, settings, worktrees, MCP servers, troubleshooting"
+        ),
+        page!(
+            "formats.md",
+            "reference of files, settings, agent definitions, hooks, tools and exit codes, with the differences from Claude Code"
+        ),
+        page!("glossary.md", "terms"),
+        page!("scenarios.md", "scenario files, which play a model"),
+    ],
+};

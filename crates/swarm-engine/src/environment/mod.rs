@@ -1,0 +1,10 @@
+//! The environment of an agent: the section of its system prompt, and what it is told when a fact changes.
+
+mod agent;
+mod news;
+mod section;
+
+pub use agent::{AgentEnvironment, EnvironmentFact};
+pub use section::{HostFacts, PromptEnvironment};
+
+pub(crate) use news::{CHANGED, EnvironmentNews};

@@ -1,0 +1,88 @@
+//! The state of a checkout as an agent is told about it.
+
+use std::path::{Path, PathBuf};
+
+use crate::heads::{main_branch, seen};
+use crate::repository::Repository;
+use crate::view::Checkout;
+use crate::{WorktreeError, Worktrees};
+
+/// Commits that are listed.
+const COMMITS: &str = "-5";
+
+/// Changed paths that are listed.
+const CHANGES: usize = 20;
+
+/// Characters of a line.
+const LINE: usize = 120;
+
+/// What git says about a checkout at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitSummary {
+    /// Its uppermost directory.
+    pub toplevel: PathBuf,
+    /// The branch that others begin from and merge into; `None` where neither a remote nor the usual names tell.
+    pub main_branch: Option<String>,
+    /// Lines of `git status --short`, at most 20, and a last one that counts the rest. `None` where git gave no answer.
+    pub status: Option<Vec<String>>,
+    /// Abbreviated id and subject of the last five commits, newest first.
+    pub commits: Vec<String>,
+}
+
+impl Worktrees {
+    /// What git says about the checkout around a directory. `None` where there is none.
+    pub fn summary(&self, folder: &Path) -> Option<GitSummary> {
+        let seen = seen(folder)?;
+        let mut summary = GitSummary {
+            main_branch: main_branch(&seen.common_dir),
+            toplevel: seen.toplevel,
+            status: None,
+            commits: Vec::new(),
+        };
+        if let Err(error) = self.ask(folder, &mut summary) {
+            tracing::info!(folder = %folder.display(), %error, "no status of the checkout");
+        }
+        Some(summary)
+    }
+
+    fn ask(&self, folder: &Path, summary: &mut GitSummary) -> Result<(), WorktreeError> {
+        let repository = Repository::find(self.git(), self.places(), folder)?;
+        let checkout = Checkout::at(&repository, &repository.top)?;
+        let git = checkout.git();
+        let status = git.run(&["status", "--porcelain=v1", checkout.submodules()])?;
+        summary.status = Some(capped(&status));
+        // A repository without a commit has no log.
+        if let (Some(0), log, _) = git.status(&["log", COMMITS, "--format=%h %s"])? {
+            summary.commits = lines(&log).collect();
+        }
+        Ok(())
+    }
+}
+
+fn capped(output: &[u8]) -> Vec<String> {
+    let mut all: Vec<String> = lines(output).collect();
+    let more = all.len().saturating_sub(CHANGES);
+    if more > 0 {
+        all.truncate(CHANGES);
+        all.push(format!("and {more} more"));
+    }
+    all
+}
+
+/// Lines without control characters, each of them short.
+fn lines(output: &[u8]) -> impl Iterator<Item = String> {
+    let text = String::from_utf8_lossy(output).into_owned();
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| {
+            let printable = line.chars().filter(|char| !char.is_control());
+            let mut line: String = printable.take(LINE + 1).collect();
+            if line.chars().count() > LINE {
+                line.pop();
+                line.push('…');
+            }
+            line
+        })
+        .collect();
+    lines.into_iter()
+}
