@@ -41,6 +41,7 @@ impl Ready {
             mode: flags.mode,
             backend: flags.backend.clone(),
             in_run: true,
+            is_interactive: what == "lead",
         };
         let Prepared {
             mut deployment,

@@ -79,6 +79,7 @@ pub(super) fn run(
         mode: args.mode,
         backend: args.backend.clone(),
         in_run: true,
+        is_interactive,
     };
     let Prepared {
         mut deployment,
