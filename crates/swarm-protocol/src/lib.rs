@@ -30,7 +30,7 @@ mod tool_kind;
 mod usage;
 mod web_settings;
 
-pub use agent_event::AgentEvent;
+pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};

@@ -5,6 +5,7 @@ mod background;
 mod bash;
 mod blocking;
 mod context;
+mod detail;
 mod edit;
 mod files;
 mod line_ends;
