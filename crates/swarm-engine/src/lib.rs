@@ -23,6 +23,7 @@ mod parts;
 mod rights;
 mod session;
 mod spawner;
+mod steer;
 mod subagent;
 mod totals;
 mod transcript;

@@ -232,7 +232,7 @@ impl Session {
         news.text
     }
 
-    fn forget_instructions(&mut self) {
+    pub(crate) fn forget_instructions(&mut self) {
         if let Some(instructions) = &mut self.instructions {
             instructions.forget();
         }
