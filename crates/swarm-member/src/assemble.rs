@@ -83,6 +83,7 @@ pub(crate) struct Assembled {
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
     watcher: Arc<FolderWatcher>,
+    models: Arc<dyn ModelFactory>,
     model: String,
 }
 
@@ -98,11 +99,19 @@ impl Assembled {
         inputs: Option<UnboundedReceiver<PaneInput>>,
     ) -> Result<MemberLoop<R>, EngineError> {
         let (mail, reporter) = (self.mail, self.reporter);
+        let person = Person::new(
+            inputs,
+            Arc::clone(&mail),
+            Arc::clone(&reporter),
+            Arc::clone(&self.agent.rights),
+            short_model_name(&self.model),
+        );
         Ok(MemberLoop {
             role,
             session: Session::open(self.transcript, self.agent)?,
             inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
-            person: Person::new(inputs, Arc::clone(&mail), Arc::clone(&reporter)),
+            person,
+            models: self.models,
             mail,
             reporter,
             sub_agents: self.sub_agents,
@@ -143,7 +152,7 @@ impl MemberSetup {
         let transcript = TranscriptFile::open(self.transcript, author, Arc::clone(&seat.clock))?;
         let sub_agents = SubAgents::new(SubAgentKit {
             agent_config: Arc::clone(&self.agent_config),
-            models: self.models,
+            models: Arc::clone(&self.models),
             isolator: self.isolator,
             servers: Some(Arc::clone(servers.pool())),
             commands,
@@ -192,6 +201,7 @@ impl MemberSetup {
             mail: self.mail,
             reporter: self.reporter,
             watcher: self.watcher,
+            models: self.models,
             model: self.model_name,
         })
     }
