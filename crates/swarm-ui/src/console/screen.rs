@@ -415,7 +415,7 @@ impl Inner {
                 words
                     .skip(at.saturating_sub(3))
                     .collect::<Vec<_>>()
-                    .join("  "),
+                    .join(" "),
             );
         }
         lines.extend(self.note.clone());

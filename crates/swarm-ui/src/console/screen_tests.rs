@@ -235,7 +235,7 @@ fn a_search_a_completion_and_a_paste_that_is_cut_are_told_above_the_line() {
     }));
     console.key(Key::Text("@".to_owned()));
     console.key(Key::Complete);
-    assert_eq!(shown(&screen), "[@src]  @spec\nbob > @src");
+    assert_eq!(shown(&screen), "[@src] @spec\nbob > @src");
     console.key(Key::Text("x".repeat(LONGEST)));
     assert!(shown(&screen).starts_with("4 bytes of the paste are left out"));
     console.key(Key::End);

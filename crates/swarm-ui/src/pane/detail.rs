@@ -57,7 +57,7 @@ pub(super) fn unfolded(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
             } else {
                 first.len()
             };
-            part.text = rest[..cut].to_owned();
+            rest[..cut].clone_into(&mut part.text);
             rest.drain(..cut);
             rows.push(part.clone());
             part.number = None;

@@ -117,7 +117,8 @@ impl Markdown {
         }
         match self.line {
             Some(Line::Code) => {
-                out.push_str(&flow.push_styled(&std::mem::take(&mut self.rest), CODE))
+                let code = std::mem::take(&mut self.rest);
+                out.push_str(&flow.push_styled(&code, CODE));
             }
             Some(Line::Words(base)) => {
                 let mut parts = Vec::new();
@@ -209,8 +210,8 @@ fn is_undecided(words: &str) -> bool {
     let mut signs = words.chars();
     match signs.next() {
         None => true,
-        Some('#' | '-' | '*' | '+' | '>' | '`' | '~' | '_') => {
-            words.chars().all(|c| c == words.as_bytes()[0] as char) && words.len() <= 6
+        Some(sign @ ('#' | '-' | '*' | '+' | '>' | '`' | '~' | '_')) => {
+            signs.all(|c| c == sign) && words.len() <= 6
         }
         Some(c) if c.is_ascii_digit() => {
             words.len() <= 4

@@ -233,11 +233,10 @@ impl Typist {
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
             PaneInput::Line(line) => {
                 self.history.add(&line);
-                match line.strip_prefix('!').map(str::trim) {
-                    Some(shell) if self.is_interactive && !shell.is_empty() => {
-                        return self.run_shell(shell.to_owned());
-                    }
-                    _ => {}
+                let shell = line.strip_prefix('!').map(str::trim);
+                let shell = shell.filter(|shell| self.is_interactive && !shell.is_empty());
+                if let Some(shell) = shell {
+                    return self.run_shell(shell.to_owned());
                 }
                 match self.commands.take(line) {
                     Typed::Prompt(line) => PaneInput::Line(line),
