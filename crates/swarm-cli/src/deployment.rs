@@ -36,8 +36,17 @@ pub(crate) struct Choices {
     pub(crate) mode: Option<PermissionMode>,
     pub(crate) backend: Option<String>,
     pub(crate) requests: RequestFlags,
-    /// Whether `swarm run` leads the team.
+    /// Whether this process leads the team.
     pub(crate) in_run: bool,
+    /// Whether a person talks to the lead, as in `swarm lead`.
+    pub(crate) is_interactive: bool,
+}
+
+impl Choices {
+    /// Whether nobody is there to see what a fork of the conversation costs: `agents.fork = "auto"` is off then.
+    fn is_unattended(&self) -> bool {
+        self.in_run && !self.is_interactive
+    }
 }
 
 /// What starting members takes.
@@ -98,7 +107,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let program = teammate_program(&app.env)?;
     let (mut agent_config, definitions) =
         agent_config::load(app, &claude, &program, choices.in_run)?;
-    agent_config.limits = settings.agent_limits(cores(), choices.in_run);
+    agent_config.limits = settings.agent_limits(cores(), choices.is_unattended());
     agent_config.requests = RequestSettings {
         fallback: fallback_model(&settings, &cwd)?,
         ..choices.requests.over(&settings)?

@@ -8,6 +8,7 @@ use swarm_hooks::{HookReach, HookReply, HookRequest};
 use swarm_model::{
     Message, Model, ModelEvent, ModelEvents, ModelRequest, StoredMessage, SystemBlock, WebClient,
 };
+use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use crate::ModelFactory;
@@ -82,7 +83,7 @@ impl HookReach for HookClients {
             tools: Arc::new([]),
             messages: Arc::new([Arc::new(StoredMessage::from(message))]),
             max_tokens: DECISION,
-            thinking_budget: None,
+            thinking: Thinking::Off,
             effort: None,
             agent: "hook".to_owned(),
         };

@@ -25,6 +25,7 @@ mod program_docs;
 mod rights;
 mod session;
 mod spawner;
+mod steer;
 mod subagent;
 mod tool_search;
 mod totals;

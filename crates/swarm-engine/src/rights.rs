@@ -16,7 +16,6 @@ const GRANTED: &str = "session";
 
 /// What an agent may do. The mode never rises above the ceiling it was made with.
 pub struct Rights {
-    ceiling: PermissionMode,
     /// Whose rights bound these at every moment.
     parent: Option<Arc<Rights>>,
     /// Where the rules were written.
@@ -30,7 +29,6 @@ type ChangedFn = dyn Fn(&Rights) + Send + Sync;
 impl fmt::Debug for Rights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rights")
-            .field("ceiling", &self.ceiling)
             .field("inner", &self.inner)
             .finish_non_exhaustive()
     }
@@ -38,6 +36,7 @@ impl fmt::Debug for Rights {
 
 #[derive(Debug, Clone)]
 struct Inner {
+    ceiling: PermissionMode,
     mode: PermissionMode,
     /// The mode that plan mode was entered from.
     before_plan: Option<PermissionMode>,
@@ -105,10 +104,10 @@ impl Rights {
     pub fn new(mode: PermissionMode, rules: RuleSet, ceiling: PermissionMode) -> Self {
         let mode = if ceiling.covers(mode) { mode } else { ceiling };
         Self {
-            ceiling,
             parent: None,
             anchors: Anchors::default(),
             inner: RwLock::new(Inner {
+                ceiling,
                 mode,
                 before_plan: None,
                 rules,
@@ -133,11 +132,12 @@ impl Rights {
         anchors: Anchors,
         own: RuleSet,
     ) -> Self {
+        let ceiling = parent.ceiling();
         Self {
-            ceiling: parent.ceiling,
             parent: Some(parent),
             anchors,
             inner: RwLock::new(Inner {
+                ceiling,
                 mode: mode.unwrap_or(PermissionMode::BypassPermissions),
                 before_plan: None,
                 rules: own,
@@ -157,7 +157,7 @@ impl Rights {
 
     /// The mode that the mode in force never rises above.
     pub fn ceiling(&self) -> PermissionMode {
-        self.ceiling
+        self.read(|inner| inner.ceiling)
     }
 
     /// Where relative rules start besides the working folder `cwd`; of an agent that has moved to a copy of it, besides
@@ -206,12 +206,22 @@ impl Rights {
         let bound = self
             .parent
             .as_ref()
-            .map_or(self.ceiling, |parent| parent.mode());
+            .map_or_else(|| self.ceiling(), |parent| parent.mode());
         let covered = bound.covers(mode);
         if covered {
             self.write(|inner| inner.switch(mode));
         }
         covered
+    }
+
+    /// Changes the mode, and the ceiling with it where that is lower. Only a person may ask for it.
+    pub fn raise(&self, mode: PermissionMode) {
+        self.write(|inner| {
+            if !inner.ceiling.covers(mode) {
+                inner.ceiling = mode;
+            }
+            inner.switch(mode);
+        });
     }
 
     /// Applies a granted change. False, and nothing changed, when it does not parse or is above the ceiling.
@@ -295,6 +305,20 @@ mod tests {
             assert_eq!(ModeSwitch::leave_plan(&rights), after, "{mode} {ceiling}");
             assert_eq!(rights.mode(), after.unwrap_or(Plan), "{mode} {ceiling}");
         }
+    }
+
+    #[test]
+    fn only_a_raise_goes_above_the_ceiling_and_moves_it() {
+        use PermissionMode::{AcceptEdits, Default, Plan};
+        let rights = Rights::new(Default, RuleSet::default(), Default);
+        assert!(!rights.set_mode(AcceptEdits));
+        rights.raise(AcceptEdits);
+        assert_eq!(
+            (rights.mode(), rights.ceiling()),
+            (AcceptEdits, AcceptEdits)
+        );
+        rights.raise(Plan);
+        assert_eq!((rights.mode(), rights.ceiling()), (Plan, AcceptEdits));
     }
 
     #[test]

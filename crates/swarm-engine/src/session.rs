@@ -249,7 +249,7 @@ impl Session {
         news.text
     }
 
-    fn forget_told(&mut self) {
+    pub(crate) fn forget_told(&mut self) {
         if let Some(instructions) = &mut self.instructions {
             instructions.forget();
         }

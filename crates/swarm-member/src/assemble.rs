@@ -17,7 +17,7 @@ use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::{McpServers, ProcessServers};
 use swarm_model::{Model, ModelName, Provider};
 use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
-use swarm_protocol::{AgentId, SessionId};
+use swarm_protocol::{AgentId, SessionId, Skill};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
     BackgroundCommands, Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool,
@@ -33,7 +33,7 @@ use crate::hook_watch::{HookWatch, Places};
 use crate::mail::MailHandler;
 use crate::member_loop::{InboxWatch, MemberLoop};
 use crate::peers::peers;
-use crate::person::Person;
+use crate::person::{Person, PersonCommands};
 use crate::reporter::Reporter;
 
 /// What a lead and a teammate are assembled from.
@@ -90,6 +90,8 @@ pub(crate) struct Assembled {
     watcher: Arc<FolderWatcher>,
     servers: Arc<McpServers>,
     hook_watch: Option<HookWatch>,
+    models: Arc<dyn ModelFactory>,
+    skills: Arc<[Skill]>,
     model: String,
 }
 
@@ -109,17 +111,24 @@ impl Assembled {
         if let Some(watch) = self.hook_watch {
             hook_watch.spawn(watch.run());
         }
+        let person = Person::new(
+            inputs,
+            Arc::clone(&mail),
+            Arc::clone(&reporter),
+            PersonCommands {
+                rights: Arc::clone(&self.agent.rights),
+                model: short_model_name(&self.model),
+                servers: Some(self.servers),
+                skills: self.skills,
+            },
+        );
         Ok(MemberLoop {
             role,
             _hook_watch: hook_watch,
             session: Session::open(self.transcript, self.agent)?,
             inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
-            person: Person::new(
-                inputs,
-                Arc::clone(&mail),
-                Arc::clone(&reporter),
-                Some(self.servers),
-            ),
+            person,
+            models: self.models,
             mail,
             reporter,
             sub_agents: self.sub_agents,
@@ -171,7 +180,7 @@ impl MemberSetup {
         let sub_agents = SubAgents::new(SubAgentKit {
             agent_config: Arc::clone(&self.agent_config),
             model: self.model_name.clone(),
-            models: self.models,
+            models: Arc::clone(&self.models),
             isolator: self.isolator,
             servers: Some(Arc::clone(servers.pool())),
             commands,
@@ -222,6 +231,8 @@ impl MemberSetup {
             watcher: self.watcher,
             servers: Arc::clone(servers.pool()),
             hook_watch,
+            models: self.models,
+            skills: self.agent_config.skills.as_slice().into(),
             model: self.model_name,
         })
     }
@@ -233,7 +244,7 @@ impl MemberSetup {
             host: &self.host,
             directories: &self.directories,
             model: &short_model_name(&self.model_name),
-            knowledge: None,
+            knowledge: self.agent_config.models.knowledge(&self.model_name),
             now: clock.now(),
             team,
         };

@@ -269,8 +269,7 @@ impl MailHandler {
             from: "you".to_owned(),
             color: None,
             line: incoming.line(),
-            more: None,
-            command: None,
+            more: incoming.more(&self.seat.name),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_engine::{Injected, Session, SubAgents, TurnOutcome, told_by_hooks};
+use swarm_engine::{Injected, ModelFactory, Session, SubAgents, TurnOutcome, told_by_hooks};
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_policy::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState, TeamName};
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::mail::MailHandler;
-use crate::person::Person;
+use crate::person::{Change, Person};
 use crate::reporter::Reporter;
 use crate::role::{Recovery, Role};
 use crate::turn::Compacted;
@@ -39,6 +39,8 @@ pub(crate) struct MemberLoop<R> {
     pub(crate) person: Person,
     /// Runs hooks of files that change, as long as this lives.
     pub(crate) _hook_watch: JoinSet<()>,
+    /// Where another model comes from.
+    pub(crate) models: Arc<dyn ModelFactory>,
     /// Its model, for the journal.
     pub(crate) model: String,
     /// Cancelled when the member is to stop. It interrupts turns and waits.
@@ -58,6 +60,16 @@ pub(crate) struct MemberLoop<R> {
 pub(crate) struct Trouble {
     what: String,
     wait: Duration,
+}
+
+/// The full name of a model that was asked for as `asked` and is called `name` at its provider: with the provider that was
+/// named, or else that of `before`.
+fn of_same_provider(before: &str, asked: &str, name: &str) -> String {
+    let full = if asked.contains('/') { asked } else { before };
+    match full.split_once('/') {
+        Some((provider, _)) => format!("{provider}/{name}"),
+        None => name.to_owned(),
+    }
 }
 
 impl<R: Role> MemberLoop<R> {
@@ -97,6 +109,9 @@ impl<R: Role> MemberLoop<R> {
         if self.compact_if_asked().await? {
             return Ok(None);
         }
+        if self.change_as_asked()? {
+            return Ok(None);
+        }
         messages.extend(self.mail.take_typed());
         let is_asked = !messages.is_empty();
         self.receive(messages).await?;
@@ -123,7 +138,7 @@ impl<R: Role> MemberLoop<R> {
         messages.extend(self.mail.take_typed());
         let is_new = self.receive(messages).await?;
         self.mail.begin_writes();
-        Ok(has_ended || is_new || self.mail.compaction().is_some())
+        Ok(has_ended || is_new || self.mail.compaction().is_some() || self.person.wants_change())
     }
 
     /// Compacts the conversation if a person has asked for that and turns may be taken. Returns whether it was tried.
@@ -148,6 +163,29 @@ impl<R: Role> MemberLoop<R> {
         }
         self.mail.compaction_done(&ask)?;
         Ok(true)
+    }
+
+    /// Changes what the person at the terminal wants changed. Returns whether there was anything.
+    fn change_as_asked(&mut self) -> Result<bool, R::Error> {
+        let mut has_changed = false;
+        while let Some(change) = self.person.next_change() {
+            has_changed = true;
+            self.reported = None;
+            match change {
+                Change::Context(text) => self.context.push(Injected::prompt(text)),
+                Change::Clear => self.session.clear()?,
+                Change::Model(name) => match self.models.model(&name) {
+                    Ok(model) => {
+                        self.person.model.clone_from(&model.name);
+                        self.model = of_same_provider(&self.model, &name, &model.name);
+                        self.reporter.notice(format!("model: {}", model.name));
+                        self.session.use_model(model);
+                    }
+                    Err(why) => self.reporter.notice(why),
+                },
+            }
+        }
+        Ok(has_changed)
     }
 
     fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {

@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
+use swarm_engine::{EventSink as _, Rights};
 use swarm_mcp::McpServers;
-use swarm_protocol::{LEAD_NAME, PERSON};
+use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, Skill};
 use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::{PaneInput, command_in};
@@ -22,8 +23,39 @@ use crate::reporter::Reporter;
 /// The reason given with a shutdown request.
 const ASKED_HERE: &str = "asked for in its pane";
 
-/// What is said to any other command.
-const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS] and /mcp__SERVER__PROMPT [ARGUMENTS]. Everything else is a command of `swarm` in a shell";
+/// The commands of a member's terminal.
+const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS], /model [NAME], /mode [MODE], /status, /help, \
+    /mcp__SERVER__PROMPT [ARGUMENTS]. Everything else is a command of `swarm` in a shell";
+
+/// The modes through which a key leads.
+const CYCLE: [PermissionMode; 3] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+];
+
+/// What a person wants changed between two turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Another model.
+    Model(String),
+    /// The conversation to begin anew.
+    Clear,
+    /// Text to stand before the next message.
+    Context(String),
+}
+
+/// What the commands of a terminal are about.
+#[derive(Debug)]
+pub(crate) struct PersonCommands {
+    pub(crate) rights: Arc<Rights>,
+    /// The member's model, as `/status` shows it.
+    pub(crate) model: String,
+    /// The servers whose prompts are commands.
+    pub(crate) servers: Option<Arc<McpServers>>,
+    /// The skills that a prompt to a lead may name.
+    pub(crate) skills: Arc<[Skill]>,
+}
 
 /// The person at the member's terminal, if it has one.
 #[derive(Debug)]
@@ -31,6 +63,11 @@ pub(crate) struct Person {
     inputs: Option<UnboundedReceiver<PaneInput>>,
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
+    rights: Arc<Rights>,
+    /// The model that answers.
+    pub(crate) model: String,
+    skills: Arc<[Skill]>,
+    changes: VecDeque<Change>,
     /// Input that is not in the inbox yet.
     waiting: VecDeque<PaneInput>,
     /// The kind of error that was reported for it.
@@ -77,18 +114,22 @@ impl Person {
         inputs: Option<UnboundedReceiver<PaneInput>>,
         mail: Arc<MailHandler>,
         reporter: Arc<Reporter>,
-        servers: Option<Arc<McpServers>>,
+        commands: PersonCommands,
     ) -> Self {
         let (sender, receiver) = unbounded_channel();
         Self {
             prompts: ServerPrompts {
-                servers,
+                servers: commands.servers,
                 sender,
                 receiver,
             },
             inputs,
             mail,
             reporter,
+            rights: commands.rights,
+            model: commands.model,
+            skills: commands.skills,
+            changes: VecDeque::new(),
             waiting: VecDeque::new(),
             told: None,
         }
@@ -128,29 +169,115 @@ impl Person {
     }
 
     /// The input, unless it is a command to the program, which is carried out. The model never sees one.
-    fn unless_command(&self, input: PaneInput) -> Option<PaneInput> {
-        let PaneInput::Line(line) = &input else {
-            return Some(input);
-        };
-        if let Some(prompt) = line.trim().strip_prefix('/')
-            && prompt.starts_with("mcp__")
-            && !prompt.contains('\n')
-        {
-            self.prompts.ask(prompt, &self.reporter);
-            return None;
-        }
-        let Some((name, rest)) = command_in(line) else {
-            return Some(input);
-        };
-        if name == "compact" {
-            let instructions = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
-            self.mail.ask_compaction(instructions);
-            let line = "the conversation will be compacted when the turn has ended";
-            self.reporter.notice(line);
-        } else {
-            self.reporter.notice(COMMANDS);
+    fn unless_command(&mut self, input: PaneInput) -> Option<PaneInput> {
+        match &input {
+            PaneInput::Line(line) if self.is_prompt_of_server(line) => {}
+            PaneInput::Line(line) => {
+                let (name, rest) = match command_in(line) {
+                    Some((name, rest)) if !self.is_skill(name) => (name, rest),
+                    _ => return Some(input),
+                };
+                self.command(name, rest);
+            }
+            PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
+            PaneInput::CycleMode => self.reporter.notice("/mode MODE sets a stricter mode"),
+            PaneInput::Context(text) => self.changes.push_back(Change::Context(text.clone())),
+            PaneInput::Edit(_) => self.reporter.notice("no editor is opened in a pane"),
+            PaneInput::Mode { mode, may_raise } => self.set_mode(*mode, *may_raise),
+            _ => return Some(input),
         }
         None
+    }
+
+    /// Whether a line names the prompt of an MCP server, which is asked for then.
+    fn is_prompt_of_server(&self, line: &str) -> bool {
+        let Some(prompt) = line.trim().strip_prefix('/') else {
+            return false;
+        };
+        let is_prompt = prompt.starts_with("mcp__") && !prompt.contains('\n');
+        if is_prompt {
+            self.prompts.ask(prompt, &self.reporter);
+        }
+        is_prompt
+    }
+
+    /// Whether a prompt to a lead may begin with this name as a command.
+    fn is_skill(&self, name: &str) -> bool {
+        self.mail.seat.name.is_lead() && self.skills.iter().any(|skill| skill.name == name)
+    }
+
+    fn command(&mut self, name: &str, rest: &str) {
+        let asked = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
+        match (name, asked) {
+            ("compact", instructions) => {
+                self.mail.ask_compaction(instructions);
+                let line = "the conversation will be compacted when the turn has ended";
+                self.reporter.notice(line);
+            }
+            ("clear", None) if self.mail.seat.name.is_lead() => {
+                self.changes.push_back(Change::Clear);
+                self.reporter
+                    .notice("the conversation begins anew when the turn has ended");
+            }
+            ("model", Some(name)) => self.changes.push_back(Change::Model(name)),
+            ("model", None) => self.reporter.notice(format!("model: {}", self.model)),
+            ("mode", Some(word)) => match word.parse::<PermissionMode>() {
+                // Anyone may type into a pane, so what is typed there makes nothing less strict.
+                Ok(mode) if self.rights.mode().covers(mode) => self.set_mode(Some(mode), false),
+                Ok(mode) => self.reporter.notice(format!(
+                    "{mode} is less strict than {}: in a pane the mode can only become stricter",
+                    self.rights.mode()
+                )),
+                Err(error) => self.reporter.notice(error.to_string()),
+            },
+            ("mode", None) => {
+                let line = format!("permission mode: {}", self.rights.mode());
+                self.reporter.notice(line);
+            }
+            ("status", None) => {
+                let seat = &self.mail.seat;
+                let team = seat
+                    .team()
+                    .map_or_else(String::new, |team| format!(" · team {}", team.name()));
+                let (model, mode) = (&self.model, self.rights.mode());
+                self.reporter
+                    .notice(format!("{}{team} · model {model} · mode {mode}", seat.name));
+            }
+            _ => self.reporter.notice(COMMANDS),
+        }
+    }
+
+    /// Sets the mode, or the next one that a key leads to. `may_raise` allows what is above the ceiling.
+    fn set_mode(&self, mode: Option<PermissionMode>, may_raise: bool) {
+        let (present, ceiling) = (self.rights.mode(), self.rights.ceiling());
+        let next = || {
+            let at = CYCLE.iter().position(|mode| *mode == present);
+            let after = at.map_or(0, |at| at + 1);
+            let mut modes = CYCLE.iter().cycle().skip(after).take(CYCLE.len()).copied();
+            modes.find(|mode| may_raise || ceiling.covers(*mode))
+        };
+        let Some(mode) = mode.or_else(next) else {
+            return;
+        };
+        if may_raise {
+            self.rights.raise(mode);
+        } else if !self.rights.set_mode(mode) {
+            self.reporter.notice(format!(
+                "{mode} is above {ceiling}, with which the session began; it can be raised in a terminal that agents cannot type into"
+            ));
+            return;
+        }
+        self.reporter.notice(format!("permission mode: {mode}"));
+    }
+
+    /// The next change that a person wants between two turns.
+    pub(crate) fn next_change(&mut self) -> Option<Change> {
+        self.changes.pop_front()
+    }
+
+    /// Whether there is something to do before the next turn.
+    pub(crate) fn wants_change(&self) -> bool {
+        !self.changes.is_empty()
     }
 
     /// Puts everything into the inbox that was typed until now. Between turns only: during a turn an interruption is the
@@ -161,7 +288,8 @@ impl Person {
             .as_mut()
             .and_then(|inputs| inputs.try_recv().ok())
         {
-            self.waiting.extend(self.unless_command(input));
+            let input = self.unless_command(input);
+            self.waiting.extend(input);
         }
         self.post();
     }
@@ -205,7 +333,13 @@ impl Person {
                     Draft::new(LEAD_NAME, text).urgent()
                 };
                 match team {
-                    Some(team) => self.mail.add_typed(team.send(&seat.name, draft)?),
+                    Some(team) => match team.send(&seat.name, draft.clone()) {
+                        // A lead needs no inbox for what is typed here.
+                        Err(StoreError::MessageTooLarge { .. }) if seat.name.is_lead() => {
+                            self.mail.keep_typed(draft);
+                        }
+                        sent => self.mail.add_typed(sent?),
+                    },
                     None => self.mail.keep_typed(draft),
                 }
             }
@@ -223,6 +357,11 @@ impl Person {
             (
                 PaneInput::Interrupt
                 | PaneInput::Background
+                | PaneInput::Expand
+                | PaneInput::CycleMode
+                | PaneInput::Mode { .. }
+                | PaneInput::Context(_)
+                | PaneInput::Edit(_)
                 | PaneInput::Shutdown
                 | PaneInput::Choice { .. },
                 _,

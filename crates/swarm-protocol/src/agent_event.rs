@@ -2,7 +2,50 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContextUse, MemberState, SubAgentId, Usage};
+use crate::{ContextUse, MemberState, PermissionMode, SubAgentId, Usage};
+
+/// One line of what a tool call printed or changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailLine {
+    /// The line's number in its file, where it is part of a difference: the new number, or the old one of a removed line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+    /// What happened to the line, where it is part of a difference and did not stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<LineChange>,
+    /// Its text, without a line end. It may hold control characters.
+    pub text: String,
+}
+
+impl DetailLine {
+    /// A line of output.
+    pub fn output(text: impl Into<String>) -> Self {
+        Self {
+            number: None,
+            change: None,
+            text: text.into(),
+        }
+    }
+}
+
+/// The text of a message that is longer than a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MailText {
+    /// All of it.
+    pub text: String,
+    /// The command that shows it, also after it was read.
+    pub command: String,
+}
+
+/// What happened to a line of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineChange {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+}
 
 /// One event of an agent's life.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +89,9 @@ pub enum AgentEvent {
         ok: bool,
         /// The outcome in one line.
         line: String,
+        /// What the call printed or changed, line by line.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        detail: Vec<DetailLine>,
     },
     /// A message came in.
     MailIn {
@@ -56,12 +102,9 @@ pub enum AgentEvent {
         color: Option<String>,
         /// The first words.
         line: String,
-        /// How much the line leaves out, such as `+2 lines`.
+        /// The whole text, where it is longer than a line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        more: Option<String>,
-        /// The command that shows the whole message, for a line that leaves something out or does not fit.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        command: Option<String>,
+        more: Option<MailText>,
     },
     /// A message went out.
     MailOut {
@@ -163,6 +206,18 @@ pub enum AgentEvent {
         /// The id of the request, in short.
         id: String,
     },
+    /// The permission mode in force, at the beginning and when it has changed.
+    ModeChanged {
+        /// Which.
+        mode: PermissionMode,
+    },
+    /// Another model answers from now on.
+    ModelChanged {
+        /// Its name.
+        model: String,
+    },
+    /// A person asks to see the last result that was folded in full.
+    Expand,
     /// What a command printed that a person typed into the terminal of a lead.
     CommandOutput {
         /// All of it.

@@ -32,7 +32,7 @@ mod tool_kind;
 mod usage;
 mod web_settings;
 
-pub use agent_event::AgentEvent;
+pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
 pub use cache_lifetime::CacheLifetime;
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;

@@ -2,11 +2,14 @@
 
 use swarm_protocol::{
     AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
-    MarkKind, MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest, TaskAssignment,
+    MailText, MarkKind, MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest, TaskAssignment,
 };
 
 /// The name under which the words of a person reach the lead.
 pub const PERSON_SENDER: &str = "user";
+
+/// Characters of a text that any pane has room for in a line.
+const SHORT: usize = 30;
 
 /// Under which name a message stands: its sender's, unless the program made it or a person wrote it to the lead. Names
 /// that are not a member's are not to be had by a member that is called so.
@@ -120,9 +123,7 @@ impl Incoming {
             color: self.entry.color.clone().filter(|_| is_member),
             from,
             line: self.line(),
-            more: self.more(),
-            // Also after it was read and archived.
-            command: Some(format!("swarm inbox {reader} --all")),
+            more: self.more(reader),
         }
     }
 
@@ -165,18 +166,16 @@ impl Incoming {
         }
     }
 
-    /// How many lines of the text [`Self::line`] leaves out: those below the first, and the first where a summary
-    /// stands for it.
-    fn more(&self) -> Option<String> {
+    /// All that it says, where that is more than a short [`Self::line`], and the command that shows it, also after it was
+    /// read.
+    pub fn more(&self, reader: &MemberName) -> Option<MailText> {
         let (line, text) = (self.line(), self.in_full());
-        if line == text {
-            return None;
-        }
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let first = lines.next()?;
-        let hidden = lines.count() + usize::from(first.trim() != line.trim());
-        let unit = if hidden == 1 { "line" } else { "lines" };
-        (hidden > 0).then(|| format!("+{hidden} {unit}"))
+        let text = text.trim();
+        let is_short = text == line.trim() && text.chars().count() <= SHORT;
+        (!is_short).then(|| MailText {
+            text: text.to_owned(),
+            command: format!("swarm inbox {reader} --all"),
+        })
     }
 }
 
@@ -309,7 +308,6 @@ mod tests {
                     .contains(&format!("teammate_id=\"{from}\""))
             );
             let more = None;
-            let command = Some("swarm inbox team-lead --all".to_owned());
             let shown = incoming.shown(&MemberName::lead());
             assert_eq!(
                 shown,
@@ -317,32 +315,32 @@ mod tests {
                     from,
                     color,
                     line,
-                    more,
-                    command
+                    more
                 }
             );
         }
     }
 
     #[test]
-    fn what_a_line_leaves_out_is_counted() {
+    fn a_long_text_comes_whole_with_the_command_that_shows_it() {
+        let lead = MemberName::lead();
         let report = r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"First.\n\nSecond.\nThird."}"#;
         let mut notice = entry(report, Some(MarkKind::Control));
         notice.from = "bob".to_owned();
         let idle = Incoming::of(notice);
         assert_eq!(idle.line(), "idle: First.");
-        assert_eq!(idle.more().unwrap(), "+2 lines");
+        let more = idle.more(&lead).unwrap();
+        assert_eq!(more.text, idle.in_full());
+        assert_eq!(more.command, "swarm inbox team-lead --all");
         assert_eq!(idle.in_full(), "idle: First.\n\nSecond.\nThird.");
         let mut prose = entry("One.\nTwo.", None);
         prose.summary = Some("numbers".to_owned());
         let prose = Incoming::of(prose);
-        assert_eq!(prose.more().unwrap(), "+2 lines");
-        let mut short = entry("One.", None);
-        assert_eq!(Incoming::of(short.clone()).more(), None);
-        short.summary = Some("One.".to_owned());
-        assert_eq!(Incoming::of(short.clone()).more(), None);
-        short.summary = Some("a number".to_owned());
-        assert_eq!(Incoming::of(short).more().unwrap(), "+1 line");
+        assert_eq!(
+            prose.more(&lead).map(|more| more.text),
+            Some("One.\nTwo.".to_owned())
+        );
+        assert_eq!(Incoming::of(entry("One.", None)).more(&lead), None);
     }
 
     #[test]

@@ -220,6 +220,7 @@ impl SendMessageTool {
             is_error: !all_asked,
             one_line: line,
             attachments: Vec::new(),
+            detail: Vec::new(),
             response: None,
         }
     }
@@ -273,6 +274,7 @@ fn refused(why: &str) -> ToolOutput {
         is_error: true,
         one_line: why.lines().next().unwrap_or_default().to_owned(),
         attachments: Vec::new(),
+        detail: Vec::new(),
         response: None,
     }
 }

@@ -6,6 +6,7 @@ mod bash;
 mod blocking;
 mod call_host;
 mod context;
+mod detail;
 mod edit;
 mod files;
 mod line_ends;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_protocol::ToolKind;
+use swarm_protocol::{DetailLine, ToolKind};
 
 use crate::one_line::one_line;
 use crate::{
@@ -97,6 +97,8 @@ pub struct ToolOutput {
     pub one_line: String,
     /// What the model sees behind the text.
     pub attachments: Vec<Attachment>,
+    /// What the call printed or changed, for a pane. The model does not see it.
+    pub detail: Vec<DetailLine>,
     /// The result as hooks read it, in the shape of the tool of this name in Claude Code; see [`ToolOutput::response`].
     pub response: Option<Value>,
 }
@@ -120,6 +122,7 @@ impl ToolOutput {
             is_error: false,
             one_line: one_line.into(),
             attachments: Vec::new(),
+            detail: Vec::new(),
             response: None,
         }
     }
@@ -137,8 +140,16 @@ impl ToolOutput {
             is_error: true,
             one_line,
             attachments: Vec::new(),
+            detail: Vec::new(),
             response: None,
         }
+    }
+
+    /// The same with what the call printed or changed.
+    #[must_use]
+    pub fn with_detail(mut self, detail: Vec<DetailLine>) -> Self {
+        self.detail = detail;
+        self
     }
 
     /// The same with pictures behind the text.

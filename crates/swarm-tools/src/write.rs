@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
+use crate::detail::difference;
 use crate::files::{self, Freshness, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
@@ -78,6 +79,7 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     };
     let stamp = stamp.map_err(|error| write_error(&error, &target))?;
     state.saw(&target.real, stamp);
+    let before = existing.as_ref().map_or(&[][..], |(before, _)| before);
     let lines = counted(input.content.lines().count(), "line");
     let response = json!({
         "type": if existing.is_none() { "create" } else { "update" },
@@ -87,7 +89,8 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let output = ToolOutput::ok(
         format!("{given} was {done}; it has {lines}."),
         format!("{done}, {lines}"),
-    );
+    )
+    .with_detail(difference(before, content));
     Ok(output.with_response(response))
 }
 

@@ -40,7 +40,8 @@ impl Style {
             Style::Good => "32".to_owned(),
             Style::Bad => "31".to_owned(),
             Style::Warn => "33".to_owned(),
-            Style::Loud => "1;7;33".to_owned(),
+            // Both colours are named, so that it reads the same on light and dark grounds.
+            Style::Loud => "1;38;5;16;48;5;220".to_owned(),
         }
     }
 }

@@ -11,6 +11,8 @@ const OUTSIDE: &str = "unset TMUX TMUX_PANE; clear";
 fn brain(ask: &Ask) -> Reply {
     if ask.news_has("make it") {
         Reply::tool("t1", "Bash", json!({"command": "touch made"}))
+    } else if ask.news_has("count") {
+        Reply::tool("t2", "Bash", json!({"command": "seq 1 20"}))
     } else if ask.news_has("fail") {
         Reply::refusal(400)
     } else {
@@ -129,6 +131,70 @@ fn a_prompt_of_a_server_is_typed_as_a_command_and_a_wrong_one_says_why() {
     let said = ask.ask.body["messages"].to_string();
     assert!(said.contains(text), "{said}");
     run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn a_person_sees_results_changes_the_mode_and_runs_commands_of_their_own() {
+    let run = RunInPane::shell("sh", brain);
+    let commands = run.world.project().join(".claude/commands");
+    std::fs::create_dir_all(&commands).unwrap();
+    std::fs::write(commands.join("greet.md"), "Say hello to $1.").unwrap();
+    run.line(OUTSIDE);
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.shows("default · ");
+    run.press("BTab");
+    run.shows("permission mode: acceptEdits");
+    run.shows("acceptEdits · ");
+    run.line("/mode bypassPermissions");
+    run.shows("permission mode: bypassPermissions");
+    run.line("count");
+    run.shows("… +15 lines (Ctrl-O)");
+    run.shows("understood");
+    run.press("C-o");
+    run.shows("    7");
+    run.line("/greet ada");
+    run.api
+        .wait_for("the prompt of the file", "team-lead", |ask| {
+            ask.news_has("Say hello to ada.")
+        });
+    run.shows("understood");
+    run.line("!echo on my $((40 + 2)) own");
+    run.shows("on my 42 own");
+    run.line("/cost");
+    run.shows("tokens in turns that have ended");
+    run.line("what did I run?");
+    run.api
+        .wait_for("the output of the person's command", "team-lead", |ask| {
+            ask.news_has("<bash-stdout>on my 42 own</bash-stdout>")
+                && ask.news_has("what did I run?")
+        });
+    run.line("/clear");
+    run.shows("conversation compacted");
+    run.line("anew");
+    let ask = run
+        .api
+        .wait_for("the prompt", "team-lead", |ask| ask.news_has("anew"));
+    assert!(!ask.ask.has_seen("what did I run?"), "it was cleared");
+    run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn in_tmux_nothing_runs_and_no_mode_rises_that_an_agent_could_type() {
+    let run = RunInPane::shell("sh", brain);
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("!touch made");
+    run.shows("was not run: this terminal is in tmux");
+    run.line("/mode bypassPermissions");
+    run.shows("is above default");
+    run.press("BTab");
+    run.shows("permission mode: plan");
+    assert!(!run.world.project().join("made").exists());
     run.press("C-d");
     run.shows("code 0");
 }

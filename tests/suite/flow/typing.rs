@@ -64,7 +64,9 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
     assert!(ask.ask.news_has("teammate_id=\"team-lead\""));
     inside.tmux().run(&["set-buffer", "and then\nstop"]);
     inside.tmux().run(&["paste-buffer", "-p", "-t", &pane]);
-    inside.tmux().wait_for_text(&pane, "bob > and then↵stop");
+    inside
+        .tmux()
+        .wait_for_text(&pane, "bob > and then\n      stop");
     press(&inside, &pane, "Enter");
     let both = api.wait_for("both lines of the paste beside the result", "bob", |ask| {
         ask.result_of("t2").is_some() && ask.news_has("and then\nstop")

@@ -170,6 +170,12 @@ settings! {
     mcp_call: Duration = "mcp.call_timeout_s", Kind::Whole(1, 86_400), Say::Users;
     /// Characters of one result of an MCP server's tool.
     mcp_result_chars: usize = "mcp.result_chars", Kind::Whole(1000, 1_000_000), Say::Users;
+    /// Whether a lead rings the terminal's bell when it needs a person.
+    notify_bell: bool = "notify.bell", Kind::Flag, Say::Users;
+    /// Whether a lead has the terminal show a notification of the desktop then.
+    notify_osc: bool = "notify.osc", Kind::Flag, Say::Users;
+    /// A program that is run then, word by word; the reason is its last argument.
+    notify_command: Vec<String> = "notify.command", Kind::Texts, Say::Users;
     /// Pace of scripted models.
     pace: f64 = "scripted.pace", Kind::Factor(100.0), Say::Users;
 }
@@ -185,8 +191,8 @@ impl Settings {
         }
     }
 
-    /// The bounds of sub-agents on a machine of this many cores, in a team that `swarm run` leads or another.
-    pub fn agent_limits(&self, cores: usize, in_run: bool) -> AgentLimits {
+    /// The bounds of sub-agents on a machine of this many cores. `is_unattended` for a team that `swarm run` leads.
+    pub fn agent_limits(&self, cores: usize, is_unattended: bool) -> AgentLimits {
         let or = |set: usize, otherwise| if set == 0 { otherwise } else { set };
         let at_once = or(self.agents_at_once, AgentLimits::concurrent_on(cores));
         AgentLimits {
@@ -201,7 +207,7 @@ impl Settings {
             fork: match self.agent_fork.as_str() {
                 "on" => true,
                 "off" => false,
-                _ => !in_run,
+                _ => !is_unattended,
             },
         }
     }

@@ -61,6 +61,7 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
         is_error: !ok,
         one_line: format!("{} {}", record.agent_type(), status.name()),
         attachments: Vec::new(),
+        detail: Vec::new(),
         response: None,
     }
 }

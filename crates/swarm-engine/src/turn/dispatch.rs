@@ -172,6 +172,7 @@ impl Session {
             tool: call.tool,
             ok: !output.is_error,
             line: output.one_line,
+            detail: output.detail,
         });
         if !output.is_error {
             for line in shown {

@@ -140,7 +140,8 @@ async fn each_call_is_shown_from_its_start_to_its_end() {
                 id: "a".into(),
                 tool: "Echo".into(),
                 ok: true,
-                line: "echoed".into()
+                line: "echoed".into(),
+                detail: Vec::new(),
             },
         ]
     );

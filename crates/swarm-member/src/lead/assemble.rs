@@ -9,7 +9,7 @@ use swarm_engine::{
 };
 use swarm_mcp::ProcessServers;
 use swarm_policy::{AgentConfig, ReadFilter};
-use swarm_protocol::MemberName;
+use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{Seat, SendMessageTool, StateKeeper, TeamCreator};
 use swarm_tools::{Confinement, Tool};
@@ -61,7 +61,13 @@ pub(super) fn assemble(
         parts.is_interactive,
     ));
     let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
-    let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
+    let told = Arc::clone(&reporter);
+    let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).told_to(move |rights| {
+        told.emit(AgentEvent::ModeChanged {
+            mode: rights.mode(),
+        })
+    });
+    let rights = Arc::new(rights);
     let spawner = LeadSpawner::new(
         dep.clone(),
         Arc::clone(&seat),

@@ -134,7 +134,6 @@ impl TaskFollowUp {
             color: None,
             line: format!("{} still in progress", names(open)),
             more: None,
-            command: None,
         });
         Some(Injected {
             text: Envelope::system(&text).render(),

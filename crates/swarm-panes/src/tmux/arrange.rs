@@ -3,7 +3,7 @@
 //! A window of the user's gets window options only while teammates stand in it, and none that the user has set on it;
 //! which ones is noted on the window (`@swarm_set`), so that whoever closes the last teammate takes them off again.
 
-use swarm_protocol::{Color, MemberName, PaneId};
+use swarm_protocol::{MemberName, PaneId};
 use tmux_interface::{IfShell, ResizePane, SetOption, TmuxCommand};
 
 use super::commands::{select_layout, set_on_pane, set_on_window, unset_on_pane, unset_on_window};
@@ -149,9 +149,9 @@ pub(crate) fn sign_lead(
     if !is_to_be_signed || !wording.is_some_and(is_plain) {
         return Vec::new();
     }
-    let color = spec.color.map_or("default", |_| Color::Red.tmux());
+    // No colour: red reads as an error, and the others are those of teammates.
     let words = format!(
-        "#[fg={color}]#[bold]#{{?pane_active,#[reverse],}} {} #[default]#[fg={color}]· {} #[default]",
+        "#[bold]#{{?pane_active,#[reverse],}} {} #[default]· {} #[default]",
         MemberName::lead(),
         spec.team,
     );

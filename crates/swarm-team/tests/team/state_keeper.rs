@@ -77,6 +77,7 @@ fn who_works_names_the_call_it_is_at_and_since_when_it_has_been_busy() {
         tool: "Bash".to_owned(),
         ok: true,
         line: "ok".to_owned(),
+        detail: Vec::new(),
     };
     assert_eq!(follow(&finished, 5), working(None));
     follow(&started, 6);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::run::{Outcome, Ran, run, sentence};
+use crate::detail::printed;
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolLimits, ToolOutput, prompt};
@@ -183,6 +184,7 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
         is_error,
         one_line: format!("{short}, {lines}"),
         attachments: Vec::new(),
+        detail: printed(output),
         response: Some(response(output, interrupted)),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::substitute::{Refusal, Substituted, Substitution, substitute};
+use crate::detail::difference;
 use crate::files::{self, FileState, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
@@ -116,7 +117,8 @@ fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolO
     Ok(ToolOutput::ok(
         format!("{given} was created; it has {lines}."),
         format!("created, {lines}"),
-    ))
+    )
+    .with_detail(difference(&[], content.as_bytes())))
 }
 
 fn change(
@@ -145,7 +147,7 @@ fn change(
         &target.real,
         stamp.map_err(|error| write_error(&error, target))?,
     );
-    Ok(changed(target, what, &done))
+    Ok(changed(target, what, &done).with_detail(difference(&bytes, &done.bytes)))
 }
 
 fn changed(target: &Target, what: Substitution<'_>, done: &Substituted) -> ToolOutput {

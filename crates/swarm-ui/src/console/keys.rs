@@ -79,6 +79,8 @@ fn of_key(key: KeyEvent) -> Option<Key> {
         (KeyCode::Right, _) => Some(Key::Right),
         (KeyCode::Home, _) => Some(Key::Home),
         (KeyCode::End, _) => Some(Key::End),
+        (KeyCode::Tab, _) => Some(Key::Complete),
+        (KeyCode::BackTab, _) => Some(Key::CycleMode),
         (KeyCode::Esc, _) => Some(Key::Interrupt),
         _ => None,
     }
@@ -93,6 +95,9 @@ fn of_control(c: char) -> Option<Key> {
         'e' => Some(Key::End),
         'h' => Some(Key::Backspace),
         'j' | 'm' => Some(Key::Enter),
+        'g' => Some(Key::Editor),
+        'o' => Some(Key::Expand),
+        'r' => Some(Key::Search),
         'u' => Some(Key::ClearBefore),
         'w' => Some(Key::DeleteWord),
         'x' => Some(Key::Compact),

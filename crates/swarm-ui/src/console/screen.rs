@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::alert::{Alert, BELL};
 use super::dialog::{Dialog, OpenDialog};
-use super::line::{InputLine, Key, PaneInput};
+use super::line::{InputLine, Key, LONGEST, PaneInput};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
@@ -26,8 +27,8 @@ const TITLE_END: char = '\u{7}';
 /// The key that takes a dialog away.
 const LATER: char = '\u{1b}';
 
-/// Rings the terminal's bell.
-const BELL: char = '\u{7}';
+/// Rows of the input that are shown at most.
+const INPUT_ROWS: usize = 8;
 
 /// Columns for the width where nobody knows it.
 const USUAL_WIDTH: usize = 80;
@@ -51,18 +52,27 @@ struct Inner {
     column: usize,
     /// A question that is shown above the input line.
     dialog: Option<OpenDialog>,
-    /// A line above the input line that says how things stand.
-    status: Option<String>,
+    /// Lines above the input line that say how things stand.
+    status: Vec<String>,
+    /// What is to be said of the last key.
+    note: Option<String>,
+    complete: Option<Completer>,
+    alert: Alert,
     /// What is on the screen below the output.
     painted: Option<Painted>,
     is_closed: bool,
+    /// Output that waits while the terminal is lent to another program.
+    held: Option<String>,
 }
 
-/// The region below the output: the dialog and the input line.
+/// Tells where the word at the end of a text begins, and what it may be completed to.
+pub type Completer = Box<dyn Fn(&str) -> (usize, Vec<String>) + Send>;
+
+/// The region below the output: the dialog and the input.
 struct Painted {
-    /// Columns of the lines above the input line.
+    /// Columns of the lines above that of the cursor.
     above: Vec<usize>,
-    /// Columns before the cursor in the input line.
+    /// Columns before the cursor in its line.
     before: usize,
 }
 
@@ -113,9 +123,13 @@ impl Console {
             line: InputLine::default(),
             column: 0,
             dialog: None,
-            status: None,
+            status: Vec::new(),
+            note: None,
+            complete: None,
+            alert: Alert::default(),
             painted: None,
             is_closed: true,
+            held: None,
         };
         Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -129,9 +143,20 @@ impl Console {
             return;
         }
         inner.is_closed = false;
+        let held = inner.held.take();
         let mut frame = PASTE_MARKS_ON.to_owned();
         inner.paint(&mut frame);
         inner.send(&frame);
+        if let Some(held) = held {
+            inner.write(&held);
+        }
+    }
+
+    /// Takes the input line away before the terminal is lent to another program. What is written until [`Self::reopen`]
+    /// is shown then.
+    pub fn hold(&self) {
+        self.close();
+        self.inner.lock().held = Some(String::new());
     }
 
     /// Draws the input line for the terminal's present size.
@@ -171,20 +196,53 @@ impl Console {
     }
 
     /// Shows a dialog in the place of the one before, or none. Its keys count from `armed_at` on and while the input line is
-    /// empty; Esc takes it away and is an answer, too. The terminal's bell rings.
+    /// empty; Esc takes it away and is an answer, too. The person is called.
     pub fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
         let mut inner = self.inner.lock();
-        let rings = dialog.is_some() && !inner.is_closed;
+        let call = dialog
+            .as_ref()
+            .filter(|_| !inner.is_closed)
+            .map(|dialog| inner.alert.sequence(&dialog.question));
         inner.repaint(|inner| {
             inner.dialog = dialog.map(|dialog| OpenDialog { dialog, armed_at });
         });
-        if rings {
-            inner.send(&BELL.to_string());
+        if let Some(call) = call {
+            inner.send(&call);
         }
     }
 
-    /// Shows a line above the input line that says how things stand, or none.
-    pub fn set_status(&self, status: Option<String>) {
+    /// Calls for attention from now on as `alert` says.
+    pub fn set_alert(&self, alert: Alert) {
+        self.inner.lock().alert = alert;
+    }
+
+    /// Calls for the attention of the person, who may be looking elsewhere.
+    pub fn call(&self, why: &str) {
+        let mut inner = self.inner.lock();
+        if !inner.is_closed {
+            let call = inner.alert.sequence(why);
+            inner.send(&call);
+        }
+    }
+
+    /// Has Tab complete words as `complete` says.
+    pub fn complete_with(&self, complete: Completer) {
+        self.inner.lock().complete = Some(complete);
+    }
+
+    /// What is in the input line.
+    pub fn text(&self) -> String {
+        self.inner.lock().line.text().to_owned()
+    }
+
+    /// Puts a text into the input line, in the place of what is there.
+    pub fn set_text(&self, text: &str) {
+        let mut inner = self.inner.lock();
+        inner.repaint(|inner| inner.line.set_text(text));
+    }
+
+    /// Shows lines above the input line that say how things stand.
+    pub fn set_status(&self, status: Vec<String>) {
         let mut inner = self.inner.lock();
         if inner.status != status {
             inner.repaint(|inner| inner.status = status);
@@ -220,6 +278,24 @@ impl Inner {
 
     /// Gives a key to the dialog, if it is one of that, and to the input line otherwise.
     fn key(&mut self, key: Key) -> Option<PaneInput> {
+        if key == Key::Complete
+            && let (Some(text), Some(complete)) = (self.line.to_complete(), &self.complete)
+        {
+            let (start, words) = complete(text);
+            self.line.offer(start, words);
+        }
+        let said = self.dialog_or_line_key(key);
+        self.note = match self.line.take_left_out() {
+            0 => None,
+            left_out => Some(format!(
+                "{left_out} bytes of the paste are left out: a message takes {} KiB; put the text into a file",
+                LONGEST / 1024
+            )),
+        };
+        said
+    }
+
+    fn dialog_or_line_key(&mut self, key: Key) -> Option<PaneInput> {
         let Some(open) = self.dialog.as_ref().filter(|_| self.line.is_empty()) else {
             return self.line.key(key);
         };
@@ -244,6 +320,9 @@ impl Inner {
 
     /// Writes output where it stopped, and the input line below it again.
     fn write(&mut self, output: &str) {
+        if let Some(held) = &mut self.held {
+            return held.push_str(output);
+        }
         let copy = without_titles(output);
         self.copy.write_all(copy.as_bytes()).ok();
         self.copy.flush().ok();
@@ -285,29 +364,62 @@ impl Inner {
         let room = width.saturating_sub(1);
         let dialog = self.dialog.as_ref();
         let mut lines = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room));
-        if let Some(status) = &self.status {
-            let status = fit(&clean_line(status), room, self.theme.signs().ellipsis);
-            lines.push((paint(self.theme, Style::Dim, &status), columns(&status)));
-        }
+        lines.extend(self.around_line().into_iter().map(|text| {
+            let text = fit(&clean_line(&text), room, self.theme.signs().ellipsis);
+            (paint(self.theme, Style::Dim, &text), columns(&text))
+        }));
         for (line, _) in &lines {
             frame.push_str(line);
             frame.push_str("\r\n");
         }
         let prompt = fit(&self.prompt, room / 2, "");
+        let indent = columns(&prompt);
         let shown = self
             .line
-            .shown(room.saturating_sub(columns(&prompt)).max(1));
-        frame.push_str(&paint(self.theme, Style::Dim, &prompt));
-        frame.push_str(&shown.text);
-        let behind = columns(&shown.text).saturating_sub(shown.before);
-        if behind > 0 {
-            // Writing into a String cannot fail.
-            let _infallible = write!(frame, "\u{1b}[{behind}D");
+            .shown(room.saturating_sub(indent).max(1), INPUT_ROWS);
+        let mut start = paint(self.theme, Style::Dim, &prompt);
+        for row in &shown.rows {
+            frame.push_str(&start);
+            frame.push_str(row);
+            start = format!("\r\n{}", " ".repeat(indent));
         }
-        self.painted = Some(Painted {
-            above: lines.into_iter().map(|(_, width)| width).collect(),
-            before: columns(&prompt) + shown.before,
-        });
+        up(frame, shown.rows.len() - 1 - shown.row);
+        let before = indent + shown.before;
+        frame.push('\r');
+        if before > 0 {
+            right(frame, before);
+        }
+        let mut above: Vec<usize> = lines.into_iter().map(|(_, width)| width).collect();
+        let rows = shown.rows.iter().take(shown.row);
+        above.extend(rows.map(|row| indent + columns(row)));
+        self.painted = Some(Painted { above, before });
+    }
+
+    /// The lines between the dialog and the input: how things stand, and what there is to know of what is typed.
+    fn around_line(&self) -> Vec<String> {
+        let mut lines = self.status.clone();
+        if let Some(wanted) = self.line.searched() {
+            lines.push(format!(
+                "search: {wanted} (Ctrl-R: earlier, Enter: send, Esc: back)"
+            ));
+        }
+        if let Some((words, at)) = self.line.completions() {
+            let words = words.iter().enumerate().map(|(index, word)| {
+                if index == at {
+                    format!("[{word}]")
+                } else {
+                    word.clone()
+                }
+            });
+            lines.push(
+                words
+                    .skip(at.saturating_sub(3))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            );
+        }
+        lines.extend(self.note.clone());
+        lines
     }
 
     /// One write, so that nobody sees a half of it. A screen that cannot be written to does not stop an agent.
@@ -344,7 +456,9 @@ fn without_titles(text: &str) -> String {
         kept.push_str(before);
         rest = title.split_once(TITLE_END).map_or("", |(_, rest)| rest);
     }
-    kept + rest
+    kept.push_str(rest);
+    kept.retain(|c| c != BELL);
+    kept
 }
 
 /// The text without the sequences of our own that take no room: colours and titles.
@@ -353,7 +467,7 @@ fn without_sequences(text: &str) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c != '\u{1b}' {
-            plain.push(c);
+            plain.extend((c != BELL).then_some(c));
             continue;
         }
         match chars.next() {

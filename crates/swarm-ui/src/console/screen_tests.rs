@@ -168,9 +168,9 @@ fn a_dialog_stands_between_output_and_line_until_one_key_answers_it() {
         assert_eq!(console.key(Key::Text(key.to_owned())), None);
     }
     assert!(shown(&screen).ends_with("bob > xy"));
-    console.set_status(Some("crew: bob working".to_owned()));
+    console.set_status(vec!["crew: bob working".to_owned()]);
     assert!(shown(&screen).ends_with("  n: no\ncrew: bob working\nbob > xy"));
-    console.set_status(None);
+    console.set_status(Vec::new());
     console.clear_line();
     let answer = console.key(Key::Text("Y".to_owned()));
     let dialog = "perm-1".to_owned();
@@ -198,6 +198,118 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     console.ask(Some(question()), Instant::now());
     console.ask(None, Instant::now());
     assert_eq!(shown(&screen), "bob > ");
+}
+
+#[test]
+fn what_is_written_while_the_terminal_is_lent_is_shown_when_it_is_back() {
+    let (screen, copy) = (Shared::default(), Shared::default());
+    let console = console(&screen, &copy);
+    console.set_text("a draft\nof two rows");
+    assert_eq!(shown(&screen), "bob > a draft\n      of two rows");
+    console.hold();
+    let lent = screen.text();
+    let mut out = console.writer();
+    out.write_all(b"meanwhile\n").unwrap();
+    out.flush().unwrap();
+    assert_eq!(screen.text(), lent);
+    console.set_text("edited");
+    console.reopen();
+    assert_eq!(shown(&screen), "meanwhile\nbob > edited");
+    assert_eq!(copy.text(), "meanwhile\n");
+}
+
+#[test]
+fn a_search_a_completion_and_a_paste_that_is_cut_are_told_above_the_line() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    console.remember(vec!["fix it".to_owned()]);
+    console.key(Key::Search);
+    console.key(Key::Text("fi".to_owned()));
+    assert_eq!(
+        shown(&screen),
+        "search: fi (Ctrl-R: earlier, Enter: se…\nbob > fix it"
+    );
+    console.key(Key::Interrupt);
+    console.complete_with(Box::new(|text| {
+        (text.len() - 1, vec!["@src".to_owned(), "@spec".to_owned()])
+    }));
+    console.key(Key::Text("@".to_owned()));
+    console.key(Key::Complete);
+    assert_eq!(shown(&screen), "[@src] @spec\nbob > @src");
+    console.key(Key::Text("x".repeat(LONGEST)));
+    assert!(shown(&screen).starts_with("4 bytes of the paste are left out"));
+    console.key(Key::End);
+    assert!(!shown(&screen).contains("left out"));
+}
+
+/// Keys of all kinds; letters that are typed are told apart by the caller.
+fn any_key() -> impl Strategy<Value = Key> {
+    prop_oneof![
+        4 => Just(Key::Text("?".to_owned())),
+        1 => Just(Key::Text("\\".to_owned())),
+        1 => Just(Key::Text("two\r\nrows\t\u{1b}[31m".to_owned())),
+        8 => prop::sample::select(vec![
+            Key::Enter, Key::Left, Key::Right, Key::Home, Key::End, Key::Up, Key::Down, Key::LineEnd,
+            Key::Background, Key::Expand, Key::CycleMode, Key::Complete, Key::EndOfInput, Key::Resized,
+            Key::Interrupt, Key::Editor,
+        ]),
+    ]
+}
+
+fn any_deleting_key() -> impl Strategy<Value = Key> {
+    prop_oneof![
+        3 => any_key(),
+        1 => prop::sample::select(vec![
+            Key::Backspace, Key::Delete, Key::ClearBefore, Key::DeleteWord, Key::Search,
+        ]),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_key_makes_it_panic(keys in prop::collection::vec(any_deleting_key(), 0..60), width in 1_usize..50) {
+        let screen = Shared::default();
+        let out = Box::new(screen.clone());
+        let console = Console::open(out, Box::new(io::sink()), Theme::PLAIN, Box::new(move || Some(width)), "bob > ");
+        console.complete_with(Box::new(|text| (text.len(), vec!["日本".to_owned(), "x".to_owned()])));
+        for (at, key) in keys.into_iter().enumerate() {
+            if at % 7 == 3 {
+                console.ask(Some(question()), Instant::now());
+            }
+            console.key(key);
+            console.set_status(vec![format!("step {at}")]);
+        }
+    }
+
+    #[test]
+    fn no_letter_that_is_typed_is_lost(keys in prop::collection::vec(any_key(), 0..80)) {
+        let screen = Shared::default();
+        let console = console(&screen, &Shared::default());
+        let (mut typed, mut said) = (String::new(), String::new());
+        for (at, key) in keys.into_iter().enumerate() {
+            // A letter of its own for each key, so that none stands for another.
+            let letter = char::from_u32(0x4e00 + u32::try_from(at).unwrap()).unwrap();
+            let key = match key {
+                Key::Text(text) if text == "?" => {
+                    typed.push(letter);
+                    Key::Text(letter.to_string())
+                }
+                // At the end of the line it deletes nothing, and elsewhere a letter.
+                Key::EndOfInput => Key::End,
+                key => key,
+            };
+            if let Some(PaneInput::Line(line)) = console.key(key) {
+                said.push_str(&line);
+            }
+            if at % 5 == 0 {
+                console.set_status(vec![format!("step {at}")]);
+                console.ask((at % 2 == 0).then(question), Instant::now());
+            }
+        }
+        said.push_str(&console.inner.lock().line.everything());
+        let lost: Vec<char> = typed.chars().filter(|letter| !said.contains(*letter)).collect();
+        prop_assert!(lost.is_empty(), "{:?} of {:?}", lost, typed);
+    }
 }
 
 proptest! {

@@ -121,6 +121,7 @@ mod tests {
             tool: String::new(),
             ok: true,
             line: String::new(),
+            detail: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Text that arrives in pieces: indented, broken between words, with at most one empty line in a row.
 
+use std::fmt::Write as _;
+
 use crate::width::{breaks_after, columns};
 
 /// Narrower than this, breaking between words leaves less than the terminal's own breaking does.
@@ -27,6 +29,12 @@ pub(super) struct Flow {
     spaces: usize,
     /// A word whose end has not arrived.
     word: String,
+    /// Where parts of the word begin that are drawn in another style, and the parameters of that.
+    styles: Vec<(usize, String)>,
+    /// The style of what arrives.
+    style: String,
+    /// Columns before the continuation of a line, beside the indentation.
+    hang: usize,
     /// Whether anything was handed out.
     begun: bool,
 }
@@ -41,6 +49,9 @@ impl Flow {
             line_ends: 0,
             spaces: 0,
             word: String::new(),
+            styles: Vec::new(),
+            style: String::new(),
+            hang: 0,
             begun: false,
         }
     }
@@ -48,6 +59,25 @@ impl Flow {
     /// Lines end before `width` from the next word on.
     pub(super) fn resize(&mut self, width: Option<usize>) {
         self.width = usable(width);
+    }
+
+    /// The continuation of the line has so many more columns before it.
+    pub(super) fn hang(&mut self, columns: usize) {
+        self.hang = columns.min(self.width.unwrap_or(usize::MAX) / 2);
+    }
+
+    /// Columns of a line of text.
+    pub(super) fn room(&self) -> usize {
+        self.width
+            .map_or(usize::MAX, |width| width.saturating_sub(self.indent))
+    }
+
+    /// Takes a piece that is drawn in a style: the parameters of an SGR sequence.
+    pub(super) fn push_styled(&mut self, piece: &str, style: &str) -> String {
+        style.clone_into(&mut self.style);
+        let out = self.push(piece);
+        self.style.clear();
+        out
     }
 
     /// Takes the next piece of clean text and hands out what is settled.
@@ -100,16 +130,20 @@ impl Flow {
     fn push_to_word(&mut self, c: char, out: &mut String) {
         if let Some(width) = self.width {
             // Some characters change the width of the one before them, so only the whole can be measured.
-            let (length, room) = (self.word.len(), width.saturating_sub(self.indent));
+            let length = self.word.len();
+            let room = width.saturating_sub(self.indent + self.hang);
             self.word.push(c);
-            if columns(&self.word) > room {
-                self.word.truncate(length);
+            let is_too_long = columns(&self.word) > room;
+            self.word.truncate(length);
+            if is_too_long {
                 self.place_word(out);
-                self.word.push(c);
             }
-        } else {
-            self.word.push(c);
         }
+        let style = self.styles.last().map_or("", |(_, style)| style);
+        if style != self.style {
+            self.styles.push((self.word.len(), self.style.clone()));
+        }
+        self.word.push(c);
         if breaks_after(c) {
             self.place_word(out);
         }
@@ -120,6 +154,7 @@ impl Flow {
             return;
         }
         let word = std::mem::take(&mut self.word);
+        let styles = std::mem::take(&mut self.styles);
         if self.line_ends > 0 {
             out.push('\n');
             if self.line_ends > 1 {
@@ -129,7 +164,7 @@ impl Flow {
         }
         self.line_ends = 0;
         self.make_room(columns(&word), out);
-        out.push_str(&word);
+        push_in_styles(&word, &styles, out);
         self.column += columns(&word);
         self.begun = true;
     }
@@ -148,13 +183,38 @@ impl Flow {
             (false, false) => {
                 out.push('\n');
                 self.column = 0;
-                self.indent
+                self.indent + self.hang
             }
         };
         out.extend(std::iter::repeat_n(' ', gap));
         self.column += gap;
         self.spaces = 0;
     }
+}
+
+/// Each part in a style is complete in itself: other output may come between any two words.
+fn push_in_styles(word: &str, styles: &[(usize, String)], out: &mut String) {
+    let first = styles.first().map_or(word.len(), |(start, _)| *start);
+    out.push_str(&word[..first]);
+    for (at, (start, style)) in styles.iter().enumerate() {
+        let end = styles.get(at + 1).map_or(word.len(), |(start, _)| *start);
+        let part = &word[*start..end];
+        if style.is_empty() {
+            out.push_str(part);
+        } else {
+            // Writing into a String cannot fail.
+            let _infallible = write!(out, "\u{1b}[{style}m{part}\u{1b}[0m");
+        }
+    }
+}
+
+/// A text without the sequences that [`Flow::push_styled`] adds.
+#[cfg(test)]
+pub(super) fn without_styles(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest));
+    first + &rest.collect::<String>()
 }
 
 fn usable(width: Option<usize>) -> Option<usize> {

@@ -31,8 +31,8 @@ pub(super) struct Mail<'a> {
 }
 
 impl Mail<'_> {
-    /// One line, or two where the name leaves no room for words, and whether they hold all words.
-    pub(super) fn lines(self, theme: Theme) -> (Vec<String>, bool) {
+    /// One line, or two where the name leaves no room for words.
+    pub(super) fn lines(self, theme: Theme) -> Vec<String> {
         let signs = theme.signs();
         let (sign, way) = match self.way {
             Way::In => (signs.mail_in, "from"),
@@ -45,7 +45,6 @@ impl Mail<'_> {
         let taken = around + columns(&name) + 1;
         let beside = columns(words).min(FEWEST) <= theme.room(taken);
         let room = theme.room(if beside { taken } else { INDENT });
-        let is_whole = columns(words) <= room;
         let words = fit(words, room, signs.ellipsis);
         // What the program says itself is not to be taken for the word of a peer.
         let by_program = self.way == Way::In && self.name == SYSTEM_SENDER;
@@ -68,7 +67,7 @@ impl Mail<'_> {
                 *line = paint(theme, Style::Dim, line);
             }
         }
-        (lines, is_whole)
+        lines
     }
 
     /// What is said about the sender, and what the sender says.
@@ -96,7 +95,7 @@ mod tests {
             color: None,
             words,
         };
-        mail.lines(theme).0
+        mail.lines(theme)
     }
 
     #[test]
@@ -144,7 +143,7 @@ mod tests {
             words: "task #2: Mend it",
         };
         assert_eq!(
-            mail.lines(theme).0,
+            mail.lines(theme),
             ["\u{1b}[2m◀ from system: task #2: Mend it\u{1b}[0m"]
         );
     }

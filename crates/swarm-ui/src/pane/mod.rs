@@ -2,9 +2,13 @@
 
 mod border;
 mod calls;
+mod detail;
 mod flow;
+mod grid;
 mod header;
+mod inline;
 mod mail;
+mod markdown;
 mod paths;
 mod request;
 mod sheet;

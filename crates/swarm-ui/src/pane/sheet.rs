@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::pane::flow::{Flow, broken};
+use crate::pane::markdown::Markdown;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;
@@ -15,6 +16,7 @@ pub(super) struct Sheet<W> {
     out: W,
     theme: Theme,
     flow: Flow,
+    markdown: Markdown,
     /// Whether the cursor stands behind a line that [`Sheet::open_line`] wrote.
     open: bool,
     pieces: u64,
@@ -27,6 +29,7 @@ impl<W: Write> Sheet<W> {
             out,
             theme,
             flow,
+            markdown: Markdown::new(theme.color),
             open: false,
             pieces: 0,
         }
@@ -53,7 +56,7 @@ impl<W: Write> Sheet<W> {
 
     /// Writes the next piece of streaming text, which must be clean.
     pub(super) fn text(&mut self, piece: &str) {
-        let shown = self.flow.push(piece);
+        let shown = self.markdown.push(piece, &mut self.flow);
         if !shown.is_empty() {
             self.close();
             self.put(&shown);
@@ -95,7 +98,7 @@ impl<W: Write> Sheet<W> {
     /// Ends whatever line is open.
     pub(super) fn settle(&mut self) {
         self.close();
-        let rest = self.flow.end();
+        let rest = self.markdown.end(&mut self.flow);
         self.put(&rest);
     }
 

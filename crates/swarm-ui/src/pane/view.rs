@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io::Write;
 
-use swarm_protocol::{AgentEvent, Color, MemberName, MemberState};
+use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MailText, MemberName, MemberState};
 
 use crate::pane::border::BorderTitle;
 use crate::pane::calls::{
     Call, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
 };
+use crate::pane::detail::{folded, unfolded};
+use crate::pane::flow::broken;
 use crate::pane::header::PaneHeader;
 use crate::pane::mail::{Mail, Way};
 use crate::pane::paths::Places;
@@ -23,6 +25,12 @@ use crate::width::columns;
 
 /// Widest rule between two turns.
 const RULE: usize = 64;
+
+/// Rows of a message that are shown below its first one.
+const MAIL_ROWS: usize = 6;
+
+/// Columns of the words that introduce the sender of a message.
+const FROM: usize = 8;
 
 /// A teammate's pane, drawn as a scrolling log: nothing is ever cleared or drawn over.
 ///
@@ -50,6 +58,8 @@ pub struct PaneView<W: Write> {
     tokens: u64,
     /// Why the last turn failed, as it is on the screen.
     failure: Option<String>,
+    /// The last call whose result was folded, and the result.
+    folded: Option<(String, Vec<DetailLine>)>,
     /// What the terminal is told, where it is told.
     title: Option<BorderTitle>,
     /// How a person at the pane lets a turn go on that waits for a sub-agent, and whether this turn has said so.
@@ -113,6 +123,7 @@ impl<W: Write> PaneView<W> {
             turns: 0,
             tokens: 0,
             failure: None,
+            folded: None,
             title: None,
             hint: None,
             hinted: false,
@@ -162,22 +173,25 @@ impl<W: Write> PaneView<W> {
             AgentEvent::TextDiscarded => self.discarded(),
             AgentEvent::MessageDone { text } => self.message_done(text),
             AgentEvent::ToolStarted { id, tool, line } => self.call(id, tool, line),
-            AgentEvent::ToolFinished { id, ok, line, .. } => self.outcome(id, *ok, line),
+            AgentEvent::ToolFinished {
+                id,
+                ok,
+                line,
+                detail,
+                ..
+            } => self.outcome(id, *ok, line, detail),
+            AgentEvent::Expand => self.expand(),
             AgentEvent::MailIn {
                 from,
                 color,
                 line,
                 more,
-                command,
             } => {
                 self.rule();
-                let color = color.as_deref().and_then(|color| color.parse().ok());
-                let is_whole = self.mail(Way::In, from, color, line);
-                if let Some(command) = command
-                    && (more.is_some() || !is_whole)
-                {
-                    self.more(more.as_deref().unwrap_or("whole text"), command);
-                }
+                // The lead has none, as in its own terminal: red reads as an error.
+                let color = color.as_deref().filter(|_| from != LEAD_NAME);
+                let color = color.and_then(|color| color.parse().ok());
+                self.mail_in(from, color, line, more.as_ref());
             }
             AgentEvent::MailOut { to, line } => {
                 self.calls.mail_went_out();
@@ -203,8 +217,11 @@ impl<W: Write> PaneView<W> {
                     "conversation compacted: {before} to {after} tokens"
                 ));
             }
-            // `swarm status` has it.
-            AgentEvent::Context(_) | AgentEvent::Commands { .. } => {}
+            // `swarm status` and the status line have them.
+            AgentEvent::Context(_)
+            | AgentEvent::Commands { .. }
+            | AgentEvent::ModeChanged { .. }
+            | AgentEvent::ModelChanged { .. } => {}
             AgentEvent::SubAgentStarted { .. }
             | AgentEvent::SubAgentEvent { .. }
             | AgentEvent::SubAgentEnded { .. } => self.sub_agent(event),
@@ -300,7 +317,7 @@ impl<W: Write> PaneView<W> {
         self.sheet.open_line(&line);
     }
 
-    fn outcome(&mut self, id: &str, ok: bool, line: &str) {
+    fn outcome(&mut self, id: &str, ok: bool, line: &str, detail: &[DetailLine]) {
         let Some(call) = self.calls.finish(id) else {
             return;
         };
@@ -313,6 +330,26 @@ impl<W: Write> PaneView<W> {
         let style = if ok { Style::Dim } else { Style::Bad };
         let line = self.places.shorten(&call.tool, &clean_line(line));
         self.draw_outcome(&call, style, &outcome_words(ok, &line));
+        let (lines, is_cut) = folded(self.theme(), detail);
+        for line in lines {
+            self.sheet.line(&line);
+        }
+        if is_cut {
+            self.folded = Some((call.line, detail.to_vec()));
+        }
+    }
+
+    /// Draws the last result that was folded, in full.
+    fn expand(&mut self) {
+        let Some((call, detail)) = self.folded.take() else {
+            return self.notice("nothing is folded");
+        };
+        self.sheet.settle();
+        self.draw_call("", &call);
+        for line in unfolded(self.theme(), &detail) {
+            self.sheet.line(&line);
+        }
+        self.folded = Some((call, detail));
     }
 
     /// Draws an outcome behind its call's line if that is open and leaves the room, else on a line of its own.
@@ -329,18 +366,50 @@ impl<W: Write> PaneView<W> {
     }
 
     /// Draws a message as a line, and returns whether all of it fits.
-    fn mail(&mut self, way: Way, name: &str, color: Option<Color>, words: &str) -> bool {
+    fn mail(&mut self, way: Way, name: &str, color: Option<Color>, words: &str) {
         let mail = Mail {
             way,
             name: &clean_line(name),
             color,
             words: &clean_line(words),
         };
-        let (lines, is_whole) = mail.lines(self.theme());
-        for line in lines {
+        for line in mail.lines(self.theme()) {
             self.sheet.line(&line);
         }
-        is_whole
+    }
+
+    /// A message that came in. Of a long one the first rows are shown, and where the others can be read.
+    fn mail_in(&mut self, from: &str, color: Option<Color>, line: &str, more: Option<&MailText>) {
+        let Some(MailText { text, command }) = more else {
+            return self.mail(Way::In, from, color, line);
+        };
+        let theme = self.theme();
+        // A summary stands beside the name; of a text without one, its beginning where that is a line.
+        let (first, below) = text.split_once('\n').unwrap_or((text, ""));
+        let begins = first.trim() == line.trim();
+        let fits = columns(line) <= theme.room(columns(from) + 2 * FROM);
+        let (words, rest) = match (begins, fits) {
+            (true, true) => (line, below),
+            (true, false) => ("", text.as_str()),
+            (false, _) => (line, text.as_str()),
+        };
+        self.mail(Way::In, from, color, words);
+        let rest = clean_text(rest);
+        let rows = broken(INDENT, theme.width, &rest);
+        let rows: Vec<&str> = rows.lines().collect();
+        // A mark in the place of one row would save nothing.
+        let shown = if rows.len() > MAIL_ROWS + 1 {
+            MAIL_ROWS
+        } else {
+            rows.len()
+        };
+        for row in &rows[..shown] {
+            self.sheet.line(row);
+        }
+        let left_out = rows.len() - shown;
+        if left_out > 0 {
+            self.more(&format!("+{left_out} lines"), command);
+        }
     }
 
     /// That a message goes on, and the command that shows it. A narrow pane wraps it, since half a command is of no use.
@@ -486,6 +555,7 @@ fn is_aside(event: &AgentEvent) -> bool {
         | AgentEvent::MailOut { .. }
         | AgentEvent::Asked { .. }
         | AgentEvent::CommandOutput { .. }
+        | AgentEvent::Expand
         | AgentEvent::Notice { .. }
         | AgentEvent::Compacted { .. }
         | AgentEvent::SubAgentStarted { .. }

@@ -1,7 +1,7 @@
 //! No event, whatever its texts, makes a terminal obey.
 
 use proptest::prelude::*;
-use swarm_protocol::{AgentEvent, MemberState};
+use swarm_protocol::{AgentEvent, MailText, MemberState};
 use swarm_ui::Theme;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -58,15 +58,16 @@ fn events() -> impl Strategy<Value = AgentEvent> {
             evil(),
             prop::option::of(evil()),
             evil(),
-            prop::option::of(evil()),
             prop::option::of(evil())
         )
-            .prop_map(|(from, color, line, more, command)| AgentEvent::MailIn {
+            .prop_map(|(from, color, line, more)| AgentEvent::MailIn {
                 from,
                 color,
                 line,
-                more,
-                command
+                more: more.map(|text| MailText {
+                    command: text.clone(),
+                    text
+                }),
             }),
         (evil(), evil()).prop_map(|(to, line)| AgentEvent::MailOut { to, line }),
         (any::<u32>(), any::<u64>(), evil()).prop_map(|(attempt, wait_ms, reason)| {

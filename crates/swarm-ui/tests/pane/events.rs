@@ -44,6 +44,7 @@ pub(crate) fn finished(id: &str, ok: bool, line: &str) -> AgentEvent {
         tool: String::new(),
         ok,
         line: line.to_owned(),
+        detail: Vec::new(),
     }
 }
 
@@ -60,7 +61,6 @@ pub(crate) fn mail(from: &str, color: Option<&str>, line: &str) -> AgentEvent {
         color: color.map(str::to_owned),
         line: line.to_owned(),
         more: None,
-        command: None,
     }
 }
 

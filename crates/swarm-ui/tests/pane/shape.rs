@@ -1,6 +1,6 @@
 //! The shape of single lines.
 
-use swarm_protocol::{AgentEvent, MemberName, MemberState};
+use swarm_protocol::{AgentEvent, DetailLine, LineChange, MailText, MemberName, MemberState};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::events::{Screen, drawn, finished, header, mail, started, state, turn_ended};
@@ -184,5 +184,92 @@ fn a_wait_for_the_model_is_told_once_and_uncounted_tokens_not_at_all() {
             "↻ attempt 2 in 1.5 s: slow down",
             "○ idle · 1 turn · waiting for mail",
         ]
+    );
+}
+
+fn with_detail(event: AgentEvent, lines: Vec<DetailLine>) -> AgentEvent {
+    let mut event = event;
+    if let AgentEvent::ToolFinished { detail, .. } = &mut event {
+        *detail = lines;
+    }
+    event
+}
+
+#[test]
+fn what_a_call_printed_stands_folded_below_it_and_is_shown_in_full_when_asked() {
+    let printed: Vec<_> = (1..=8)
+        .map(|line| DetailLine::output(format!("  test {line}\u{1b}[31m ok")))
+        .collect();
+    let changed = DetailLine {
+        number: Some(17),
+        change: Some(LineChange::Added),
+        text: "    sum / n".to_owned(),
+    };
+    let events = [
+        AgentEvent::Expand,
+        started("1", "Bash cargo test"),
+        with_detail(finished("1", true, "ok, 8 lines"), printed),
+        started("2", "Edit src/lib.rs"),
+        with_detail(finished("2", true, "+1 -0 lines"), vec![changed]),
+        AgentEvent::Expand,
+    ];
+    let lines = lines(&events);
+    assert_eq!(
+        lines[..10],
+        [
+            "· nothing is folded",
+            "● Bash cargo test … ok, 8 lines",
+            "    … +3 lines (Ctrl-O)",
+            "      test 4 ok",
+            "      test 5 ok",
+            "      test 6 ok",
+            "      test 7 ok",
+            "      test 8 ok",
+            "● Edit src/lib.rs … +1 -0 lines",
+            "    17 +     sum / n",
+        ]
+    );
+    assert_eq!(lines[10], "● Bash cargo test");
+    assert_eq!(lines[11], "      test 1 ok");
+    assert_eq!(lines.len(), 19);
+}
+
+#[test]
+fn a_long_message_shows_its_first_rows_and_the_command_for_the_others() {
+    let long = |line: &str, text: &str| {
+        let mut event = mail("team-lead", None, line);
+        if let AgentEvent::MailIn { more, .. } = &mut event {
+            *more = Some(MailText {
+                text: text.to_owned(),
+                command: "swarm inbox bob".to_owned(),
+            });
+        }
+        event
+    };
+    let text: String = (1..=12).map(|line| format!("step {line}\n")).collect();
+    assert_eq!(
+        lines(&[long("step 1", text.trim())]),
+        [
+            "◀ from team-lead: step 1",
+            "  step 2",
+            "  step 3",
+            "  step 4",
+            "  step 5",
+            "  step 6",
+            "  step 7",
+            "  … +5 lines: swarm inbox bob",
+        ]
+    );
+    let theme = Theme {
+        width: Some(40),
+        ..Theme::PLAIN
+    };
+    let prompt = "Find out why the import is slow, and write down what you find.";
+    let screen = drawn(theme, &[long(prompt, prompt)]);
+    assert!(
+        screen.ends_with(
+            "\n◀ from team-lead\n  Find out why the import is slow, and\n  write down what you find.\n"
+        ),
+        "{screen}"
     );
 }

@@ -138,32 +138,3 @@ proptest! {
         prop_assert_eq!(too_long(&bare, width), None);
     }
 }
-
-#[test]
-fn a_message_that_is_cut_names_the_command_that_shows_it() {
-    let report = |more: Option<&str>| AgentEvent::MailIn {
-        from: "bob".to_owned(),
-        color: None,
-        line: "a report of one paragraph".to_owned(),
-        more: more.map(str::to_owned),
-        command: Some("swarm inbox lead --all".to_owned()),
-    };
-    let whole = "◀ from bob: a report of one paragraph\n";
-    for (width, more, shown) in [
-        (54, None, whole.to_owned()),
-        (
-            54,
-            Some("+1 line"),
-            format!("{whole}  … +1 line: swarm inbox lead --all\n"),
-        ),
-        (
-            36,
-            None,
-            "◀ from bob: a report of one paragra…\n  … whole text: swarm inbox lead\n  --all\n"
-                .to_owned(),
-        ),
-    ] {
-        let drawn = drawn(theme(width), &[report(more)]);
-        assert!(drawn.ends_with(&shown), "{width}\n{drawn}");
-    }
-}

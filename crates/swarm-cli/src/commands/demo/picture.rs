@@ -1,7 +1,7 @@
 //! A picture of the panes, as they are at one moment.
 
 use swarm_panes::{PaneBackend as _, TmuxBackend, WindowView};
-use swarm_protocol::{Color, TeamName};
+use swarm_protocol::TeamName;
 use swarm_ui::picture::{Pane, Window};
 
 use crate::failure::Failure;
@@ -46,11 +46,7 @@ fn window(view: WindowView) -> Window {
                     width: pane.size.columns,
                     height: pane.size.rows,
                     title,
-                    color: if is_lead {
-                        Some(Color::Red)
-                    } else {
-                        pane.color
-                    },
+                    color: pane.color.filter(|_| !is_lead),
                     active: is_lead,
                     content: pane.content,
                 }

@@ -7,16 +7,18 @@ use std::time::{Duration, Instant};
 use swarm_engine::EventSink;
 use swarm_member::{LeadParts, RunReport, run_lead};
 use swarm_protocol::{AgentEvent, ErrorKind};
-use swarm_ui::PaneInput;
+use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::draft::Draft;
 use super::history::InputHistory;
 use super::overview::Overview;
 use super::questions::{AttentiveSink, Questions};
 use super::slash::{TerminalCommands, Typed};
+use super::status_line::{StatusLine, StatusSink};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::view::{events, view_theme};
 use crate::app::App;
@@ -85,10 +87,17 @@ pub(in crate::commands) fn conduct(
             turn: typed.filter(|_| parts.is_interactive),
             terminal,
         };
+        let screen = interrupts.terminal.clone();
         tokio::spawn(interrupts.follow(signals, end));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
+        let draft = parts
+            .is_interactive
+            .then(|| Draft::new(&app.root, &parts.deployment.cwd));
         let report = run_lead(parts, prompt).await;
+        if let (Some(draft), Some(console)) = (draft, screen.console()) {
+            draft.keep(&console.text());
+        }
         done.cancel();
         if let Err(error) = kept.await {
             tracing::error!(%error, "hooks of the team broke down");
@@ -108,11 +117,13 @@ fn read_terminal(
     terminal: &LeadTerminal,
     end: &Arc<Notify>,
 ) -> Result<Option<UnboundedSender<PaneInput>>, Failure> {
-    let commands = Arc::new(TerminalCommands::new(app, parts)?);
+    let status = Arc::new(status_line(app, parts, terminal));
+    let commands = Arc::new(TerminalCommands::new(app, parts, Arc::clone(&status))?);
     let questions = Questions {
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.deployment.watcher),
         terminal: terminal.clone(),
+        status: Arc::clone(&status),
         commands: Arc::clone(&commands),
         look: Arc::default(),
         put_off: Arc::default(),
@@ -121,24 +132,16 @@ fn read_terminal(
     let history = InputHistory::new(&app.root, &parts.deployment.cwd);
     terminal.remember(history.lines());
     let (tell, person) = unbounded_channel();
-    let (lead, end, asked) = (tell.clone(), Arc::clone(end), questions.clone());
-    let typed = move |input: PaneInput| {
-        let input = match input {
-            PaneInput::Shutdown => return end.notify_one(),
-            PaneInput::Choice { dialog, key } => return asked.answer(&dialog, key),
-            PaneInput::Line(line) => {
-                history.add(&line);
-                match commands.take(line) {
-                    Typed::Prompt(line) => PaneInput::Line(line),
-                    Typed::Quit => return end.notify_one(),
-                    Typed::Done => return,
-                }
-            }
-            input => input,
-        };
-        // A lead that has ended listens no more.
-        lead.send(input).ok();
+    let typist = Typist {
+        history,
+        commands: Arc::clone(&commands),
+        questions: questions.clone(),
+        terminal: terminal.clone(),
+        lead: tell.clone(),
+        end: Arc::clone(end),
+        is_interactive: parts.is_interactive,
     };
+    let typed = move |input: PaneInput| typist.take(input);
     if !terminal.read(typed)? {
         if !app.out.quiet {
             terminal.hint_once();
@@ -148,17 +151,29 @@ fn read_terminal(
     let overview = Overview {
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.deployment.watcher),
-        terminal: terminal.clone(),
+        status: Arc::clone(&status),
         commands: Arc::clone(&questions.commands),
         look: Arc::default(),
     };
     let shows_questions = questions.commands.may_answer();
-    parts.events = Arc::new(AttentiveSink {
+    let events = Arc::new(StatusSink {
         inner: Arc::clone(&parts.events),
+        status: Arc::clone(&status),
+    });
+    parts.events = Arc::new(AttentiveSink {
+        inner: events,
         questions: shows_questions.then(|| Arc::clone(&questions.look)),
         team: Arc::clone(&overview.look),
     });
     tokio::spawn(overview.follow());
+    tokio::spawn(status.follow());
+    if let Some(console) = terminal.console() {
+        let completed = Arc::clone(&commands);
+        console.complete_with(Box::new(move |text| completed.complete(text)));
+        if let Some(draft) = commands.draft().read() {
+            console.set_text(&draft);
+        }
+    }
     if shows_questions {
         tokio::spawn(questions.follow());
     }
@@ -171,6 +186,80 @@ fn read_terminal(
     let line = line.to_owned();
     parts.events.emit(AgentEvent::Notice { line });
     Ok(Some(tell))
+}
+
+/// How the session stands, on the screen, and how it calls for attention.
+fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusLine {
+    let settings = &app.settings;
+    if let Some(console) = terminal.console() {
+        console.set_alert(Alert {
+            bell: settings.notify_bell,
+            osc: settings.notify_osc && !matches!(app.env.get("TERM"), Some("dumb" | "linux")),
+            in_tmux: app.env.get("TMUX").is_some(),
+        });
+    }
+    let deployment = &parts.deployment;
+    let model = deployment.model.rsplit('/').next();
+    StatusLine::new(
+        terminal.clone(),
+        view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
+        deployment.cwd.clone(),
+        settings.notify_command.clone(),
+        SessionStatus::new(
+            model.unwrap_or(&deployment.model).to_owned(),
+            deployment.mode,
+            None,
+        ),
+    )
+}
+
+/// Takes what a person types.
+struct Typist {
+    history: InputHistory,
+    commands: Arc<TerminalCommands>,
+    questions: Questions,
+    terminal: LeadTerminal,
+    lead: UnboundedSender<PaneInput>,
+    end: Arc<Notify>,
+    is_interactive: bool,
+}
+
+impl Typist {
+    fn take(&self, input: PaneInput) {
+        let input = match input {
+            PaneInput::Shutdown => return self.end.notify_one(),
+            PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
+            PaneInput::CycleMode => self.commands.mode_input(None),
+            PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
+            PaneInput::Line(line) => {
+                self.history.add(&line);
+                let shell = line.strip_prefix('!').map(str::trim);
+                let shell = shell.filter(|shell| self.is_interactive && !shell.is_empty());
+                if let Some(shell) = shell {
+                    return self.run_shell(shell.to_owned());
+                }
+                match self.commands.take(line) {
+                    Typed::Prompt(line) => PaneInput::Line(line),
+                    Typed::Input(input) => input,
+                    Typed::Quit => return self.end.notify_one(),
+                    Typed::Done => return,
+                }
+            }
+            input => input,
+        };
+        // A lead that has ended listens no more.
+        self.lead.send(input).ok();
+    }
+
+    /// Runs a shell line on a thread of its own, so that keys are read meanwhile.
+    fn run_shell(&self, line: String) {
+        let (commands, lead) = (Arc::clone(&self.commands), self.lead.clone());
+        std::thread::spawn(move || {
+            if let Some(text) = commands.shell(&line) {
+                lead.send(PaneInput::Context(text)).ok();
+            }
+        });
+    }
 }
 
 /// The signals that end a lead.

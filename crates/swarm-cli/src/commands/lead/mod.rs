@@ -1,15 +1,20 @@
 //! A lead in this process: `swarm lead`, and what `swarm run` and `swarm resume` share with it.
 
+mod completion;
 mod conduct;
+mod draft;
 mod flags;
 mod history;
 mod interactive;
 mod overview;
 mod parts;
+mod person_shell;
+mod prompt_commands;
 mod questions;
 mod report;
 mod sessions;
 mod slash;
+mod status_line;
 mod terminal;
 mod view;
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use futures::future::select_all;
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
-use swarm_protocol::{ContextUse, MemberState, TaskState, TeamConfig, TeamName};
+use swarm_protocol::{MemberState, TaskState, TeamConfig, TeamName};
 use swarm_store::{MemberView, StoreError, TaskList, TeamStore, TeamView};
 use swarm_ui::print::counted;
 use tokio::sync::Notify;
 
 use super::slash::TerminalCommands;
-use super::terminal::LeadTerminal;
+use super::status_line::StatusLine;
 
 /// Members that are named; of more the line counts states only.
 const NAMED: usize = 6;
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 pub(super) struct Overview {
     pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<FolderWatcher>,
-    pub(super) terminal: LeadTerminal,
+    pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
     /// Notified when the lead may have got a team, or another member.
     pub(super) look: Arc<Notify>,
@@ -50,7 +50,7 @@ impl Overview {
                 }
                 None => None,
             };
-            self.terminal.set_status(line);
+            self.status.set_team(line);
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -89,10 +89,8 @@ async fn changed(files: &mut [Subscription]) {
 
 /// The line; `None` where there is nothing to say.
 fn line(view: &TeamView, tasks: &TaskList) -> Option<String> {
-    let (lead, mates): (Vec<_>, Vec<_>) = view
-        .members
-        .iter()
-        .partition(|view| view.member.name.is_lead());
+    let mates = view.members.iter();
+    let mates: Vec<_> = mates.filter(|view| !view.member.name.is_lead()).collect();
     let mut parts = Vec::new();
     if !mates.is_empty() && mates.len() <= NAMED {
         let each = mates.iter().map(|view| {
@@ -114,15 +112,7 @@ fn line(view: &TeamView, tasks: &TaskList) -> Option<String> {
         let done = states.filter(|state| is_done(*state)).count();
         parts.push(format!("{done} of {} done", counted(all as u64, "task")));
     }
-    let report = lead.first().and_then(|view| view.report.as_ref());
-    if let Some(used) = report.and_then(|report| report.context) {
-        parts.push(format!("context {}", share(used)));
-    }
     (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-fn share(used: ContextUse) -> String {
-    format!("{} %", used.percent())
 }
 
 fn is_working(view: &MemberView) -> bool {

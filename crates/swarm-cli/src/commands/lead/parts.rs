@@ -46,6 +46,7 @@ impl Ready {
             backend: flags.backend.clone(),
             requests: flags.requests.clone(),
             in_run: true,
+            is_interactive: what == "lead",
         };
         let Prepared {
             mut deployment,

@@ -14,6 +14,7 @@ use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
 use super::slash::TerminalCommands;
+use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use crate::commands::requests::{details, granted, is_open, questions, what};
 
@@ -29,6 +30,7 @@ pub(super) struct Questions {
     pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<FolderWatcher>,
     pub(super) terminal: LeadTerminal,
+    pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
     /// Notified when there may be a request.
     pub(super) look: Arc<Notify>,
@@ -91,6 +93,9 @@ impl Questions {
             .unzip();
         *shown = next;
         drop(shown);
+        if let Some(dialog) = &dialog {
+            self.status.run_command(&dialog.question);
+        }
         self.terminal.ask(dialog, Instant::now() + UNARMED);
     }
 

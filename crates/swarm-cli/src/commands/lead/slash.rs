@@ -7,15 +7,22 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser as _};
-use swarm_config::AnswerInPlace;
+use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
 use swarm_engine::EventSink;
 use swarm_member::LeadParts;
-use swarm_protocol::{AgentEvent, ErrorKind, SessionId, TeamName};
+use swarm_policy::ReadFilter;
+use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::TeamStore;
 use swarm_supervisor::implicit_team_name;
-use swarm_ui::command_in;
+use swarm_ui::{PaneInput, command_in};
 
+use super::completion::complete;
+use super::draft::Draft;
+use super::person_shell::{edited, shell_line};
+use super::prompt_commands::PromptCommands;
 use super::sessions::team_of;
+use super::status_line::StatusLine;
+use super::terminal::LeadTerminal;
 use crate::app::App;
 use crate::commands::command::{Args, Command};
 use crate::commands::team::TeamCommand;
@@ -43,21 +50,34 @@ const HELP: &str = "\
 /task list, /task create …    the task list
 /requests, /approve, /deny    permission requests
 /COMMAND --help               likewise every command of `swarm help`
+/model [NAME], /mode [MODE]   show or change the model or the permission mode
+/context, /cost               share of the context window, tokens used
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /SKILL [ARGUMENTS]            have the lead follow a skill
+/clear                        begin the conversation anew
+/NAME                         the prompt in .claude/commands/NAME.md
+!COMMAND                      run a command in your own shell
 /quit                         end the session and shut the team down
 
 Esc      interrupt the lead       Alt-Enter  new line
 Ctrl-C   empty the line, or       Up, Down   earlier lines
-         interrupt; twice: end    Ctrl-B     sub-agents to the background
-Ctrl-D   end the session         Ctrl-X     as /compact";
+         interrupt; twice: end    Ctrl-R     search earlier lines
+Ctrl-D   end the session          Tab        complete / and @
+Shift-Tab  next permission mode   Ctrl-G     write in your editor
+Ctrl-O   last result in full      Ctrl-B     sub-agents to the background
+Ctrl-X   as /compact";
+
+/// What commands say that need a team.
+const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
 
 /// What a line is that was typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     /// A prompt to the lead.
     Prompt(String),
+    /// Something else for the lead.
+    Input(PaneInput),
     /// The end of the session.
     Quit,
     /// A command, which has run.
@@ -79,6 +99,11 @@ pub(super) struct TerminalCommands {
     acting: Acting,
     /// The names of skills, which are prompts to the lead.
     skills: Vec<String>,
+    settings: Settings,
+    env: Environment,
+    prompts: PromptCommands,
+    status: Arc<StatusLine>,
+    draft: Draft,
 }
 
 impl TerminalCommands {
@@ -86,21 +111,104 @@ impl TerminalCommands {
     ///
     /// # Errors
     /// Where it cannot be said who acts.
-    pub(super) fn new(app: &App, parts: &LeadParts) -> Result<Self, Failure> {
+    pub(super) fn new(
+        app: &App,
+        parts: &LeadParts,
+        status: Arc<StatusLine>,
+    ) -> Result<Self, Failure> {
         let implicit = match &parts.team {
             Some(team) => team.clone(),
             None => implicit_team_name(parts.session)?,
         };
+        let acting = whoever_types(app, acting::find(app)?);
+        let cwd = &parts.deployment.cwd;
+        let mut env = app.env.clone();
+        env.cwd.clone_from(cwd);
+        let prompts = PromptCommands::new(
+            &env,
+            (&app.root, &project_top(&app.root, cwd)),
+            (app.is_trusted()?, acting == Acting::Person),
+            ReadFilter::denials(&parts.rules, cwd, parts.home.as_deref()),
+        );
         Ok(Self {
             store: Arc::clone(&app.store),
             view: Arc::clone(&parts.events),
             session: parts.session,
             implicit,
-            acting: whoever_types(app, acting::find(app)?),
+            acting,
             skills: (parts.deployment.agent_config.skills.iter())
                 .map(|skill| skill.name.clone())
                 .collect(),
+            settings: app.settings.clone(),
+            prompts,
+            status,
+            draft: Draft::new(&app.root, cwd),
+            env,
         })
+    }
+
+    /// The draft of this directory.
+    pub(super) fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// What Tab completes of a text.
+    pub(super) fn complete(&self, text: &str) -> (usize, Vec<String>) {
+        let own = ["clear", "context", "cost", "help", "mode", "model", "quit"];
+        let mut names: Vec<String> = own.map(str::to_owned).to_vec();
+        let known = Args::command();
+        let known = known.get_subcommands().filter(|known| !known.is_hide_set());
+        names.extend(known.map(|known| known.get_name().to_owned()));
+        names.extend(self.prompts.names());
+        names.sort();
+        names.dedup();
+        let config = self
+            .team()
+            .and_then(|team| self.store.team(&team).config().ok());
+        let members = config.iter().flat_map(TeamConfig::names);
+        let members: Vec<String> = members.map(|name| name.to_string()).collect();
+        complete(text, &self.env.cwd, &names, &members)
+    }
+
+    /// The wish for another mode, or for the next one. It may be above the mode with which the session began where only a
+    /// person can type and the machine's policy allows it.
+    pub(super) fn mode_input(&self, mode: Option<PermissionMode>) -> PaneInput {
+        let highest = mode.unwrap_or(PermissionMode::AcceptEdits);
+        let is_permitted = self
+            .settings
+            .permit("permissions.mode", highest.name())
+            .is_ok();
+        PaneInput::Mode {
+            mode,
+            may_raise: self.may_answer() && is_permitted,
+        }
+    }
+
+    /// Runs a line in the person's own shell, shows what it prints, and returns it for the conversation. Refused where
+    /// agents can type: it would run with the person's permissions.
+    pub(super) fn shell(&self, line: &str) -> Option<String> {
+        if let Acting::PersonOrAgent(why) = &self.acting {
+            self.show(format!("`!{line}` was not run: {why}"));
+            return None;
+        }
+        if !self.may_answer() {
+            self.show(format!("`!{line}` was not run: only a person may run it"));
+            return None;
+        }
+        let ran = shell_line(&self.env, &self.env.cwd, line);
+        let outcome = if ran.ok { "" } else { "\n[it failed]" };
+        self.show(format!("! {line}\n{}{outcome}", ran.text));
+        Some(ran.for_model(line))
+    }
+
+    /// Has the person write on in their editor.
+    pub(super) fn edit(&self, terminal: &LeadTerminal, text: &str) {
+        let edited = terminal.lend(|| edited(&self.env, &self.draft, text));
+        match (edited, terminal.console()) {
+            (Ok(text), Some(console)) => console.set_text(&text),
+            (Ok(_), None) => {}
+            (Err(error), _) => self.show(format!("the editor failed: {error}")),
+        }
     }
 
     /// Whether permission requests may be answered here.
@@ -122,7 +230,16 @@ impl TerminalCommands {
     pub(super) fn take(&self, line: String) -> Typed {
         match command_in(&line) {
             // The lead itself knows it.
-            None | Some(("compact", _)) => return Typed::Prompt(line),
+            None | Some(("compact" | "model", _) | ("clear", "")) => return Typed::Prompt(line),
+            Some(("mode", "")) => self.show(self.status.session()),
+            Some(("mode", word)) => match word.parse() {
+                Ok(mode) => return Typed::Input(self.mode_input(Some(mode))),
+                Err(error) => self.show(error.to_string()),
+            },
+            Some(("cost" | "context", "")) => self.show(self.status.used()),
+            Some(("status", "")) if self.team().is_none() => {
+                self.show(format!("{}\n{NO_TEAM}", self.status.session()));
+            }
             Some(("quit" | "exit", "")) => return Typed::Quit,
             Some(("help" | "", "")) => self.show(HELP.to_owned()),
             // A command of swarm hides a skill of its name.
@@ -131,9 +248,21 @@ impl TerminalCommands {
             {
                 return Typed::Prompt(line);
             }
-            Some((name, rest)) => self.show_run(&format!("{name} {rest}")),
+            Some((name, rest)) => match self.expanded(name, rest) {
+                Some(Ok(prompt)) => return Typed::Prompt(prompt),
+                Some(Err(why)) => self.show(why),
+                None => self.show_run(&format!("{name} {rest}")),
+            },
         }
         Typed::Done
+    }
+
+    /// The prompt of a command of the project's or the person's own. A command of swarm is never replaced by one: what
+    /// `/approve` does is not for a repository to say.
+    fn expanded(&self, name: &str, rest: &str) -> Option<Result<String, String>> {
+        (!is_command(name))
+            .then(|| self.prompts.expand(name, rest))
+            .flatten()
     }
 
     fn show(&self, text: String) {
@@ -169,7 +298,7 @@ impl TerminalCommands {
             Err(failure)
                 if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>
             {
-                text.push_str("this lead has no team yet; it creates one when it needs one");
+                text.push_str(NO_TEAM);
             }
             Err(failure) => text.push_str(&failure_text(&failure)),
             Ok(()) => {}

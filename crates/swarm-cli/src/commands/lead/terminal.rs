@@ -95,11 +95,34 @@ impl LeadTerminal {
         Ok(true)
     }
 
-    /// Shows how things stand, or nothing.
-    pub(super) fn set_status(&self, status: Option<String>) {
+    /// Shows how things stand.
+    pub(super) fn set_status(&self, status: Vec<String>) {
         if let Some((console, _)) = &self.0.screen {
             console.set_status(status);
         }
+    }
+
+    /// The screen with the input line, if there is one.
+    pub(super) fn console(&self) -> Option<&Console> {
+        self.0.screen.as_ref().map(|(console, _)| console)
+    }
+
+    /// Calls for the attention of the person.
+    pub(super) fn call(&self, why: &str) {
+        if let Some(console) = self.console() {
+            console.call(why);
+        }
+    }
+
+    /// Leaves the terminal to another program while `work` runs. What is to be shown meanwhile waits.
+    pub(super) fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
+        if let Some(console) = self.console() {
+            console.hold();
+        }
+        self.restore();
+        let done = work();
+        self.take_over();
+        done
     }
 
     /// Gives the input line what was typed in earlier sessions.

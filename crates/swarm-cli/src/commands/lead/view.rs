@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use swarm_engine::{EventSink, NoEvents};
 use swarm_member::PaneSink;
-use swarm_protocol::{AgentEvent, Color, MemberName};
+use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::Deployment;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
@@ -38,7 +38,7 @@ pub(super) fn events(
     };
     let header = PaneHeader {
         name: MemberName::lead(),
-        color: Some(Color::Red),
+        color: None,
         team: None,
         model: deployment.model.clone(),
         mode: deployment.mode,

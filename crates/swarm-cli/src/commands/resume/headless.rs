@@ -83,6 +83,7 @@ pub(super) fn run(
         backend: args.backend.clone(),
         requests: args.requests.clone(),
         in_run: true,
+        is_interactive,
     };
     let Prepared {
         mut deployment,

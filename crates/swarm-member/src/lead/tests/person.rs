@@ -211,3 +211,73 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
     stop.cancel();
     running.await.unwrap().unwrap();
 }
+
+/// Has another model for whoever asks.
+#[derive(Debug)]
+struct Other(Arc<swarm_testkit::FakeModel>);
+
+impl swarm_engine::ModelFactory for Other {
+    fn model(&self, name: &str) -> Result<swarm_engine::ReadyModel, String> {
+        if name != "other" {
+            return Err(format!("there is no model {name}"));
+        }
+        Ok(swarm_engine::ReadyModel {
+            client: Arc::clone(&self.0) as _,
+            name: "other-1".to_owned(),
+            window: None,
+            max_output: None,
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_person_begins_the_conversation_anew_and_goes_on_with_another_model() {
+    let mut run = Run::new();
+    let (person, inputs) = unbounded_channel();
+    run.parts.person = Some(inputs);
+    run.parts.is_interactive = true;
+    let events = Arc::new(Events::default());
+    run.parts.events = events.clone();
+    let other = swarm_testkit::FakeModel::saying("I am another");
+    run.parts.models = Arc::new(Other(Arc::clone(&other)));
+    let (model, stop) = (run.model.clone(), run.parts.stop.clone());
+    model.then(say("one"));
+    model.then(say("two"));
+    let running = tokio::spawn(run_lead(run.parts, None));
+    let lines = [
+        "the-alpha",
+        "/clear",
+        "the-beta",
+        "/model none",
+        "/model other",
+        "the-gamma",
+    ];
+    let mut prompts = 0;
+    for line in lines {
+        person.send(PaneInput::Line(line.into())).unwrap();
+        if line.starts_with("the") {
+            prompts += 1;
+            until("the end of the turn", || {
+                (events.turns_ended() == prompts).then_some(())
+            })
+            .await;
+        }
+    }
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let second = format!("{:?}", model.requests()[1]);
+    assert!(
+        second.contains("the-beta") && !second.contains("the-alpha"),
+        "{second}"
+    );
+    assert_eq!(model.requests().len(), 2);
+    let third = &other.requests()[0];
+    assert_eq!(third.model, "other-1");
+    assert!(format!("{third:?}").contains("the-beta"));
+    assert!(
+        events
+            .notices()
+            .join("\n")
+            .contains("there is no model none")
+    );
+}

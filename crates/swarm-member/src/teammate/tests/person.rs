@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_protocol::{IdleReason, MemberState, SystemClock};
+use swarm_engine::Rights;
+use swarm_policy::RuleSet;
+use swarm_protocol::{IdleReason, MemberState, PermissionMode, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_ui::PaneInput;
 
 use super::world::{Screen, World, bob, until};
 use crate::mail::MailHandler;
-use crate::person::Person;
+use crate::person::{Person, PersonCommands};
 use crate::teammate::Ending;
 use crate::teammate::mail::TeammateMail;
 use swarm_testkit::{FakeModel, call, heard, say};
@@ -95,6 +97,20 @@ async fn who_types_into_a_parked_pane_is_answered_and_other_mail_waits() {
     running.crash().await;
 }
 
+fn rights() -> Arc<Rights> {
+    let mode = PermissionMode::AcceptEdits;
+    Arc::new(Rights::new(mode, RuleSet::default(), mode))
+}
+
+fn commands(rights: Arc<Rights>) -> PersonCommands {
+    PersonCommands {
+        rights,
+        model: "model-1".to_owned(),
+        servers: None,
+        skills: Arc::new([]),
+    }
+}
+
 /// Somebody at the pane of a bob who lives nowhere; the store has limits of its own.
 fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>, Screen) {
     let store = FileStore::new(world.folder.path().join("root"), Arc::new(SystemClock));
@@ -104,7 +120,8 @@ fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>,
     let mail = Arc::new(MailHandler::new(seat, Arc::new(TeammateMail::default())));
     let screen = Screen::default();
     let reporter = world.reporter_on(spawn, Box::new(screen.clone()));
-    (Person::new(None, mail, reporter, None), store, screen)
+    let person = Person::new(None, mail, reporter, commands(rights()));
+    (person, store, screen)
 }
 
 #[test]
@@ -155,4 +172,47 @@ fn a_full_inbox_is_told_once_keeps_the_lines_in_order_and_lets_a_shutdown_throug
     assert_eq!(waiting.len(), 1);
     assert_eq!(waiting[0].text, "two");
     assert_eq!(screen.count("not in the inbox yet"), 1, "it is known");
+}
+
+#[test]
+fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_can_type() {
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
+    let world = World::new();
+    let spawn = world.join("bob", None);
+    let store = Arc::new(FileStore::new(
+        world.folder.path().join("root"),
+        Arc::new(SystemClock),
+    ));
+    let mail = Arc::new(MailHandler::new(
+        world.seat_at(store, spawn),
+        Arc::new(TeammateMail::default()),
+    ));
+    let screen = Screen::default();
+    let reporter = world.reporter_on(spawn, Box::new(screen.clone()));
+    let rights = rights();
+    let mut person = Person::new(None, mail, reporter, commands(Arc::clone(&rights)));
+    let mut modes = Vec::new();
+    for (mode, may_raise) in [
+        (None, false),
+        (None, false),
+        (None, false),
+        (Some(BypassPermissions), false),
+        (Some(BypassPermissions), true),
+    ] {
+        person.take(PaneInput::Mode { mode, may_raise }, None);
+        modes.push(rights.mode());
+    }
+    assert_eq!(
+        modes,
+        [Plan, Default, AcceptEdits, AcceptEdits, BypassPermissions]
+    );
+    assert_eq!(screen.count("is above acceptEdits"), 1);
+    // What is typed into a pane makes nothing less strict.
+    for (line, mode) in [("/mode plan", Plan), ("/mode default", Plan)] {
+        person.take(PaneInput::Line(line.to_owned()), None);
+        assert_eq!(rights.mode(), mode, "{line}");
+    }
+    assert_eq!(screen.count("can only become stricter"), 1);
+    person.take(PaneInput::Line("/status".to_owned()), None);
+    assert_eq!(screen.count("model model-1"), 1);
 }

@@ -1,0 +1,242 @@
+//! Commands that people write themselves: `commands/**/*.md` in Claude Code's directories.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use swarm_config::Environment;
+use swarm_policy::ReadFilter;
+
+use super::person_shell::shell_line;
+
+/// Directories below `commands` that are looked into, one in another.
+const DEPTH: usize = 4;
+
+/// Bytes of a file that a command includes, at most; of a longer one the model reads what it needs.
+const LONGEST_FILE: u64 = 100_000;
+
+/// The commands of a project and of a person.
+pub(super) struct PromptCommands {
+    env: Environment,
+    /// Where commands are, the first ones win; and whether their `!` lines may run.
+    folders: Vec<(PathBuf, bool)>,
+    cwd: PathBuf,
+    /// Files that deny rules keep from the lead.
+    unreadable: ReadFilter,
+}
+
+impl PromptCommands {
+    /// Those of the project at `top` and of the person, in the config directory `root`. The project's `!` lines run only
+    /// if it is trusted, and none runs where others than a person can type.
+    pub(super) fn new(
+        env: &Environment,
+        (root, top): (&Path, &Path),
+        (is_trusted, may_run): (bool, bool),
+        unreadable: ReadFilter,
+    ) -> Self {
+        Self {
+            env: env.clone(),
+            folders: vec![
+                (top.join(".claude").join("commands"), may_run && is_trusted),
+                (root.join("commands"), may_run),
+            ],
+            cwd: env.cwd.clone(),
+            unreadable,
+        }
+    }
+
+    /// The names of all commands.
+    pub(super) fn names(&self) -> Vec<String> {
+        let found = self.folders.iter().flat_map(|(folder, _)| files(folder));
+        let names: BTreeMap<String, PathBuf> = found.collect();
+        names.into_keys().collect()
+    }
+
+    /// The prompt that a command stands for; `None` where there is no such command.
+    ///
+    /// # Errors
+    /// Why its file cannot be read.
+    pub(super) fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, String>> {
+        let (file, may_run) = self.folders.iter().find_map(|(folder, may_run)| {
+            let found = files(folder);
+            let last = |full: &str| full.rsplit(':').next() == Some(name);
+            let file = found.iter().find(|(full, _)| full == name);
+            let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
+            Some((file.1.clone(), *may_run))
+        })?;
+        let text = std::fs::read_to_string(&file)
+            .map_err(|error| format!("{} cannot be read: {error}", file.display()));
+        Some(text.map(|text| self.filled_in(body(&text), arguments, may_run)))
+    }
+
+    /// The text of a command with arguments, outputs and files put in. What is put in is not looked at again.
+    fn filled_in(&self, text: &str, arguments: &str, may_run: bool) -> String {
+        let words = shlex::split(arguments).unwrap_or_else(|| vec![arguments.to_owned()]);
+        let with_arguments = |text: &str| substitute(text, arguments, &words);
+        let mut out = String::new();
+        let mut files = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("!`") {
+            let Some(length) = rest[at + 2..].find('`') else {
+                break;
+            };
+            self.note_files(&rest[..at], &mut files);
+            out.push_str(&with_arguments(&rest[..at]));
+            let line = &rest[at + 2..at + 2 + length];
+            if may_run {
+                out.push_str(&shell_line(&self.env, &self.cwd, &with_arguments(line)).text);
+            } else {
+                out.push_str(&format!(
+                    "[not run, since the repository is not trusted or agents can type here: {line}]"
+                ));
+            }
+            rest = &rest[at + 3 + length..];
+        }
+        self.note_files(rest, &mut files);
+        out.push_str(&with_arguments(rest));
+        let takes_arguments = text.contains("$ARGUMENTS") || text.contains("$1");
+        if !arguments.is_empty() && !takes_arguments {
+            out = format!("{}\n\nARGUMENTS: {arguments}", out.trim_end());
+        }
+        for (name, content) in files {
+            out = format!("{}\n\nContents of {name}:\n{content}", out.trim_end());
+        }
+        out.trim().to_owned()
+    }
+
+    /// The files that a text names with `@`.
+    fn note_files(&self, text: &str, files: &mut Vec<(String, String)>) {
+        for word in text.split_whitespace() {
+            let Some(name) = word.strip_prefix('@') else {
+                continue;
+            };
+            let name = name.trim_end_matches(['.', ',', ';', ':', ')', '`']);
+            let path = self.cwd.join(name);
+            let Ok(path) = path.canonicalize() else {
+                continue;
+            };
+            let is_short = path
+                .metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.len() <= LONGEST_FILE);
+            if is_short
+                && !self.unreadable.hides(&path)
+                && let Ok(content) = std::fs::read_to_string(&path)
+            {
+                files.push((name.to_owned(), content));
+            }
+        }
+    }
+}
+
+/// The text without what stands between two lines of dashes at its beginning.
+fn body(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("---\n") else {
+        return text;
+    };
+    match rest.split_once("\n---\n") {
+        Some((_, body)) => body,
+        None => text,
+    }
+}
+
+/// The text with `$ARGUMENTS`, and `$1` to `$9`, put in.
+fn substitute(text: &str, arguments: &str, words: &[String]) -> String {
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if let Some(rest) = part.strip_prefix("ARGUMENTS") {
+            out.push_str(arguments);
+            out.push_str(rest);
+            continue;
+        }
+        match part.chars().next().and_then(|digit| digit.to_digit(10)) {
+            Some(number @ 1..) => {
+                let word = words.get(number as usize - 1);
+                out.push_str(word.map_or("", String::as_str));
+                out.push_str(&part[1..]);
+            }
+            _ => {
+                out.push('$');
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
+/// The files of commands below a folder, by name: `dir/name.md` is `dir:name`.
+fn files(folder: &Path) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    collect(folder, "", DEPTH, &mut found);
+    found.sort();
+    found
+}
+
+fn collect(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let Some(name) = name.to_str() else { continue };
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir && depth > 0 {
+            collect(&path, &format!("{prefix}{name}:"), depth - 1, found);
+        } else if let Some(name) = name.strip_suffix(".md") {
+            found.push((format!("{prefix}{name}"), path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_policy::{Behavior, Rule, RuleSet};
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
+    fn write(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn commands(folder: &Path, is_trusted: bool) -> PromptCommands {
+        let mut rules = RuleSet::default();
+        rules.add(Behavior::Deny, Rule::parse("Read(secret)").unwrap(), "test");
+        let env = Environment::new([("SHELL", "sh")], folder);
+        let unreadable = ReadFilter::denials(&rules, folder, None);
+        let root = folder.join("root");
+        PromptCommands::new(&env, (&root, folder), (is_trusted, true), unreadable)
+    }
+
+    #[test]
+    fn a_command_is_its_file_with_arguments_outputs_and_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let own = folder.join(".claude/commands");
+        write(
+            &own.join("git/fix.md"),
+            "---\ndescription: x\n---\nFix $1 of $ARGUMENTS.\n!`echo on $2`\nSee @notes.txt, @secret\n",
+        );
+        write(&folder.join("root/commands/fix.md"), "mine");
+        write(&folder.join("root/commands/say.md"), "Say it.");
+        write(&folder.join("notes.txt"), "note $1");
+        write(&folder.join("secret"), "hidden");
+        let trusted = commands(&folder, true);
+        assert_eq!(trusted.names(), ["fix", "git:fix", "say"]);
+        assert_eq!(
+            trusted.expand("git:fix", "a 'b c'").unwrap().unwrap(),
+            "Fix a of a 'b c'.\non b c\nSee @notes.txt, @secret\n\nContents of notes.txt:\nnote $1"
+        );
+        assert_eq!(
+            trusted.expand("say", "now").unwrap().unwrap(),
+            "Say it.\n\nARGUMENTS: now"
+        );
+        assert!(trusted.expand("none", "").is_none());
+        let untrusted = commands(&folder, false);
+        let text = untrusted.expand("fix", "a b").unwrap().unwrap();
+        assert!(
+            text.contains("[not run") && !text.contains("on b"),
+            "{text}"
+        );
+    }
+}

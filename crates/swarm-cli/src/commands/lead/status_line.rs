@@ -1,0 +1,186 @@
+//! The lines above the input of a lead's terminal, and calls for attention.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use swarm_engine::EventSink;
+use swarm_protocol::{AgentEvent, MemberState};
+use swarm_ui::print::short_count;
+use swarm_ui::{SessionStatus, Theme};
+use swarm_worktree::seen;
+use tokio::sync::Notify;
+
+use super::terminal::LeadTerminal;
+
+/// A person looks elsewhere during a turn that takes longer.
+const LONG_TURN: Duration = Duration::from_secs(10);
+
+/// How a session stands, on the screen.
+#[derive(Debug)]
+pub(super) struct StatusLine {
+    terminal: LeadTerminal,
+    theme: Theme,
+    /// Where the branch is looked up.
+    cwd: PathBuf,
+    /// The program that is told of calls for attention, if there is one.
+    command: Vec<String>,
+    inner: Mutex<Inner>,
+    /// Notified when a turn begins.
+    work: Notify,
+}
+
+#[derive(Debug)]
+struct Inner {
+    status: SessionStatus,
+    /// The line about the team.
+    team: Option<String>,
+}
+
+impl StatusLine {
+    pub(super) fn new(
+        terminal: LeadTerminal,
+        theme: Theme,
+        cwd: PathBuf,
+        command: Vec<String>,
+        mut status: SessionStatus,
+    ) -> Self {
+        status.branch = branch(&cwd);
+        Self {
+            terminal,
+            theme,
+            cwd,
+            command,
+            inner: Mutex::new(Inner { status, team: None }),
+            work: Notify::new(),
+        }
+    }
+
+    /// Follows what the lead does.
+    pub(super) fn event(&self, event: &AgentEvent) {
+        let changes = matches!(
+            event,
+            AgentEvent::TurnStarted
+                | AgentEvent::TurnEnded { .. }
+                | AgentEvent::ToolStarted { .. }
+                | AgentEvent::ToolFinished { .. }
+                | AgentEvent::SubAgentEnded { .. }
+                | AgentEvent::Context(_)
+                | AgentEvent::ModeChanged { .. }
+                | AgentEvent::ModelChanged { .. }
+                | AgentEvent::Asked { .. }
+                | AgentEvent::State { .. }
+        );
+        if !changes {
+            return;
+        }
+        let took = self.inner.lock().status.follow(event, Instant::now());
+        if let Some(took) = took {
+            self.inner.lock().status.branch = branch(&self.cwd);
+            if took >= LONG_TURN {
+                self.call("the lead has finished its turn");
+            }
+        }
+        if let AgentEvent::Asked { from, line, .. } = event {
+            self.call(&format!("{from} asks: {line}"));
+        }
+        if let AgentEvent::State {
+            state: MemberState::WaitingPermission | MemberState::WaitingPlan,
+            ..
+        } = event
+        {
+            self.call("the lead needs an answer");
+        }
+        if matches!(event, AgentEvent::TurnStarted) {
+            self.work.notify_one();
+        }
+        self.draw();
+    }
+
+    /// Sets the line about the team.
+    pub(super) fn set_team(&self, line: Option<String>) {
+        self.inner.lock().team = line;
+        self.draw();
+    }
+
+    /// Calls for the attention of the person.
+    pub(super) fn call(&self, why: &str) {
+        self.terminal.call(why);
+        self.run_command(why);
+    }
+
+    /// Tells the program of the user's, which nobody waits for.
+    pub(super) fn run_command(&self, why: &str) {
+        let Some((program, words)) = self.command.split_first() else {
+            return;
+        };
+        let mut command = Command::new(program);
+        command.args(words).arg(why);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        match command.spawn() {
+            // Its end is waited for, so that it does not stay in the list of processes.
+            Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+            Err(error) => tracing::warn!(program, %error, "notify.command not run"),
+        }
+    }
+
+    /// Tokens so far and the share of the context window, for `/cost` and `/context`.
+    pub(super) fn used(&self) -> String {
+        let inner = self.inner.lock();
+        let status = &inner.status;
+        let context = match status.context {
+            Some(used) => format!("{} % of the context window is used", used.percent()),
+            None => "how much of the context window is used is not known yet".to_owned(),
+        };
+        let tokens = short_count(status.tokens);
+        format!("{tokens} tokens in turns that have ended, sub-agents included\n{context}")
+    }
+
+    /// How the session stands, for `/status`.
+    pub(super) fn session(&self) -> String {
+        self.inner.lock().status.line(Instant::now(), self.theme)
+    }
+
+    fn draw(&self) {
+        let inner = self.inner.lock();
+        let mut lines = vec![inner.status.line(Instant::now(), self.theme)];
+        lines.extend(inner.team.clone());
+        drop(inner);
+        self.terminal.set_status(lines);
+    }
+
+    /// Redraws the line once a second while a turn is under way.
+    pub(super) async fn follow(self: Arc<Self>) {
+        loop {
+            if self.inner.lock().status.is_working() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                self.draw();
+            } else {
+                self.work.notified().await;
+            }
+        }
+    }
+}
+
+fn branch(cwd: &std::path::Path) -> Option<String> {
+    seen(cwd)?.branch
+}
+
+/// Passes events on, and has the status line follow them.
+#[derive(Debug)]
+pub(super) struct StatusSink {
+    pub(super) inner: Arc<dyn EventSink>,
+    pub(super) status: Arc<StatusLine>,
+}
+
+impl EventSink for StatusSink {
+    fn emit(&self, event: AgentEvent) {
+        self.status.event(&event);
+        self.inner.emit(event);
+    }
+}

@@ -1,0 +1,109 @@
+//! What a call printed or changed, as a pane shows it.
+
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
+use swarm_protocol::{DetailLine, LineChange};
+
+/// Most lines that an event carries. A pane folds them to a few; a person who unfolds them reads no more than this.
+const MOST_LINES: usize = 400;
+
+/// Most bytes of one line that an event carries.
+const LONGEST: usize = 1000;
+
+/// Unchanged lines around a change.
+const CONTEXT: usize = 2;
+
+/// Time to look for the smallest difference; then a coarser one is taken.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The end of an output.
+pub(crate) fn printed(output: &str) -> Vec<DetailLine> {
+    let lines: Vec<&str> = output.lines().collect();
+    let left_out = lines.len().saturating_sub(MOST_LINES);
+    let note = (left_out > 0).then(|| DetailLine::output(format!("[{left_out} earlier lines]")));
+    let kept = lines[left_out..].iter();
+    note.into_iter()
+        .chain(kept.map(|line| DetailLine::output(short(line))))
+        .collect()
+}
+
+/// The lines by which two versions of a file differ, with a few around them. Empty where one of them is not text.
+pub(crate) fn difference(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
+    let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(after)) else {
+        return Vec::new();
+    };
+    let difference = TextDiff::configure()
+        .timeout(PATIENCE)
+        .diff_lines(before, after);
+    let mut lines = Vec::new();
+    for group in difference.grouped_ops(CONTEXT) {
+        let changes = group.iter().flat_map(|part| difference.iter_changes(part));
+        lines.extend(changes.map(|change| {
+            let (number, change_of_line) = match change.tag() {
+                ChangeTag::Equal => (change.new_index(), None),
+                ChangeTag::Insert => (change.new_index(), Some(LineChange::Added)),
+                ChangeTag::Delete => (change.old_index(), Some(LineChange::Removed)),
+            };
+            DetailLine {
+                number: number.map(|number| number as u64 + 1),
+                change: change_of_line,
+                text: short(change.value().trim_end_matches(['\r', '\n'])),
+            }
+        }));
+    }
+    let left_out = lines.len().saturating_sub(MOST_LINES);
+    if left_out > 0 {
+        lines.truncate(MOST_LINES);
+        lines.push(DetailLine::output(format!("[{left_out} more lines]")));
+    }
+    lines
+}
+
+fn short(line: &str) -> String {
+    line[..line.floor_char_boundary(LONGEST)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(lines: &[DetailLine]) -> Vec<String> {
+        let shown = lines.iter().map(|line| {
+            let sign = match line.change {
+                None => ' ',
+                Some(LineChange::Added) => '+',
+                Some(LineChange::Removed) => '-',
+            };
+            format!("{} {sign} {}", line.number.unwrap_or_default(), line.text)
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn a_difference_numbers_its_lines_as_they_are_in_the_file() {
+        let before = "a\nb\nc\nd\ne\nf\ng\n";
+        let after = "a\nb\nc\nD\nnew\ne\nf\ng\n";
+        assert_eq!(
+            shown(&difference(before.as_bytes(), after.as_bytes())),
+            [
+                "2   b", "3   c", "4 - d", "4 + D", "5 + new", "6   e", "7   f"
+            ]
+        );
+        assert_eq!(shown(&difference(b"", b"x\r\ny")), ["1 + x", "2 + y"]);
+        assert_eq!(difference(b"\xff", b"x"), []);
+    }
+
+    #[test]
+    fn long_output_keeps_its_end_and_a_long_difference_its_beginning() {
+        let text: String = (0..500).map(|line| format!("line {line}\n")).collect();
+        let output = printed(&text);
+        assert_eq!(output.len(), MOST_LINES + 1);
+        assert_eq!(output[0].text, "[100 earlier lines]");
+        assert_eq!(output.last().unwrap().text, "line 499");
+        let written = difference(b"", text.as_bytes());
+        assert_eq!(written[0].text, "line 0");
+        assert_eq!(written.last().unwrap().text, "[100 more lines]");
+        assert_eq!(printed(&"x".repeat(5000))[0].text.len(), LONGEST);
+    }
+}

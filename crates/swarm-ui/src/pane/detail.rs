@@ -1,0 +1,188 @@
+//! What a call printed or changed, below its line: folded to a few lines, or in full.
+
+use swarm_protocol::{DetailLine, LineChange};
+
+use crate::pane::sheet::INDENT;
+use crate::sanitize::clean_text;
+use crate::style::{Style, paint};
+use crate::theme::Theme;
+use crate::width::{columns, fit};
+
+/// Lines of an output that are shown: its last ones, where the result stands.
+const OUTPUT_LINES: usize = 5;
+
+/// Lines of a difference that are shown: its first ones.
+const CHANGED_LINES: usize = 12;
+
+/// The key that shows everything.
+const KEY: &str = "Ctrl-O";
+
+/// The lines below a call, and whether some were left out.
+pub(super) fn folded(theme: Theme, detail: &[DetailLine]) -> (Vec<String>, bool) {
+    let is_difference = is_difference(detail);
+    let most = if is_difference {
+        CHANGED_LINES
+    } else {
+        OUTPUT_LINES
+    };
+    let left_out = detail.len().saturating_sub(most);
+    // One line that says that one line is missing takes as much room as that line.
+    if left_out <= 1 {
+        return (lines(theme, detail), false);
+    }
+    let mark = format!("{} +{left_out} lines ({KEY})", theme.signs().ellipsis);
+    let mark = start(theme) + &paint(theme, Style::Dim, &mark);
+    let mut shown;
+    if is_difference {
+        shown = lines(theme, &detail[..most]);
+        shown.push(mark);
+    } else {
+        shown = vec![mark];
+        shown.extend(lines(theme, &detail[left_out..]));
+    }
+    (shown, true)
+}
+
+/// All lines, each in as many rows as it takes.
+pub(super) fn unfolded(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
+    let room = theme.width.map(|_| room(theme, detail).max(1));
+    let mut rows = Vec::new();
+    for line in detail {
+        let mut rest = clean(&line.text);
+        let mut part = line.clone();
+        while let Some(limit) = room.filter(|limit| columns(&rest) > *limit) {
+            let first = fit(&rest, limit, "");
+            let cut = if first.is_empty() {
+                rest.chars().next().map_or(0, char::len_utf8)
+            } else {
+                first.len()
+            };
+            rest[..cut].clone_into(&mut part.text);
+            rest.drain(..cut);
+            rows.push(part.clone());
+            part.number = None;
+        }
+        part.text = rest;
+        rows.push(part);
+    }
+    let width = number_width(detail);
+    rows.iter().map(|line| drawn(theme, width, line)).collect()
+}
+
+fn lines(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
+    let width = number_width(detail);
+    let drawn = detail.iter().map(|line| drawn(theme, width, line));
+    drawn.collect()
+}
+
+/// One line, cut where it is too long.
+fn drawn(theme: Theme, width: usize, line: &DetailLine) -> String {
+    let (style, sign) = match line.change {
+        None => (Style::Dim, ' '),
+        Some(LineChange::Added) => (Style::Good, '+'),
+        Some(LineChange::Removed) => (Style::Bad, '-'),
+    };
+    let number = line.number.map_or_else(String::new, |n| n.to_string());
+    let text = clean(&line.text);
+    let text = if width == 0 {
+        text
+    } else {
+        format!("{number:>width$} {sign} {text}")
+    };
+    let text = fit(
+        text.trim_end(),
+        theme.room(2 * INDENT),
+        theme.signs().ellipsis,
+    );
+    start(theme) + &paint(theme, style, &text)
+}
+
+fn start(theme: Theme) -> String {
+    " ".repeat((2 * INDENT).min(theme.room(0)))
+}
+
+fn is_difference(detail: &[DetailLine]) -> bool {
+    detail.iter().any(|line| line.number.is_some())
+}
+
+/// Columns of the numbers; 0 where the lines have none.
+fn number_width(detail: &[DetailLine]) -> usize {
+    let largest = detail.iter().filter_map(|line| line.number).max();
+    largest.map_or(0, |number| number.to_string().len())
+}
+
+/// Columns that are left for the text of a line.
+fn room(theme: Theme, detail: &[DetailLine]) -> usize {
+    let numbers = match number_width(detail) {
+        0 => 0,
+        width => width + 3,
+    };
+    theme.room(2 * INDENT + numbers)
+}
+
+/// The text in one row, its indentation kept.
+fn clean(text: &str) -> String {
+    clean_text(text).replace('\t', "    ").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THEME: Theme = Theme {
+        color: false,
+        width: Some(24),
+        unicode: true,
+    };
+
+    fn output(count: usize) -> Vec<DetailLine> {
+        (1..=count)
+            .map(|line| DetailLine::output(format!("line {line}")))
+            .collect()
+    }
+
+    #[test]
+    fn the_end_of_an_output_is_shown_and_the_rest_is_counted() {
+        let (lines, is_cut) = folded(THEME, &output(30));
+        assert!(is_cut);
+        assert_eq!(lines[0], "    … +25 lines (Ctrl-O)");
+        assert_eq!(
+            lines[1..],
+            [26, 27, 28, 29, 30].map(|n| format!("    line {n}"))
+        );
+        let (lines, is_cut) = folded(THEME, &output(6));
+        assert_eq!((lines.len(), is_cut), (6, false));
+    }
+
+    #[test]
+    fn a_difference_shows_its_beginning_with_numbers_and_signs() {
+        let changed = |number, change, text: &str| DetailLine {
+            number: Some(number),
+            change,
+            text: text.to_owned(),
+        };
+        let lines = [
+            changed(9, None, "fn a() {"),
+            changed(10, Some(LineChange::Removed), "\told"),
+            changed(10, Some(LineChange::Added), "\tnew, and far too long"),
+        ];
+        assert_eq!(
+            folded(THEME, &lines).0,
+            [
+                "     9   fn a() {",
+                "    10 -     old",
+                "    10 +     new, and f…"
+            ]
+        );
+        assert_eq!(
+            unfolded(THEME, &lines)[2..],
+            ["    10 +     new, and fa", "       + r too long"]
+        );
+        let many: Vec<_> = (1..=20)
+            .map(|n| changed(n, Some(LineChange::Added), "x"))
+            .collect();
+        let (lines, _) = folded(THEME, &many);
+        assert_eq!(lines.len(), 13);
+        assert_eq!(lines[12], "    … +8 lines (Ctrl-O)");
+    }
+}

@@ -1,0 +1,327 @@
+//! Markdown that arrives in pieces, drawn line by line: what is decided is shown at once.
+
+use crate::pane::flow::Flow;
+use crate::pane::grid::Grid;
+use crate::pane::inline::{CODE, spans};
+
+/// Parameters of headings, and of signs that stand for marks.
+const HEADING: &str = "1";
+const DIM: &str = "2";
+
+/// Columns of a line that parts two sections.
+const RULE: usize = 24;
+
+/// Renders text into a [`Flow`]. Without colours text passes unchanged.
+#[derive(Debug)]
+pub(super) struct Markdown {
+    is_on: bool,
+    /// What of the line is not drawn yet.
+    rest: String,
+    /// What the line is, once that is decided.
+    line: Option<Line>,
+    /// The last character that was drawn of the line.
+    before: Option<char>,
+    /// The mark that ends the block of code.
+    fence: Option<String>,
+    table: Grid,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Code, as it is.
+    Code,
+    /// Words with these parameters.
+    Words(&'static str),
+}
+
+/// What the beginning of a line says.
+enum Start {
+    /// More of it decides.
+    Wait,
+    /// The line is complete and drawn, or part of something that is drawn later.
+    Taken,
+    /// A line of this kind, of which so many bytes are drawn.
+    Begins(Line, usize),
+}
+
+impl Markdown {
+    /// Renders if `is_on`.
+    pub(super) fn new(is_on: bool) -> Self {
+        Self {
+            is_on,
+            rest: String::new(),
+            line: None,
+            before: None,
+            fence: None,
+            table: Grid::default(),
+        }
+    }
+
+    /// Takes the next piece of clean text and hands out what is settled.
+    pub(super) fn push(&mut self, piece: &str, flow: &mut Flow) -> String {
+        if !self.is_on {
+            return flow.push(piece);
+        }
+        let mut out = String::new();
+        for part in piece.split_inclusive('\n') {
+            match part.strip_suffix('\n') {
+                Some(part) => {
+                    self.rest.push_str(part);
+                    self.advance(true, flow, &mut out);
+                    self.end_line(flow, &mut out);
+                }
+                None => self.rest.push_str(part),
+            }
+        }
+        self.advance(false, flow, &mut out);
+        out
+    }
+
+    /// Ends the text: hands out all that is left.
+    pub(super) fn end(&mut self, flow: &mut Flow) -> String {
+        let mut out = String::new();
+        if self.is_on {
+            if !self.rest.is_empty() {
+                self.advance(true, flow, &mut out);
+            }
+            self.table.draw(flow, &mut out);
+            *self = Self::new(true);
+        }
+        out + &flow.end()
+    }
+
+    fn end_line(&mut self, flow: &mut Flow, out: &mut String) {
+        self.rest.clear();
+        self.before = None;
+        if self.line.take().is_some() {
+            out.push_str(&flow.push("\n"));
+        }
+        flow.hang(0);
+    }
+
+    /// Draws what is decided of the line.
+    fn advance(&mut self, is_whole: bool, flow: &mut Flow, out: &mut String) {
+        if self.rest.is_empty() && !is_whole {
+            return;
+        }
+        if self.line.is_none() {
+            match self.start(is_whole, flow, out) {
+                Start::Wait => return,
+                Start::Taken => return self.rest.clear(),
+                Start::Begins(line, length) => {
+                    self.rest.drain(..length);
+                    self.line = Some(line);
+                }
+            }
+        }
+        match self.line {
+            Some(Line::Code) => {
+                let code = std::mem::take(&mut self.rest);
+                out.push_str(&flow.push_styled(&code, CODE));
+            }
+            Some(Line::Words(base)) => {
+                let mut parts = Vec::new();
+                let taken = spans(&self.rest, self.before, base, is_whole, &mut parts);
+                self.before = self.rest[..taken].chars().next_back().or(self.before);
+                self.rest.drain(..taken);
+                for (text, style) in parts {
+                    out.push_str(&flow.push_styled(&text, &style));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Decides what the line is, and draws the sign that it begins with.
+    fn start(&mut self, is_whole: bool, flow: &mut Flow, out: &mut String) -> Start {
+        let line = self.rest.clone();
+        let words = line.trim_start();
+        let indent = line.len() - words.len();
+        if let Some(fence) = &self.fence {
+            let is_like_end = words.trim_end().chars().all(|c| fence.starts_with(c));
+            if is_like_end && !is_whole {
+                return Start::Wait;
+            }
+            if is_like_end && words.trim_end().len() >= fence.len() {
+                self.fence = None;
+                return Start::Taken;
+            }
+            return Start::Begins(Line::Code, 0);
+        }
+        if !is_whole && is_undecided(words) {
+            return Start::Wait;
+        }
+        if words.starts_with('|') {
+            if is_whole {
+                self.table.add(words);
+                return Start::Taken;
+            }
+            return Start::Wait;
+        }
+        self.table.draw(flow, out);
+        if words.is_empty() {
+            return Start::Begins(Line::Words(""), line.len());
+        }
+        if let Some(fence) = fence(words) {
+            if !is_whole {
+                return Start::Wait;
+            }
+            self.fence = Some(fence);
+            return Start::Taken;
+        }
+        if is_rule(words) {
+            if is_whole {
+                out.push_str(&flow.push_styled(&"─".repeat(RULE), DIM));
+                return Start::Begins(Line::Words(""), line.len());
+            }
+            return Start::Wait;
+        }
+        if let Some(length) = heading(words) {
+            return Start::Begins(Line::Words(HEADING), indent + length);
+        }
+        if let Some(rest) = words.strip_prefix("> ") {
+            out.push_str(&flow.push_styled("│ ", DIM));
+            flow.hang(2);
+            return Start::Begins(Line::Words(""), line.len() - rest.len());
+        }
+        self.before = None;
+        list_start(&line, indent, flow, out)
+    }
+}
+
+/// Draws the sign of an item of a list; other lines begin as they are.
+fn list_start(line: &str, indent: usize, flow: &mut Flow, out: &mut String) -> Start {
+    let words = &line[indent..];
+    let sign = match words.split_once(' ') {
+        Some(("-" | "*" | "+", _)) => "•",
+        Some((number, _)) if is_number(number) => number,
+        _ => return Start::Begins(Line::Words(""), 0),
+    };
+    let length = words.find(' ').map_or(0, |at| at + 1);
+    out.push_str(&flow.push(&line[..indent]));
+    out.push_str(&flow.push(&format!("{sign} ")));
+    flow.hang(indent + sign.chars().count() + 1);
+    Start::Begins(Line::Words(""), indent + length)
+}
+
+/// Whether the beginning of a line may still become something else than words.
+fn is_undecided(words: &str) -> bool {
+    let mut signs = words.chars();
+    match signs.next() {
+        None => true,
+        Some(sign @ ('#' | '-' | '*' | '+' | '>' | '`' | '~' | '_')) => {
+            signs.all(|c| c == sign) && words.len() <= 6
+        }
+        Some(c) if c.is_ascii_digit() => {
+            words.len() <= 4
+                && words
+                    .chars()
+                    .all(|c| c.is_ascii_digit() || ".)".contains(c))
+        }
+        _ => false,
+    }
+}
+
+/// The mark of a block of code.
+fn fence(words: &str) -> Option<String> {
+    ["```", "~~~"].into_iter().find_map(|mark| {
+        let sign = mark.chars().next()?;
+        let length = words.chars().take_while(|c| *c == sign).count();
+        let info = &words[length..];
+        (length >= 3 && !info.contains(sign)).then(|| words[..length].to_owned())
+    })
+}
+
+fn is_rule(words: &str) -> bool {
+    let words = words.trim_end();
+    words.len() >= 3
+        && ['-', '*', '_']
+            .iter()
+            .any(|sign| words.chars().all(|c| c == *sign))
+}
+
+/// The length of the mark of a heading.
+fn heading(words: &str) -> Option<usize> {
+    let level = words.chars().take_while(|c| *c == '#').count();
+    let rest = &words[level..];
+    ((1..=6).contains(&level) && rest.starts_with(' '))
+        .then(|| words.len() - rest.trim_start().len())
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_suffix(['.', ')']).unwrap_or_default();
+    (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn drawn(pieces: &[&str], width: usize) -> String {
+        let mut flow = Flow::new(2, Some(width));
+        let mut markdown = Markdown::new(true);
+        let mut out: String = pieces
+            .iter()
+            .map(|piece| markdown.push(piece, &mut flow))
+            .collect();
+        out += &markdown.end(&mut flow);
+        out.replace('\u{1b}', "\\")
+    }
+
+    #[test]
+    fn blocks_are_drawn_without_their_marks() {
+        let text = "## A *title*\n\nText with **two words**.\n- one item that is long\n  - `in` it\n12. twelve\n> said\n---\n```rust\nlet a = **b**;\n\n  c\n```\nend";
+        assert_eq!(
+            drawn(&[text], 24),
+            "  \\[1mA\\[0m \\[1;3mtitle\\[0m\n\n  Text with \\[1mtwo\\[0m \\[1mwords\\[0m.\n  • one item that is\n    long\n    • \\[36min\\[0m it\n  12. twelve\n  \\[2m│\\[0m said\n  \\[2m──────────────────────\\[0m\n  \\[2m──\\[0m\n  \\[36mlet\\[0m \\[36ma\\[0m \\[36m=\\[0m \\[36m**b**;\\[0m\n\n    \\[36mc\\[0m\n  end\n"
+        );
+    }
+
+    #[test]
+    fn words_are_drawn_before_their_line_is_complete() {
+        let mut flow = Flow::new(2, Some(60));
+        let mut markdown = Markdown::new(true);
+        assert_eq!(markdown.push("- first sec", &mut flow), "  • first");
+        assert_eq!(markdown.push("ond **thi", &mut flow), " second");
+        assert_eq!(
+            markdown.push("rd** ", &mut flow),
+            " \u{1b}[1mthird\u{1b}[0m"
+        );
+    }
+
+    #[test]
+    fn a_table_is_aligned_when_it_is_complete_and_left_alone_where_it_does_not_fit() {
+        let table = "|name|`n`|\n|---|---:|\n|a|1|\n|long name|23|\n\nend\n";
+        assert_eq!(
+            drawn(&[&table[..9], &table[9..]], 40),
+            "  \\[1mname\\[0m      \\[2m│\\[0m  \\[1;36mn\\[0m\n  \\[2m──────────┼───\\[0m\n  a         \\[2m│\\[0m  1\n  long name \\[2m│\\[0m 23\n\n  end\n"
+        );
+        assert!(drawn(&[&table.replace("long", "longer")], 16).contains("name|23|"));
+        assert_eq!(drawn(&["|not a table|"], 40), "  |not a table|\n");
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(
+            text in "([a-z]{1,4}|[*_`#|>~-]{1,3}|[ \n]|1\\. |日|\\|a\\|b\\|\n){0,30}",
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let (one, two) = text.split_at(cuts[cut.index(cuts.len())]);
+            prop_assert_eq!(drawn(&[one, two], 30), drawn(&[&text], 30));
+        }
+
+        #[test]
+        fn no_letter_is_lost(text in "([a-z日]{1,6}|[*_`#>+. \n|-]{1,3}){0,40}") {
+            let letters = |text: &str| text.chars().filter(|c| c.is_ascii_lowercase() || *c == '日').collect::<String>();
+            let plain = drawn(&[&text], 30);
+            let plain = crate::pane::flow::without_styles(&plain.replace('\\', "\u{1b}"));
+            // The word behind a mark of code names its language, and is not shown.
+            prop_assume!(!text.contains("```"));
+            prop_assert_eq!(letters(&plain), letters(&text));
+        }
+    }
+}

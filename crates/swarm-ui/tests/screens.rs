@@ -1,0 +1,262 @@
+//! The main screens in terminals of several sizes, as a terminal emulator shows what is written to them.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use swarm_protocol::{
+    AgentEvent, ContextUse, DetailLine, LineChange, MailText, MemberName, PermissionMode, Usage,
+};
+use swarm_ui::{Alert, Choice, Console, Dialog, PaneHeader, PaneView, SessionStatus, Theme};
+
+const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 50)];
+
+/// A terminal emulator that is written to.
+#[derive(Clone)]
+struct Emulator(Arc<Mutex<vt100::Parser>>);
+
+impl Write for Emulator {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // As the terminal driver does with the output of a program that knows no terminal.
+        let text = String::from_utf8_lossy(bytes)
+            .replace("\r\n", "\n")
+            .replace('\n', "\r\n");
+        self.0.lock().process(text.as_bytes());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Emulator {
+    fn new((columns, rows): (u16, u16)) -> Self {
+        let [columns, rows] = [columns, rows].map(|size| NonZero::new(size).unwrap());
+        Self(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))))
+    }
+
+    /// What is on the screen, with the place of the cursor.
+    fn picture(&self) -> String {
+        let parser = self.0.lock();
+        let screen = parser.screen();
+        let rows: Vec<String> = screen
+            .rows(0, screen.size().1.get())
+            .map(|row| row.trim_end().to_owned())
+            .collect();
+        let (row, column) = screen.cursor_position();
+        format!("{}\n[cursor {row}:{column}]", rows.join("\n").trim_end())
+    }
+}
+
+struct Lead {
+    emulator: Emulator,
+    console: Console,
+    view: PaneView<swarm_ui::ConsoleWriter>,
+    status: SessionStatus,
+    theme: Theme,
+    begin: Instant,
+}
+
+impl Lead {
+    fn on(size: (u16, u16), color: bool) -> Self {
+        let emulator = Emulator::new(size);
+        let theme = Theme {
+            color,
+            ..Theme::PLAIN
+        };
+        let width = Some(usize::from(size.0));
+        let out = Box::new(emulator.clone());
+        let console = Console::open(
+            out,
+            Box::new(io::sink()),
+            theme,
+            Box::new(move || width),
+            "team-lead > ",
+        );
+        console.set_alert(Alert {
+            osc: true,
+            ..Alert::default()
+        });
+        let header = PaneHeader {
+            name: MemberName::lead(),
+            color: None,
+            team: None,
+            model: "anthropic/claude-sonnet-4-6".to_owned(),
+            mode: PermissionMode::Default,
+            cwd: "/home/dev/calc".into(),
+            home: Some("/home/dev".into()),
+        };
+        let view = PaneView::measured(console.writer(), theme, Box::new(move || width), &header);
+        let status = SessionStatus::new(
+            "claude-sonnet-4-6".to_owned(),
+            PermissionMode::Default,
+            Some("main".to_owned()),
+        );
+        let begin = Instant::now();
+        Self {
+            emulator,
+            console,
+            view,
+            status,
+            theme,
+            begin,
+        }
+    }
+
+    fn events(&mut self, events: Vec<AgentEvent>) {
+        for event in events {
+            self.status.follow(&event, self.begin);
+            self.view.event(&event);
+        }
+        let now = self.begin + Duration::from_secs(12);
+        let line = self.status.line(now, self.theme);
+        self.console.set_status(vec![
+            line,
+            "alice working, bob idle · 2 of 5 tasks done".to_owned(),
+        ]);
+    }
+}
+
+fn started(id: &str, line: &str) -> AgentEvent {
+    AgentEvent::ToolStarted {
+        id: id.to_owned(),
+        tool: line.split(' ').next().unwrap_or_default().to_owned(),
+        line: line.to_owned(),
+    }
+}
+
+fn finished(id: &str, ok: bool, line: &str, detail: Vec<DetailLine>) -> AgentEvent {
+    AgentEvent::ToolFinished {
+        id: id.to_owned(),
+        tool: String::new(),
+        ok,
+        line: line.to_owned(),
+        detail,
+    }
+}
+
+fn changed(number: u64, change: Option<LineChange>, text: &str) -> DetailLine {
+    DetailLine {
+        number: Some(number),
+        change,
+        text: text.to_owned(),
+    }
+}
+
+const ANSWER: &str = "## The cause\n\nThe import reads **every file twice**: once in `scan()`, and once in `load()`.\n\n\
+1. `scan()` opens each file to count its lines, although nobody reads that number any more.\n\
+2. `load()` opens it again.\n\n\
+| file | before | after |\n|---|---:|---:|\n| `small.csv` | 12 ms | 7 ms |\n| `large.csv` | 3.4 s | 1.8 s |\n\n\
+```rust\nfn scan(path: &Path) {\n    load(path);\n}\n```\n";
+
+/// A turn with calls, a message and a response in Markdown.
+fn turn() -> Vec<AgentEvent> {
+    let printed = (1..=30).map(|n| DetailLine::output(format!("test import::case_{n} ... ok")));
+    let difference = vec![
+        changed(16, None, "fn scan(path: &Path) {"),
+        changed(17, Some(LineChange::Removed), "    count_lines(path);"),
+        changed(17, Some(LineChange::Added), "    load(path);"),
+        changed(18, None, "}"),
+    ];
+    let report = "Both files are read once now.\n\nI measured three runs each; the numbers are in notes/import.md, with the commands that I used.";
+    let pieces = ANSWER
+        .split_inclusive(' ')
+        .map(|piece| AgentEvent::TextDelta {
+            text: piece.to_owned(),
+        });
+    let mut events = vec![
+        AgentEvent::TurnStarted,
+        started("1", "Bash cargo test --package import"),
+        finished("1", true, "ok, 30 lines", printed.collect()),
+        started("2", "Edit src/scan.rs"),
+        finished("2", true, "+1 -1 lines", difference),
+        AgentEvent::MailIn {
+            from: "alice".to_owned(),
+            color: Some("blue".to_owned()),
+            line: "Both files are read once now.".to_owned(),
+            more: Some(MailText {
+                text: report.to_owned(),
+                command: "swarm inbox team-lead".to_owned(),
+            }),
+        },
+    ];
+    events.extend(pieces);
+    events.push(AgentEvent::MessageDone {
+        text: ANSWER.to_owned(),
+    });
+    events.push(AgentEvent::Context(ContextUse {
+        tokens: 24_000,
+        window: 200_000,
+    }));
+    events
+}
+
+fn dialog() -> Dialog {
+    let choice = |key, label: &str| Choice {
+        key,
+        label: label.to_owned(),
+    };
+    Dialog {
+        id: "perm-1".to_owned(),
+        question: "alice asks: Bash cargo publish --dry-run".to_owned(),
+        details: vec!["    $ cargo publish --dry-run".to_owned()],
+        choices: vec![
+            choice('1', "yes, this once"),
+            choice('2', "yes, and also until it ends: Bash(cargo publish:*)"),
+            choice('3', "no; with a reason: /deny abcdefg --why TEXT"),
+        ],
+    }
+}
+
+#[test]
+fn a_turn_and_its_status_line_fit_every_size() {
+    for (columns, rows) in SIZES {
+        let mut lead = Lead::on((columns, rows), true);
+        lead.events(turn());
+        insta::assert_snapshot!(format!("turn-{columns}x{rows}"), lead.emulator.picture());
+    }
+}
+
+#[test]
+fn a_question_stands_above_an_input_of_several_rows() {
+    for (columns, rows) in SIZES {
+        let mut lead = Lead::on((columns, rows), true);
+        lead.events(vec![
+            AgentEvent::TurnStarted,
+            started("1", "Bash cargo publish --dry-run"),
+        ]);
+        lead.console.ask(Some(dialog()), Instant::now());
+        lead.console.set_text("please wait for the review,\nand then publish it: the version has to be 0.4.1, as the others depend on it");
+        insta::assert_snapshot!(
+            format!("question-{columns}x{rows}"),
+            lead.emulator.picture()
+        );
+    }
+}
+
+#[test]
+fn without_colours_text_is_as_the_model_wrote_it() {
+    let mut lead = Lead::on((80, 24), false);
+    lead.events(turn());
+    insta::assert_snapshot!("plain-80x24", lead.emulator.picture());
+}
+
+#[test]
+fn what_was_folded_is_shown_in_full() {
+    let mut lead = Lead::on((80, 24), true);
+    let mut events = turn();
+    events.push(AgentEvent::TurnEnded {
+        text: String::new(),
+        usage: Usage {
+            output_tokens: 3200,
+            ..Usage::default()
+        },
+        error: None,
+    });
+    events.push(AgentEvent::Expand);
+    lead.events(events);
+    insta::assert_snapshot!("unfolded-80x24", lead.emulator.picture());
+}
