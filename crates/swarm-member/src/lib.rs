@@ -3,6 +3,7 @@
 mod assemble;
 mod broker;
 mod deferred_writes;
+mod granted;
 mod lead;
 mod mail;
 mod member_loop;

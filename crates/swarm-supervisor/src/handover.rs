@@ -210,6 +210,7 @@ pub async fn bring_back(
         prompt: words_for(&tasks),
         model: member.model.clone(),
         mode,
+        plan: false,
         cwd: member.cwd.clone(),
         worktree: None,
         backend: None,

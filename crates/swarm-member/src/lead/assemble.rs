@@ -55,13 +55,15 @@ pub(super) fn assemble(
     let dep = &parts.deployment;
     let reporter = reporter(&parts, &leadership);
     let seat = seat(&parts, &leadership, &reporter);
-    let role_mail = Arc::new(LeadMail::new(
+    let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
+    let role_mail = LeadMail::new(
         dep.clone(),
         Arc::clone(&reporter),
+        Arc::clone(&rights),
         parts.is_interactive,
-    ));
+    );
+    let role_mail = Arc::new(role_mail.attended(person.is_some()));
     let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
-    let rights = Arc::new(Rights::new(dep.mode, parts.rules.clone(), dep.ceiling));
     let spawner = LeadSpawner::new(
         dep.clone(),
         Arc::clone(&seat),

@@ -6,6 +6,7 @@ use swarm_protocol::{ControlFrame, UnixMs};
 use swarm_store::Team;
 use swarm_team::{Incoming, PendingShutdown};
 
+use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
 
 /// What the program does with a teammate's frames.
@@ -15,6 +16,8 @@ pub(crate) struct TeammateMail {
     pub(crate) shutdown: Arc<PendingShutdown>,
     /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
+    /// What the lead may change.
+    pub(crate) granted: OnceLock<GrantedRights>,
 }
 
 impl TeammateMail {
@@ -25,7 +28,7 @@ impl TeammateMail {
 }
 
 impl MailRole for TeammateMail {
-    fn handling(&self, _team: &dyn Team, incoming: &Incoming) -> Handling {
+    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         match &incoming.frame {
             Some(ControlFrame::ShutdownRequest(request)) => {
                 let written = incoming.entry.timestamp.unix_ms();
@@ -41,8 +44,20 @@ impl MailRole for TeammateMail {
                     Handling::Read
                 }
             }
+            Some(
+                frame @ (ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)),
+            ) => {
+                if let Some(granted) = self.granted.get() {
+                    granted.apply(team, frame);
+                }
+                Handling::Acknowledge
+            }
             // The member waits for the record in the queue, not for its copy by mail.
-            Some(ControlFrame::PermissionResponse(_)) => Handling::Acknowledge,
+            Some(
+                ControlFrame::PermissionResponse(_)
+                | ControlFrame::PlanApprovalResponse(_)
+                | ControlFrame::SandboxPermissionResponse(_),
+            ) => Handling::Acknowledge,
             _ => Handling::Read,
         }
     }

@@ -26,6 +26,7 @@ fn options(world: &World) -> SpawnOptions {
         prompt: Some(Draft::new("team-lead", "run the tests")),
         model: None,
         mode: None,
+        plan: false,
         cwd: world.path(),
         worktree: None,
         backend: None,
