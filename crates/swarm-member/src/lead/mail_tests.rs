@@ -204,7 +204,7 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
     config["members"].as_array_mut().unwrap().push(serde_json::json!({
         "agentId": "eve@t", "name": "eve", "joinedAt": 1, "tmuxPaneId": "%7", "cwd": "/", "subscriptions": [],
     }));
-    std::fs::write(&path, config.to_string()).unwrap();
+    swarm_fs::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world.write_raw("eve", &plan("eve"));
     assert_eq!(
         mail.handler.take().unwrap().len(),

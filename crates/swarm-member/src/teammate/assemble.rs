@@ -14,7 +14,6 @@ use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::assemble::{MemberSetup, short_model_name};
-use crate::granted::GrantedRights;
 use crate::mail::MailHandler;
 use crate::member_loop::MemberLoop;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
@@ -81,15 +80,8 @@ pub(crate) fn assemble(
         ReadFilter::denials(&rules, &order.cwd, home.as_deref()).anchored(order.anchors.clone());
     let limits = limits(&order);
     let definition = report(&order, &limits, &loaded);
-    let spawn_id = order.spawn_id;
     let rights = Arc::new(rights(&seat, &order, rules));
-    // Set once: nothing else sets it.
-    let granted = GrantedRights {
-        rights: Arc::clone(&rights),
-        spawn_id,
-        reporter: Arc::clone(&reporter),
-    };
-    role_mail.granted.get_or_init(|| granted);
+    role_mail.may_change(&rights, order.spawn_id, &reporter);
     let setup = MemberSetup {
         mail: Arc::new(mail),
         reporter,

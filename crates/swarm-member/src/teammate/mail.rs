@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use swarm_protocol::{ControlFrame, UnixMs};
+use swarm_engine::Rights;
+use swarm_protocol::{ControlFrame, SpawnId, UnixMs};
 use swarm_store::Team;
 use swarm_team::{Incoming, PendingShutdown};
 
 use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
+use crate::reporter::Reporter;
 
 /// What the program does with a teammate's frames.
 #[derive(Debug, Default)]
@@ -17,10 +19,24 @@ pub(crate) struct TeammateMail {
     /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
     /// What the lead may change.
-    pub(crate) granted: OnceLock<GrantedRights>,
+    granted: OnceLock<GrantedRights>,
 }
 
 impl TeammateMail {
+    /// Lets frames of the lead change the rights of this spawn. The first call counts.
+    pub(crate) fn may_change(
+        &self,
+        rights: &Arc<Rights>,
+        spawn_id: SpawnId,
+        reporter: &Arc<Reporter>,
+    ) {
+        self.granted.get_or_init(|| GrantedRights {
+            rights: Arc::clone(rights),
+            spawn_id,
+            reporter: Arc::clone(reporter),
+        });
+    }
+
     /// Sets when this spawn was added to the roster. The first call counts.
     pub(crate) fn joined(&self, at: UnixMs) {
         self.joined_at.get_or_init(|| at);

@@ -76,7 +76,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("swarm-diff-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("f");
-        std::fs::write(&path, "1\n2\n3\n4\n5\n6\n").unwrap();
+        swarm_fs::replace_alone(&path, b"1\n2\n3\n4\n5\n6\n").unwrap();
         let call = json!({"file_path": path, "content": "1\n2\n3\n4\n5\nsix\n"});
         let lines = of_call("Write", &call).unwrap();
         assert_eq!(

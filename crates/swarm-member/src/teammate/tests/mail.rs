@@ -14,7 +14,6 @@ use swarm_store::{Draft, TeamStore};
 use swarm_team::{Incoming, allow_for_team, request_mode};
 
 use super::world::{World, bob};
-use crate::granted::GrantedRights;
 use crate::mail::MailHandler;
 use crate::teammate::mail::TeammateMail;
 
@@ -251,12 +250,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     let spawn = world.join("bob", None);
     let role = Arc::new(TeammateMail::default());
     let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
-    let granted = GrantedRights {
-        rights: Arc::clone(&rights),
-        spawn_id: spawn,
-        reporter: world.reporter(spawn),
-    };
-    role.granted.get_or_init(|| granted);
+    role.may_change(&rights, spawn, &world.reporter(spawn));
     let mail = MailHandler::new(world.seat(spawn), role);
     let files = world.store.team(&world.team);
     let by = || AnsweredBy::person(1, None);
