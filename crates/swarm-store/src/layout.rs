@@ -183,7 +183,7 @@ impl TeamLayout {
 
     /// The highest number that a request was given.
     pub(crate) fn request_mark(&self) -> PathBuf {
-        self.requests().join(".highwatermark")
+        self.own().join("requests.highwatermark")
     }
 
     /// The id must have been checked to be a file name.

@@ -24,7 +24,11 @@ fn spawn_bob(world: &World, mode: &str) {
 
 /// The id of the request that waits.
 fn waiting(world: &World) -> String {
-    wait_for_state(world, "bob", "waiting-permission");
+    waiting_as(world, "waiting-permission")
+}
+
+fn waiting_as(world: &World, state: &str) -> String {
+    wait_for_state(world, "bob", state);
     world.wait_for("a request", || {
         let requests = world.team("demo").requests();
         let id = requests.first()?["id"].as_str()?;
@@ -127,7 +131,7 @@ fn a_plan_is_agreed_to_by_a_person_before_anything_is_changed() {
     });
     let world = world_over(&api);
     spawn_bob(&world, "bypassPermissions");
-    let id = waiting(&world);
+    let id = waiting_as(&world, "waiting-plan");
     assert!(
         !world.project().join("made").exists(),
         "changed in plan mode"
@@ -197,7 +201,7 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
     let second = open(2);
     assert_eq!(second["plan"], "# Touch one file");
     assert_eq!(second["mode"], "bypassPermissions", "{second}");
-    world.swarm(&["approve", id]).error(4);
+    world.swarm(&["approve", id, "--json"]).error(4);
     world
         .swarm(&["approve", "p2", "--answer", "and only once"])
         .ok();
@@ -214,7 +218,7 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
     );
     assert!(result("t3").contains("and only once"), "{}", result("t3"));
     // A second answer is refused, whichever it is.
-    world.swarm(&["deny", "p2"]).error(4);
+    world.swarm(&["deny", "p2", "--json"]).error(4);
     let answers = world.team("demo").events("request_answered");
     let words: Vec<_> = answers
         .iter()
@@ -232,12 +236,14 @@ fn a_mode_and_a_rule_of_a_person_count_at_once_and_for_who_comes_later() {
     wait_for_state(&world, "bob", "idle");
     let told = world.swarm(&["mode", "bob", "plan"]).ok().stdout.clone();
     assert_eq!(told, "bob is in mode plan\n");
-    world.swarm(&["mode", "bob", "bypassPermissions"]).error(5);
+    world
+        .swarm(&["mode", "bob", "bypassPermissions", "--json"])
+        .error(5);
     world.swarm(&["mode", "bob", "acceptEdits"]).ok();
     let member = world.team("demo").member("bob").unwrap();
     assert_eq!(member["mode"], "acceptEdits", "{member}");
     world.swarm(&["allow", "Edit(//srv/docs/**)"]).ok();
-    world.swarm(&["allow", "Bsh(make)"]).error(2);
+    world.swarm(&["allow", "Bsh(make)", "--json"]).error(2);
     let has_rule = |name: &str| {
         let rights = world.swarm(&["permissions", name, "--json"]).json();
         rights["allow"].to_string().contains("Edit(//srv/docs/**)")
@@ -269,7 +275,9 @@ fn a_call_can_be_changed_before_it_is_allowed_and_all_be_answered_at_once() {
     let world = world_over(&api);
     spawn_bob(&world, "default");
     waiting(&world);
-    world.swarm(&["approve", "p1", "--input", "[]"]).error(2);
+    world
+        .swarm(&["approve", "p1", "--input", "[]", "--json"])
+        .error(2);
     world
         .swarm(&["approve", "p1", "--input", r#"{"command": "touch other"}"#])
         .ok();

@@ -285,7 +285,7 @@ fn a_number_is_given_to_one_request_and_never_again() {
         files.close_request(&RequestId::new(id)).unwrap();
     }
     assert_eq!(number("perm-1-c"), Some(3));
-    let mark = files.requests_folder().join(".highwatermark");
+    let mark = files.team_folder().join("swarm/requests.highwatermark");
     std::fs::write(&mark, "damaged").unwrap();
     assert_eq!(number("perm-1-d"), Some(4), "what is on file is taken");
     assert_eq!(files.requests().unwrap().requests.len(), 2);
