@@ -104,7 +104,10 @@ fn events_and_answers_have_the_fields_that_are_described() {
     );
     assert_says(&formats, "| `delivered` | `msgId`, `to` |");
     let answered = RequestState::Answered {
-        answer: Answer::Approved { always: true },
+        answer: Answer::Approved {
+            always: true,
+            updated_input: None,
+        },
         at: UnixMs(1),
     };
     let answered: Value = serde_json::to_value(answered).unwrap();
@@ -112,5 +115,8 @@ fn events_and_answers_have_the_fields_that_are_described() {
         answered,
         json!({"is": "answered", "answer": {"answer": "approved", "always": true}, "at": 1})
     );
-    assert_says(&formats, r#"{"answer":"approved","always":BOOL}"#);
+    assert_says(
+        &formats,
+        r#"{"answer":"approved","always":BOOL,"updated_input":OBJECT?}"#,
+    );
 }

@@ -63,10 +63,12 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Lets the next member have a mode that a person names, up to what the machine's policy allows. A person at the
-    /// shell may give any other: a member's ceiling is the mode that it gets.
+    /// shell may give any other: a member's ceiling is the mode that it gets, or the usual one for a member in plan mode.
     pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<(), Failure> {
         self.settings.permit("permissions.mode", mode.name())?;
-        self.deployment.ceiling = mode;
+        if mode != PermissionMode::Plan {
+            self.deployment.ceiling = mode;
+        }
         Ok(())
     }
 
@@ -85,7 +87,10 @@ impl Prepared {
             ..error.into()
         })?;
         Ok(Deployment {
-            ceiling: mode,
+            ceiling: match mode {
+                PermissionMode::Plan => self.deployment.ceiling,
+                mode => mode,
+            },
             ..self.deployment.clone()
         })
     }
@@ -101,6 +106,18 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
     let settings = app.settings.clone().with(claude.given(&app.env))?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;
+    // Plan mode is left for the mode `default` once a plan is approved, where the machine's policy allows that.
+    let after_plan = PermissionMode::Default;
+    let ceiling = match mode {
+        PermissionMode::Plan
+            if settings
+                .permit("permissions.mode", after_plan.name())
+                .is_ok() =>
+        {
+            after_plan
+        }
+        mode => mode,
+    };
     let cwd = app.env.cwd.clone();
     let named = choices.model.as_deref().unwrap_or(&settings.model);
     let model = permitted_model(named, &settings, &cwd)?;
@@ -127,7 +144,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
         mode,
-        ceiling: mode,
+        ceiling,
         rules: RuleTexts::from(&claude.rules),
         agent_config: Arc::new(agent_config),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),

@@ -117,6 +117,13 @@ impl Rights {
         }
     }
 
+    /// The same for an agent that begins in plan mode and goes on in this mode once its plan is approved.
+    #[must_use]
+    pub fn after_approval(self, mode: PermissionMode) -> Self {
+        self.inner.write().before_plan = Some(mode);
+        self
+    }
+
     /// The same where relative rules start elsewhere too.
     #[must_use]
     pub fn anchored(self, anchors: Anchors) -> Self {
@@ -319,6 +326,23 @@ mod tests {
         );
         rights.raise(Plan);
         assert_eq!((rights.mode(), rights.ceiling()), (Plan, AcceptEdits));
+    }
+
+    #[test]
+    fn an_agent_that_begins_in_plan_mode_goes_on_in_the_mode_it_was_meant_for() {
+        use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
+        for (meant, ceiling, after) in [
+            (AcceptEdits, BypassPermissions, AcceptEdits),
+            (BypassPermissions, Default, Default),
+        ] {
+            let rights = Rights::new(Plan, RuleSet::default(), ceiling).after_approval(meant);
+            assert_eq!(rights.mode(), Plan);
+            assert_eq!(
+                ModeSwitch::leave_plan(&rights),
+                Some(after),
+                "{meant} {ceiling}"
+            );
+        }
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(crate) struct MemberSetup {
     /// The tools of its role.
     pub(crate) role_tools: Vec<Arc<dyn Tool>>,
     pub(crate) limits: EngineLimits,
-    /// How long a permission request waits for an answer.
-    pub(crate) permission_timeout: Duration,
+    /// How long a permission request waits for an answer; `None` is for ever.
+    pub(crate) permission_timeout: Option<Duration>,
     /// Files that deny rules keep from it.
     pub(crate) unreadable: ReadFilter,
     /// The directories outside of which it writes nothing.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use swarm_engine::PermissionGate;
 use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_policy::{PermissionOutcome, PermissionRequest};
-use swarm_protocol::MemberState;
+use swarm_protocol::{MemberState, PLAN_TOOL};
 use swarm_store::{StoreError, Team};
 use swarm_team::{Wake, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
@@ -25,8 +25,8 @@ pub(crate) struct PermissionBroker {
     pub(crate) mail: Arc<MailHandler>,
     pub(crate) watcher: Arc<FolderWatcher>,
     pub(crate) reporter: Arc<Reporter>,
-    /// How long a request waits for an answer.
-    pub(crate) timeout: Duration,
+    /// How long a request waits for an answer; `None` is for ever.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// Woken by changes of the member's own inbox and of requests, not by the locks that reading them takes.
@@ -70,10 +70,18 @@ impl PermissionBroker {
         cancel: &CancellationToken,
     ) -> Result<PermissionOutcome, StoreError> {
         let mut wake = self.wake(team);
+        let waiting = match request.tool.as_str() {
+            PLAN_TOOL => MemberState::WaitingPlan,
+            _ => MemberState::WaitingPermission,
+        };
         let open = open_request(&self.mail.seat, team, request, self.timeout)?;
         self.reporter.state(
-            MemberState::WaitingPermission,
-            Some(format!("{}: {}", open.record.id, open.request.description)),
+            waiting,
+            Some(format!(
+                "{}: {}",
+                open.record.short(),
+                open.request.description
+            )),
         );
         let (name, what) = (&self.mail.seat.name, &open.request.description);
         let message = format!("{name} needs your permission: {what}");

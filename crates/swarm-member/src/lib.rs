@@ -3,6 +3,7 @@
 mod assemble;
 mod broker;
 mod deferred_writes;
+mod granted;
 mod hook_watch;
 mod lead;
 mod mail;

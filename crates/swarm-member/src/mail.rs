@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_engine::{Injected, Interjections, Withheld};
 use swarm_fs::SyncHandle;
-use swarm_protocol::{AgentEvent, InboxEntry, MemberName, MessageId, ShutdownRequest};
+use swarm_protocol::{
+    AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, ShutdownRequest,
+};
 use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{Incoming, PendingShutdown, Seat, sort_mail, summary_of};
 
@@ -38,6 +40,11 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
     /// Whether what is typed into this member's terminal is a prompt to the model, as it stands. Else it is a message.
     fn takes_prompts(&self) -> bool {
         false
+    }
+
+    /// What the model is to be told beside its next messages, which costs no turn.
+    fn notes(&self, _team: &dyn Team) -> Vec<String> {
+        Vec::new()
     }
 
     /// Called for each message before it is added to the conversation.
@@ -177,6 +184,26 @@ impl MailHandler {
         }
     }
 
+    /// Handles the frames that change this member's rights, which hold for the next call of a turn.
+    ///
+    /// # Errors
+    /// A failed read of the inbox, or of its acknowledgement.
+    pub(crate) fn take_rights(&self) -> Result<(), StoreError> {
+        let Some(team) = self.seat.team() else {
+            return Ok(());
+        };
+        let mut handled = Vec::new();
+        for incoming in self.unread(&*team)? {
+            if let Some(ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)) =
+                &incoming.frame
+            {
+                self.role.handling(&*team, &incoming);
+                handled.extend(incoming.id().cloned());
+            }
+        }
+        self.acknowledge(&*team, &handled)
+    }
+
     /// What is added to the conversation between two tool calls: urgent text and shutdown requests.
     pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finish()?;
@@ -250,6 +277,16 @@ impl MailHandler {
             }
         });
         injected.collect()
+    }
+
+    /// What the model is told beside its next messages.
+    pub(crate) fn notes(&self) -> Vec<Injected> {
+        let Some(team) = self.seat.team() else {
+            return Vec::new();
+        };
+        let notes = self.role.notes(&*team).into_iter();
+        let note = |text: String| Injected::prompt(Envelope::system(&text).render());
+        notes.map(note).collect()
     }
 
     /// A message as the model reads it.
@@ -365,7 +402,11 @@ impl MailHandler {
 impl Interjections for MailHandler {
     async fn between_calls(&self) -> Vec<Injected> {
         match self.take_urgent() {
-            Ok(messages) => self.inject(&messages),
+            Ok(messages) => {
+                let mut injected = self.notes();
+                injected.extend(self.inject(&messages));
+                injected
+            }
             Err(error) => {
                 // The mail stays unread and is read after the turn.
                 tracing::warn!(member = %self.seat.name, %error, "urgent mail not read");

@@ -218,16 +218,19 @@ impl<R: Role> MemberLoop<R> {
         if !fresh.is_empty() {
             self.mail.note_told(&fresh);
             let initial = self.initial_prompt.clone().map(Injected::prompt);
-            let prompts = initial.into_iter().chain(self.mail.inject(&fresh));
-            let prompts: Vec<_> = prompts.collect();
+            let notes = self.mail.notes();
+            let messages = self.mail.inject(&fresh);
             let delivery = if self.role.mail_fires_prompt_hooks() {
+                self.context.extend(notes);
                 let context = self.context.clone();
+                let prompts = initial.into_iter().chain(messages).collect();
                 let submitted = self.session.submit(context, prompts, &self.stop).await?;
                 self.context.clear();
                 self.mail.tell_senders(&fresh, &submitted.withheld);
                 submitted.delivery
             } else {
-                self.session.deliver(prompts)?
+                let prompts = initial.into_iter().chain(notes).chain(messages);
+                self.session.deliver(prompts.collect())?
             };
             self.initial_prompt = None;
             ids.extend(delivery.added);

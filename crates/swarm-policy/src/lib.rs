@@ -10,6 +10,7 @@ mod definition_file;
 mod file_facts;
 mod files;
 mod git_guard;
+mod handoff;
 mod instructions;
 mod mode_choice;
 mod model_choice;
@@ -41,6 +42,7 @@ pub use definition_file::{
 pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
+pub use handoff::{HandoffRisk, mark_handoff, scan_handoff};
 pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};

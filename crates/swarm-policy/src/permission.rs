@@ -1,6 +1,7 @@
 //! A question about a call that rules and mode leave open, and its answer.
 
 use serde_json::Value;
+use swarm_protocol::PermissionMode;
 
 use crate::Suggestion;
 
@@ -19,6 +20,8 @@ pub struct PermissionRequest {
     pub why: String,
     /// Grants that would save the next such question.
     pub suggestions: Vec<Suggestion>,
+    /// The mode in which the agent goes on after a yes, where the call asks for another one.
+    pub next_mode: Option<PermissionMode>,
 }
 
 /// The answer to a [`PermissionRequest`].

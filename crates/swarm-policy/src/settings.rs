@@ -106,6 +106,14 @@ impl PermissionSettings {
 
     fn mode(&mut self, value: &Value, origin: &str) {
         let mode = match value {
+            Value::String(text) if text == "auto" => {
+                self.remarks.push(format!(
+                    "{origin}: `permissions.defaultMode` is `auto`, which swarm does not have: `default` applies"
+                ));
+                Ok(PermissionMode::Default)
+            }
+            // What Claude Code also calls its default.
+            Value::String(text) if text == "manual" => Ok(PermissionMode::Default),
             Value::String(text) => text
                 .parse::<PermissionMode>()
                 .map_err(|error| error.to_string()),
@@ -195,6 +203,16 @@ mod tests {
                 .iter()
                 .all(|error| error.starts_with("/p/settings.json: "))
         );
+    }
+
+    #[test]
+    fn the_mode_auto_means_default_and_stops_nothing() {
+        for (word, remarks) in [("auto", 1), ("manual", 0)] {
+            let read = read(&json!({"permissions": {"defaultMode": word}}));
+            assert_eq!(read.default_mode, Some(PermissionMode::Default), "{word}");
+            assert!(read.errors.is_empty(), "{:?}", read.errors);
+            assert_eq!(read.remarks.len(), remarks, "{:?}", read.remarks);
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
+use crate::{MemberName, TeamName};
+
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -143,7 +145,7 @@ impl MessageId {
 
 impl RequestId {
     /// The id of a shutdown request to a member. Claude Code honours only this form.
-    pub fn shutdown(now_ms: u64, target: &crate::MemberName) -> Self {
+    pub fn shutdown(now_ms: u64, target: &MemberName) -> Self {
         Self(format!("shutdown-{now_ms}@{target}"))
     }
 
@@ -159,6 +161,11 @@ impl RequestId {
             })
             .collect();
         Self(format!("perm-{now_ms}-{tail}"))
+    }
+
+    /// The id of a request to approve a plan.
+    pub fn plan(now_ms: u64, member: &MemberName, team: &TeamName) -> Self {
+        Self(format!("plan_approval-{now_ms}@{member}@{team}"))
     }
 
     /// The part by which people name a request: the random end of a permission's id, else the whole id.

@@ -150,6 +150,9 @@ pub enum Event {
     RequestOpened {
         /// Which.
         request: RequestId,
+        /// Its number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        number: Option<u32>,
         /// By whom.
         from: MemberName,
         /// For which tool.
@@ -179,7 +182,31 @@ pub enum Event {
         /// [`crate::input_digest`] of the call that was shown to whoever answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
+        /// The same of the input that a person put in the place of the one that was asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updated_digest: Option<String>,
         /// Who answered.
+        #[serde(flatten)]
+        by: AnsweredBy,
+    },
+    /// A member was told to change its permission mode.
+    ModeSet {
+        /// Who.
+        member: MemberName,
+        /// Which spawn; absent for a member of another program.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spawn_id: Option<SpawnId>,
+        /// The mode.
+        mode: String,
+        /// By whom.
+        #[serde(flatten)]
+        by: AnsweredBy,
+    },
+    /// A rule was given to everybody in the team, for as long as the team exists.
+    TeamRuleAdded {
+        /// The rule, which allows calls.
+        rule: String,
+        /// By whom.
         #[serde(flatten)]
         by: AnsweredBy,
     },

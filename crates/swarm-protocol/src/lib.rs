@@ -56,11 +56,11 @@ pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmM
 pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
 pub use names::{
-    AgentId, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK, TeamName,
-    sanitized_collision,
+    AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK,
+    TeamName, sanitized_collision,
 };
 pub use outline::{Outline, OutlinedInbox, count_unread};
-pub use request::{Answer, AnsweredBy, RequestKind, RequestRecord, RequestState};
+pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
 pub use shell_guards::{SandboxUse, ShellGuards};
 pub use skill::Skill;

@@ -15,6 +15,9 @@ pub const LEAD_NAME: &str = "team-lead";
 /// What events call the person who acts through a command or in a pane.
 pub const PERSON: &str = "person";
 
+/// What events call the model of the lead where it answers for its team.
+pub const LEAD_AGENT: &str = "lead-agent";
+
 /// The variable that marks every process of a member, and of what works for it: its value is the spawn id.
 pub const SPAWN_MARK: &str = "SWARM_SPAWN_ID";
 

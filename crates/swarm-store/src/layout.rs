@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::{MemberName, RequestId, TaskId, TeamName};
+use swarm_protocol::{MemberName, RequestId, SpawnId, TaskId, TeamName};
 
 /// The paths of one root folder.
 #[derive(Debug, Clone)]
@@ -31,6 +31,14 @@ impl Layout {
 
     pub(crate) fn all_tasks(&self) -> PathBuf {
         self.root.join("tasks")
+    }
+
+    /// The plan of one spawn of a member, which its later plans replace.
+    pub(crate) fn plan(&self, team: &TeamName, member: &MemberName, spawn: SpawnId) -> PathBuf {
+        let spawn = spawn.to_string();
+        let spawn = spawn.split('-').next().unwrap_or_default();
+        let file = format!("{team}-{member}-{spawn}.md");
+        self.root.join("plans").join(file)
     }
 
     /// Archives of deleted teams.
@@ -171,6 +179,11 @@ impl TeamLayout {
 
     pub(crate) fn requests(&self) -> PathBuf {
         self.own().join("requests")
+    }
+
+    /// The highest number that a request was given.
+    pub(crate) fn request_mark(&self) -> PathBuf {
+        self.own().join("requests.highwatermark")
     }
 
     /// The id must have been checked to be a file name.

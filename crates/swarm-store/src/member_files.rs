@@ -1,13 +1,13 @@
 //! What members write about themselves, and what is known of each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::Serialize;
 use swarm_fs::{FsError, LifeHolder, Liveness};
 use swarm_protocol::{
-    Hello, LifeRecord, Member, MemberName, MemberState, PauseMark, RightsReport, StateReport,
-    TeamConfig,
+    Hello, LifeRecord, Member, MemberName, MemberState, PauseMark, RightsReport, SpawnId,
+    StateReport, TeamConfig,
 };
 
 use crate::file_team::{FileTeam, refuse_linked_folder};
@@ -60,6 +60,15 @@ impl Presence for FileTeam {
 
     fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
         self.write_passing(&self.at.rights(name), rights)
+    }
+
+    fn write_plan(&self, name: &MemberName, spawn: SpawnId, plan: &str) -> Result<PathBuf> {
+        let path = self.store.layout.plan(&self.team, name, spawn);
+        if let Some(folder) = path.parent() {
+            swarm_fs::ensure_private_dir(folder)?;
+        }
+        swarm_fs::replace_alone(&path, plan.as_bytes())?;
+        Ok(path)
     }
 
     fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {

@@ -37,7 +37,7 @@ pub enum AnswerLookup {
 }
 
 impl RequestQueue for FileTeam {
-    fn open_request(&self, request: RequestRecord) -> Result<()> {
+    fn open_request(&self, mut request: RequestRecord) -> Result<RequestRecord> {
         let path = self.at.request(checked(&request.id)?);
         self.with_requests_lock(|held| {
             if is_surely_there(&path)? {
@@ -45,16 +45,17 @@ impl RequestQueue for FileTeam {
                     id: request.id.clone(),
                 });
             }
+            request.number = Some(self.next_request_number(held)?);
             held.replace(&path, &record::pretty(&path, &request)?)?;
-            let RequestKind::Permission { tool, input, .. } = &request.request;
             self.record_done([Event::RequestOpened {
                 request: request.id.clone(),
+                number: request.number,
                 from: request.from.clone(),
-                tool: tool.clone(),
+                tool: request.request.tool().to_owned(),
                 description: request.description.clone(),
-                input: excerpt(&input.to_string()),
+                input: excerpt(&request.request.input().to_string()),
             }]);
-            Ok(())
+            Ok(request)
         })
     }
 
@@ -148,6 +149,20 @@ impl RequestQueue for FileTeam {
 }
 
 impl FileTeam {
+    /// A number that no request of the team had. The mark on disk is raised before the request is written; one that
+    /// cannot be read is replaced, and the requests on file then say what is taken.
+    fn next_request_number(&self, held: &Held) -> Result<u32> {
+        let path = self.at.request_mark();
+        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
+        let mark = std::str::from_utf8(&bytes).ok();
+        let mark = mark.and_then(|text| text.trim().parse::<u32>().ok());
+        let on_file = self.requests()?.requests.into_iter();
+        let on_file = on_file.filter_map(|request| request.number).max();
+        let next = mark.max(on_file).unwrap_or_default().saturating_add(1);
+        held.replace(&path, next.to_string().as_bytes())?;
+        Ok(next)
+    }
+
     /// Why the answer in the file is none; `None` for one that counts.
     fn why_not(&self, found: &RequestRecord, asked: &RequestRecord) -> Result<Option<String>> {
         let RequestState::Answered { answer, .. } = &found.state else {
@@ -163,16 +178,21 @@ impl FileTeam {
             answer: word,
             always,
             digest,
+            updated_digest,
             ..
         }) = self.entered_answer(&asked.id)?
         else {
             return Ok(Some(NOT_ENTERED.to_owned()));
         };
         let is_same = word == answered(answer) && always == is_always(answer);
+        let is_edited_so = updated_digest == updated_digest_of(&asked.request, answer);
         if !is_same {
             return Ok(Some(format!("the journal says `{word}`")));
         }
-        let is_bound = digest.is_none_or(|digest| digest == digest_of(&asked.request));
+        if !is_edited_so {
+            return Ok(Some("another input was entered in the journal".to_owned()));
+        }
+        let is_bound = digest.is_none_or(|digest| digest == asked.request.computed_digest());
         Ok((!is_bound).then(|| "another call was shown to whoever answered".to_owned()))
     }
 
@@ -189,7 +209,7 @@ impl FileTeam {
         let Some(spawn) = member.spawn_id() else {
             return Ok(());
         };
-        let its = |request: &RequestRecord| request.spawn_id == spawn;
+        let its = |request: &RequestRecord| request.spawn_id == Some(spawn);
         if !self.requests()?.requests.iter().any(its) {
             return Ok(());
         }
@@ -222,7 +242,8 @@ impl FileTeam {
                 Answer::Denied { why } => why.as_deref().map(excerpt),
                 _ => None,
             },
-            digest: Some(digest_of(&request.request)),
+            digest: Some(request.request.computed_digest()),
+            updated_digest: updated_digest_of(&request.request, &answer),
             by,
         };
         if answer == Answer::Expired {
@@ -254,14 +275,19 @@ impl FileTeam {
     }
 }
 
-/// The digest of the call itself. The one that the file names is not asked: it may be another call's.
-fn digest_of(request: &RequestKind) -> String {
-    let RequestKind::Permission { tool, input, .. } = request;
-    input_digest(tool, input)
+fn is_always(answer: &Answer) -> bool {
+    matches!(answer, Answer::Approved { always: true, .. })
 }
 
-fn is_always(answer: &Answer) -> bool {
-    matches!(answer, Answer::Approved { always: true })
+/// The digest of an input that a person has changed.
+fn updated_digest_of(asked: &RequestKind, answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Approved {
+            updated_input: Some(input),
+            ..
+        } => Some(input_digest(asked.tool(), input)),
+        _ => None,
+    }
 }
 
 /// The beginning of a text, and that it goes on.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use swarm_fs::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
-    MemberName, MessageId, NewTask, PaneId, PauseMark, RequestId, RequestKind, RequestRecord,
-    RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, RequestId, RequestKind,
+    RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
@@ -164,6 +164,12 @@ pub trait Roster {
     /// Notes whether a member is in a turn (`isActive`).
     fn set_active(&self, name: &MemberName, active: bool) -> Result<()>;
 
+    /// Enters a directory, absolute, in which every later member of the team may use a tool (`teamAllowedPaths`).
+    fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
+
+    /// Notes the permission mode that a member is in (`mode`).
+    fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()>;
+
     /// Notes which process leads, or that none does.
     ///
     /// # Errors
@@ -302,11 +308,11 @@ pub trait TaskBoard {
 
 /// The requests that wait for a person.
 pub trait RequestQueue {
-    /// Puts a request into the queue.
+    /// Puts a request into the queue, gives it its number, and returns it.
     ///
     /// # Errors
     /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`].
-    fn open_request(&self, request: RequestRecord) -> Result<()>;
+    fn open_request(&self, request: RequestRecord) -> Result<RequestRecord>;
 
     /// The requests on file, oldest first, open and answered ones.
     fn requests(&self) -> Result<RequestList>;
@@ -364,6 +370,9 @@ pub trait Presence {
 
     /// Writes `rights.json`; only the member itself does.
     fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()>;
+
+    /// Writes the plan of a member's spawn and returns its path. An earlier plan of the spawn is replaced.
+    fn write_plan(&self, name: &MemberName, spawn: SpawnId, plan: &str) -> Result<PathBuf>;
 
     /// The last rights that a member wrote down, possibly of an earlier spawn.
     fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>>;

@@ -211,6 +211,7 @@ pub async fn bring_back(
         effort: None,
         model: member.model.clone(),
         mode,
+        plan: false,
         cwd: member.cwd.clone(),
         worktree: None,
         backend: None,

@@ -4,6 +4,7 @@
 mod brief;
 mod completion;
 mod effects;
+mod frame_text;
 mod hello;
 mod incoming;
 mod marked;
@@ -20,6 +21,7 @@ mod state_keeper;
 mod sub_agent_event;
 mod task_hooks;
 mod task_tools;
+mod team_rights;
 
 pub use brief::team_brief;
 pub use completion::{Completion, CompletionError};
@@ -34,7 +36,8 @@ pub use member_hooks::member_hooks;
 pub use merged::WorkMerger;
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
-    OpenRequest, Wake, answer, answer_frame, approve, deny, open_request, wait_for_answer,
+    OpenRequest, Wake, adopt_request, adopt_requests, answer, answer_frame, approve,
+    approve_edited, deny, open_request, wait_for_answer,
 };
 pub use receiver_status::{Reads, ReceiverStatus};
 pub use seat::{NoTeam, Seat, TeamCreator};
@@ -50,3 +53,4 @@ pub use state_keeper::StateKeeper;
 pub use sub_agent_event::{enter_compaction, enter_sub_agent};
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;
+pub use team_rights::{allow_for_team, ordered_mode, ordered_rules, request_mode, team_rules};

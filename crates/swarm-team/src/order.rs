@@ -54,7 +54,7 @@ pub struct MemberLimits {
     pub max_unread: usize,
     /// Bytes of text in one message of the member.
     pub max_message_bytes: usize,
-    /// Milliseconds after which an unanswered permission request means no.
+    /// Milliseconds after which an unanswered permission request means no; 0 waits for ever.
     pub permission_timeout_ms: u64,
     /// Milliseconds a member in a turn may take before the program approves a shutdown for it.
     pub shutdown_grace_ms: u64,
@@ -65,9 +65,10 @@ pub struct MemberLimits {
 }
 
 impl MemberLimits {
-    /// How long an answer to a permission request is waited for.
-    pub fn permission_timeout(&self) -> Duration {
-        Duration::from_millis(self.permission_timeout_ms)
+    /// How long an answer to a permission request is waited for; `None` is for ever.
+    pub fn permission_timeout(&self) -> Option<Duration> {
+        let ms = self.permission_timeout_ms;
+        (ms > 0).then(|| Duration::from_millis(ms))
     }
 
     /// How long a turn may go on after a shutdown request.
@@ -110,6 +111,13 @@ pub struct SpawnOrder {
     pub model_source: Option<ModelSource>,
     /// Permission mode, already below the parent's ceiling.
     pub mode: PermissionMode,
+    /// The mode that it never rises above.
+    pub ceiling: PermissionMode,
+    /// Whether it has to have a plan approved before it changes anything. Its mode is `plan` then.
+    #[serde(default)]
+    pub plan_required: bool,
+    /// The mode in which it carries out an approved plan.
+    pub work_mode: PermissionMode,
     /// Rules in force: calls that run.
     pub allow: Vec<RuleText>,
     /// Rules in force: calls that are refused.

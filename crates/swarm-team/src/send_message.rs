@@ -7,11 +7,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use swarm_protocol::{LEAD_NAME, MemberName, RequestId, ToolKind};
+use swarm_protocol::{
+    AnsweredBy, LEAD_NAME, MemberName, PermissionMode, RequestId, RequestRecord, ToolKind,
+};
 use swarm_store::Team;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
+use crate::permission::{answer_plan, deny_permission};
 use crate::send::{summary_of, told};
+use crate::team_rights::request_mode;
 use crate::{
     PendingShutdown, Prose, Seat, Sent, ShutdownAsk, reject_shutdown, request_shutdown, send_text,
 };
@@ -61,9 +65,39 @@ enum Structured {
         #[serde(default)]
         reason: Option<String>,
     },
+    PlanApprovalResponse {
+        request_id: RequestId,
+        #[serde(deserialize_with = "yes_or_no")]
+        approve: bool,
+        #[serde(default)]
+        feedback: Option<String>,
+    },
+    ModeSetRequest {
+        mode: PermissionMode,
+    },
+    PermissionResponse {
+        request_id: RequestId,
+        #[serde(deserialize_with = "yes_or_no")]
+        approve: bool,
+        #[serde(default)]
+        reason: Option<String>,
+    },
+}
+
+/// Models write the word as well, as Claude Code allows it.
+fn yes_or_no<'de, D: Deserializer<'de>>(input: D) -> Result<bool, D::Error> {
+    match Value::deserialize(input)? {
+        Value::Bool(yes) => Ok(yes),
+        Value::String(word) if word == "true" => Ok(true),
+        Value::String(word) if word == "false" => Ok(false),
+        other => Err(D::Error::custom(format!(
+            "`approve` is {other}, not true or false"
+        ))),
+    }
 }
 
 fn message_schema(_: &mut SchemaGenerator) -> Schema {
+    let modes = PermissionMode::ALL.map(PermissionMode::name);
     json_schema!({
         "description": "The text, or a structured message",
         "anyOf": [
@@ -74,6 +108,17 @@ fn message_schema(_: &mut SchemaGenerator) -> Schema {
             { "type": "object", "properties": {
                 "type": { "const": "shutdown_response" }, "request_id": { "type": "string" },
                 "approve": { "type": "boolean" }, "reason": { "type": "string" } },
+              "required": ["type", "request_id", "approve"] },
+            { "type": "object", "properties": {
+                "type": { "const": "mode_set_request" }, "mode": { "enum": modes } },
+              "required": ["type", "mode"] },
+            { "type": "object", "properties": {
+                "type": { "const": "plan_approval_response" }, "request_id": { "type": "string" },
+                "approve": { "type": "boolean" }, "feedback": { "type": "string" } },
+              "required": ["type", "request_id", "approve"] },
+            { "type": "object", "properties": {
+                "type": { "const": "permission_response" }, "request_id": { "type": "string" },
+                "approve": { "const": false }, "reason": { "type": "string" } },
               "required": ["type", "request_id", "approve"] }
         ]
     })
@@ -225,6 +270,35 @@ impl SendMessageTool {
         }
     }
 
+    /// Tells a teammate to change its mode, up to the lead's own one.
+    fn set_mode(&self, to: &str, mode: PermissionMode, own: PermissionMode) -> ToolOutput {
+        if !self.seat.is_lead() {
+            return refused("only the team lead sets permission modes");
+        }
+        if !own.covers(mode) {
+            let why =
+                format!("mode {mode} is above your own, {own}: a person sets it with `swarm mode`");
+            return refused(&why);
+        }
+        let Some(team) = self.seat.team() else {
+            return refused("there is no team yet");
+        };
+        let name = match MemberName::teammate(to.trim()) {
+            Ok(name) => name,
+            Err(error) => return refused(&error.to_string()),
+        };
+        match request_mode(&*team, &name, mode, AnsweredBy::lead_agent()) {
+            Ok(()) => {
+                let message = format!(
+                    "{name} goes on in mode {mode} from its next call, if that is not above its ceiling."
+                );
+                let out = json!({ "success": true, "message": message });
+                ToolOutput::ok(out.to_string(), format!("mode {mode} for {name}"))
+            }
+            Err(error) => refused(&told(&error)),
+        }
+    }
+
     fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
         let Some(shutdown) = &self.shutdown else {
             return refused("the lead answers no shutdown request");
@@ -265,6 +339,18 @@ fn by_lead(reason: Option<&str>) -> ShutdownAsk<'_> {
         reason,
         by: LEAD_NAME,
         force: false,
+    }
+}
+
+/// What became of an answer to a request of a member.
+fn answered(outcome: Result<RequestRecord, String>) -> ToolOutput {
+    match outcome {
+        Ok(record) => {
+            let message = format!("{} was told your answer.", record.from);
+            let out = json!({ "success": true, "message": message, "request_id": record.id });
+            ToolOutput::ok(out.to_string(), message)
+        }
+        Err(why) => refused(&why),
     }
 }
 
@@ -314,7 +400,9 @@ impl Tool for SendMessageTool {
 
     fn description(&self) -> String {
         let shutdown = if self.seat.is_lead() {
-            "To stop a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message."
+            "To stop a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message. To answer the plan \
+             of one, send it {\"type\":\"plan_approval_response\",\"request_id\":\"…\",\"approve\":true}, or \
+             \"approve\":false with \"feedback\"."
         } else {
             "To refuse a shutdown request of the lead, send {\"type\":\"shutdown_response\",\"request_id\":\"…\",\
              \"approve\":false,\"reason\":\"…\"} to \"team-lead\"."
@@ -339,13 +427,14 @@ impl Tool for SendMessageTool {
         format!("SendMessage → {to}: {line}")
     }
 
-    async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let input: Input = match parse(self.name(), input) {
             Ok(input) => input,
             Err(why) => {
                 return refused(&format!(
                     "nothing was sent: {why}. Pass `to` and `message`: a text, or an object of type \
-                     shutdown_request or shutdown_response"
+                     shutdown_request, shutdown_response, mode_set_request, plan_approval_response or \
+                     permission_response"
                 ));
             }
         };
@@ -362,6 +451,31 @@ impl Tool for SendMessageTool {
                 approve,
                 reason,
             }) => self.respond(request_id, *approve, reason.as_deref()),
+            Message::Structured(Structured::PlanApprovalResponse {
+                request_id,
+                approve,
+                feedback,
+            }) => {
+                let mode = ctx.modes.as_ref().map(|modes| modes.mode());
+                let (to, feedback) = (&input.to, feedback.as_deref());
+                answered(answer_plan(
+                    &self.seat, to, request_id, *approve, feedback, mode,
+                ))
+            }
+            Message::Structured(Structured::ModeSetRequest { mode }) => {
+                let own = ctx.modes.as_ref().map(|modes| modes.mode());
+                self.set_mode(&input.to, *mode, own.unwrap_or_default())
+            }
+            Message::Structured(Structured::PermissionResponse {
+                request_id,
+                approve,
+                reason,
+            }) => {
+                let reason = reason.as_deref();
+                answered(deny_permission(
+                    &self.seat, &input.to, request_id, *approve, reason,
+                ))
+            }
         }
     }
 }

@@ -144,6 +144,7 @@ impl Connection {
             description: text(&call["title"]),
             why: "the agent asks".to_owned(),
             suggestions: Vec::new(),
+            next_mode: None,
         };
         let cancel = turn.signals().cancel.clone();
         let wanted = match turn.parts().gate.ask(request, cancel).await {

@@ -302,7 +302,7 @@ impl Ground {
             .claim(&nobody, &Actor::person(&self.team));
         let is_unknown = matches!(refused, Err(StoreError::TaskNotFound { .. }));
         assert!(is_unknown, "the list's lock: {refused:?}");
-        let answer = Answer::Approved { always: false };
+        let answer = Answer::once();
         let refused = store.team(&self.team).answer_request(
             &RequestId::new("perm-0-nobody0"),
             None,

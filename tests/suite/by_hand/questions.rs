@@ -24,7 +24,11 @@ fn spawn_bob(world: &World, mode: &str) {
 
 /// The id of the request that waits.
 fn waiting(world: &World) -> String {
-    wait_for_state(world, "bob", "waiting-permission");
+    waiting_as(world, "waiting-permission")
+}
+
+fn waiting_as(world: &World, state: &str) -> String {
+    wait_for_state(world, "bob", state);
     world.wait_for("a request", || {
         let requests = world.team("demo").requests();
         let id = requests.first()?["id"].as_str()?;
@@ -127,7 +131,7 @@ fn a_plan_is_agreed_to_by_a_person_before_anything_is_changed() {
     });
     let world = world_over(&api);
     spawn_bob(&world, "bypassPermissions");
-    let id = waiting(&world);
+    let id = waiting_as(&world, "waiting-plan");
     assert!(
         !world.project().join("made").exists(),
         "changed in plan mode"
@@ -145,24 +149,146 @@ fn a_plan_is_agreed_to_by_a_person_before_anything_is_changed() {
 }
 
 #[test]
-fn a_member_that_was_started_in_plan_mode_bothers_nobody_with_a_way_out() {
+fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
+    let api = FakeApi::start(|ask: &Ask| {
+        let plan = |text: &str| json!({ "plan": text });
+        let made = json!({"command": "touch made"});
+        let results = ["t1", "t2", "t3", "t4"].map(|id| ask.result_of(id).is_some());
+        match results.iter().position(|there| !there) {
+            Some(0) => Reply::tool("t1", "Bash", made),
+            Some(1) => Reply::tool("t2", "ExitPlanMode", plan("# Touch it\nall of it")),
+            Some(2) => Reply::tool("t3", "ExitPlanMode", plan("# Touch one file")),
+            Some(_) => Reply::tool("t4", "Bash", made),
+            None => Reply::text("done"),
+        }
+    });
+    let world = world_over(&api);
+    let arguments =
+        "spawn bob --backend headless --plan --mode bypassPermissions --prompt go --model";
+    let mut arguments: Vec<&str> = arguments.split(' ').collect();
+    arguments.push(MODEL);
+    let told = world.swarm(&arguments).ok().stdout.clone();
+    assert!(told.contains("mode plan"), "{told}");
+    let member = || world.team("demo").config()["members"][1].clone();
+    assert_eq!(member()["planModeRequired"], true, "{}", member());
+
+    let open = |number: u32| {
+        wait_for_state(&world, "bob", "waiting-plan");
+        world.wait_for("a plan", || {
+            let requests = world.team("demo").requests();
+            let request = requests.first()?.clone();
+            (request["number"] == number).then_some(request)
+        })
+    };
+    let first = open(1);
+    let id = first["id"].as_str().unwrap();
+    assert!(
+        id.starts_with("plan_approval-") && id.ends_with("@bob@demo"),
+        "{id}"
+    );
+    let path = first["planFilePath"].as_str().unwrap();
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap(),
+        "# Touch it\nall of it"
+    );
+    assert!(path.contains("/plans/"), "{path}");
+    assert!(
+        !world.project().join("made").exists(),
+        "changed before the approval"
+    );
+    let rejected = world.swarm(&["deny", "p1", "--why", "one file is enough"]);
+    assert!(rejected.ok().stdout.contains("has to revise its plan"));
+    let second = open(2);
+    assert_eq!(second["plan"], "# Touch one file");
+    assert_eq!(second["mode"], "bypassPermissions", "{second}");
+    world.swarm(&["approve", id, "--json"]).error(4);
+    world
+        .swarm(&["approve", "p2", "--answer", "and only once"])
+        .ok();
+    wait_for_state(&world, "bob", "idle");
+    assert!(world.project().join("made").exists());
+    assert_eq!(member()["mode"], "bypassPermissions", "{}", member());
+    let last = api.requests().last().unwrap().ask.clone();
+    let result = |id: &str| last.result_of(id).unwrap().0;
+    assert!(result("t1").contains("plan"), "{}", result("t1"));
+    assert!(
+        result("t2").contains("one file is enough"),
+        "{}",
+        result("t2")
+    );
+    assert!(result("t3").contains("and only once"), "{}", result("t3"));
+    // A second answer is refused, whichever it is.
+    world.swarm(&["deny", "p2", "--json"]).error(4);
+    let answers = world.team("demo").events("request_answered");
+    let words: Vec<_> = answers
+        .iter()
+        .map(|event| event["answer"].clone())
+        .collect();
+    assert_eq!(words, ["denied", "answered"]);
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn a_mode_and_a_rule_of_a_person_count_at_once_and_for_who_comes_later() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world_over(&api);
+    spawn_bob(&world, "acceptEdits");
+    wait_for_state(&world, "bob", "idle");
+    let told = world.swarm(&["mode", "bob", "plan"]).ok().stdout.clone();
+    assert_eq!(told, "bob is in mode plan\n");
+    world
+        .swarm(&["mode", "bob", "bypassPermissions", "--json"])
+        .error(5);
+    world.swarm(&["mode", "bob", "acceptEdits"]).ok();
+    let member = world.team("demo").member("bob").unwrap();
+    assert_eq!(member["mode"], "acceptEdits", "{member}");
+    world.swarm(&["allow", "Edit(//srv/docs/**)"]).ok();
+    world.swarm(&["allow", "Bsh(make)", "--json"]).error(2);
+    let has_rule = |name: &str| {
+        let rights = world.swarm(&["permissions", name, "--json"]).json();
+        rights["allow"].to_string().contains("Edit(//srv/docs/**)")
+    };
+    world.wait_for("the rule of bob", || has_rule("bob").then_some(()));
+    let arguments = ["spawn", "eve", "--model", MODEL, "--backend", "headless"];
+    world.swarm(&arguments).ok();
+    assert!(has_rule("eve"));
+    let config = world.team("demo").config();
+    let path = &config["teamAllowedPaths"][0];
+    assert_eq!(
+        (&path["path"], &path["toolName"]),
+        (&json!("/srv/docs"), &json!("Edit"))
+    );
+    let journal = world.team("demo").events("mode_set");
+    assert_eq!(journal.len(), 2, "{journal:?}");
+    world.swarm(&["shutdown", "--all"]).ok();
+}
+
+#[test]
+fn a_call_can_be_changed_before_it_is_allowed_and_all_be_answered_at_once() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool("t1", "ExitPlanMode", json!({"plan": "go"})),
+        None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
+        Some(_) if ask.result_of("t2").is_none() => {
+            Reply::tool("t2", "Bash", json!({"command": "touch two"}))
+        }
         Some(_) => Reply::text("done"),
     });
     let world = world_over(&api);
-    spawn_bob(&world, "plan");
+    spawn_bob(&world, "default");
+    waiting(&world);
+    world
+        .swarm(&["approve", "p1", "--input", "[]", "--json"])
+        .error(2);
+    world
+        .swarm(&["approve", "p1", "--input", r#"{"command": "touch other"}"#])
+        .ok();
+    world.wait_for("the second request", || {
+        (world.team("demo").requests().first()?["number"] == 2).then_some(())
+    });
+    assert!(world.project().join("other").exists() && !world.project().join("one").exists());
+    let told = world.swarm(&["approve", "--all"]).ok().stdout.clone();
+    assert!(told.contains("touch two (p2)"), "{told}");
     wait_for_state(&world, "bob", "idle");
-    let told = api
-        .requests()
-        .last()
-        .unwrap()
-        .ask
-        .result_of("t1")
-        .unwrap()
-        .0;
-    assert!(told.contains("no right to any other"), "{told}");
-    assert_eq!(world.team("demo").events("request_opened").len(), 0);
+    assert!(world.project().join("two").exists());
     world.swarm(&["shutdown", "bob"]).ok();
 }
 

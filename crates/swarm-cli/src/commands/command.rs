@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, demo, doctor, gc, inbox, instructions, journal,
-    lead, man, pane, pause, processes, requests, resume, run, send, spawn, status, stop, task,
-    team, trust, worktree,
+    lead, man, pane, pause, processes, requests, resume, rights, run, send, spawn, status, stop,
+    task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -143,7 +143,11 @@ Examples:
         /// Approve a request.
         Approve(args: requests::ApproveArgs) => requests::approve(app, &args);
         /// Deny a request.
-        Deny(args: requests::DenyArgs) => requests::deny(app, args);
+        Deny(args: requests::DenyArgs) => requests::deny(app, &args);
+        /// Change a running member's permission mode.
+        Mode(args: rights::ModeArgs) => rights::mode(app, &args);
+        /// Allow calls for all members of a team.
+        Allow(args: rights::AllowArgs) => rights::allow(app, &args);
         /// Show a member's permission rules and their sources.
         Permissions(args: requests::PermissionsArgs) => requests::permissions(app, &args);
     }

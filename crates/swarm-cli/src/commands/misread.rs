@@ -72,7 +72,7 @@ const OPTIONS: [&str; 8] = [
 const LATER_COMMANDS: [&str; 1] = ["cost"];
 
 /// Options of later versions.
-const LATER_OPTIONS: [&str; 2] = ["--plan", "--coordinator"];
+const LATER_OPTIONS: [&str; 1] = ["--coordinator"];
 
 /// The sentence, if it is for such a word that the arguments were not understood.
 pub(crate) fn planned(error: &clap::Error) -> Option<String> {

@@ -23,6 +23,7 @@ mod pause;
 mod processes;
 mod requests;
 mod resume;
+mod rights;
 mod run;
 mod runtime;
 mod send;

@@ -29,7 +29,7 @@ use crate::request_flags::RequestFlags;
 Waits until the teammate is ready with the requested model, mode and directory; on failure, prints its last output.
 
 Examples:
-  swarm spawn alice --prompt \"Explain how leap years are handled\" --mode plan
+  swarm spawn alice --prompt \"Make the parser handle leap years\" --plan
   swarm spawn bob --model haiku --cwd ../docs --env RUST_LOG=debug
   swarm spawn carol --worktree --prompt \"Fix the import\"
   swarm spawn alice     restart her with her conversation")]
@@ -60,6 +60,9 @@ pub(crate) struct SpawnArgs {
     /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, else setting `permissions.mode`].
     #[arg(long, alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
+    /// Plan first: it changes nothing until its plan is approved, then works in its permission mode.
+    #[arg(long)]
+    pub(crate) plan: bool,
     /// Working directory [default: its previous one, else the current directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -170,6 +173,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         model,
         effort: args.requests.effort,
         mode,
+        plan: args.plan,
         cwd: match &args.cwd {
             Some(cwd) => app.env.cwd.join(cwd),
             None => former_cwd.unwrap_or_else(|| app.env.cwd.clone()),
@@ -249,6 +253,12 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
         member.agent_id, member.pane, member.hello.model, member.hello.mode
     )))?;
     app.out.say(&plain(&place(member)));
+    if member.hello.mode == PermissionMode::Plan {
+        let name = &member.agent_id.name;
+        app.out.say(&format!(
+            "{name} plans first; once it has a plan, `swarm requests` shows it and `swarm approve {name}` approves it"
+        ));
+    }
     if member.continues {
         let name = &member.agent_id.name;
         app.out.say(&format!(

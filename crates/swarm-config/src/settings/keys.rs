@@ -91,7 +91,7 @@ settings! {
     /// The permission mode where none is named.
     mode: PermissionMode = "permissions.mode", Kind::Word(MODES), Say::Less;
     /// How long a permission request waits for a person.
-    permission_timeout: Duration = "permissions.timeout_s", Kind::Whole(1, 604_800), Say::Less;
+    permission_timeout: Duration = "permissions.timeout_s", Kind::Limit(604_800), Say::Less;
     /// Whether requests are answered in the terminal of a lead.
     answer_in_place: AnswerInPlace = "permissions.answer_in_place", Kind::Word(&["never", "auto", "always"]), Say::Less;
     /// Model requests in one turn.

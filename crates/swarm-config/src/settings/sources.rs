@@ -65,6 +65,13 @@ impl Settings {
         self.permit_as(name, value, Value::clone)
     }
 
+    /// Whether nobody has said anything about a setting: its built-in value holds.
+    pub fn is_built_in(&self, name: &str) -> bool {
+        self.sources
+            .of(name)
+            .all(|given| given.layer == Layer::BuiltIn)
+    }
+
     /// What the machine's policy says of a setting, if it speaks of it.
     pub fn policy_of(&self, name: &str) -> Option<Value> {
         let mut given = self.sources.of(name);

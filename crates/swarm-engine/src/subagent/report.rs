@@ -1,6 +1,6 @@
 //! What a call of the Agent tool hands back.
 
-use swarm_policy::{AgentDefinition, AgentSource};
+use swarm_policy::{AgentDefinition, AgentSource, mark_handoff};
 use swarm_tools::ToolOutput;
 
 use super::record::{Finding, Record, SubAgentStatus};
@@ -102,7 +102,7 @@ pub(super) fn words(finding: &Finding, record: &Record, limit: usize) -> String 
         return NO_WORDS.to_owned();
     }
     let whole = finding.text.chars().count();
-    let text = cut(finding.text.clone(), limit);
+    let text = mark_handoff(&cut(finding.text.clone(), limit)).into_owned();
     if whole <= limit {
         return text;
     }

@@ -1,6 +1,7 @@
 //! From a verdict to a yes or a no.
 
-use swarm_protocol::MemberState;
+use swarm_protocol::{MemberState, PLAN_TOOL};
+use swarm_tools::ModeSwitch as _;
 use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
@@ -35,6 +36,9 @@ impl Session {
             description: line,
             why,
             suggestions,
+            next_mode: (ready.tool.name() == PLAN_TOOL)
+                .then(|| self.parts.rights.after_plan())
+                .flatten(),
         };
         if let Some(answer) = self.answered_by_hooks(&request, cancel).await {
             return if cancel.is_cancelled() {
@@ -57,6 +61,12 @@ impl Session {
 
     fn apply(&self, answer: PermissionOutcome, mut ready: Ready) -> Result<Ready, Refusal> {
         match answer {
+            PermissionOutcome::Deny { why } if ready.tool.name() == PLAN_TOOL => {
+                Err(Refusal::Other(format!(
+                    "The plan was not approved. {why}\nYou are still in plan mode: change nothing. Revise the plan, then call \
+                 {PLAN_TOOL} again."
+                )))
+            }
             PermissionOutcome::Deny { why } => Err(Refusal::Denied(why)),
             PermissionOutcome::Allow {
                 updated_input,

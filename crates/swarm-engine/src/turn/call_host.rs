@@ -48,6 +48,7 @@ impl CallHost for AgentCallHost {
             input,
             why,
             suggestions: Vec::new(),
+            next_mode: None,
         };
         let outcome = self.gate.ask(request, cancel).await;
         self.works(None);

@@ -55,12 +55,6 @@ pub(super) fn assemble(
     let dep = &parts.deployment;
     let reporter = reporter(&parts, &leadership);
     let seat = seat(&parts, &leadership, &reporter);
-    let role_mail = Arc::new(LeadMail::new(
-        dep.clone(),
-        Arc::clone(&reporter),
-        parts.is_interactive,
-    ));
-    let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
     let told = Arc::clone(&reporter);
     let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).told_to(move |rights| {
         told.emit(AgentEvent::ModeChanged {
@@ -68,6 +62,14 @@ pub(super) fn assemble(
         })
     });
     let rights = Arc::new(rights);
+    let role_mail = LeadMail::new(
+        dep.clone(),
+        Arc::clone(&reporter),
+        Arc::clone(&rights),
+        parts.is_interactive,
+    );
+    let role_mail = Arc::new(role_mail.attended(person.is_some()));
+    let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
     let spawner = LeadSpawner::new(
         dep.clone(),
         Arc::clone(&seat),

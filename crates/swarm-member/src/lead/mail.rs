@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use swarm_engine::EventSink as _;
+use swarm_engine::{EventSink as _, Rights};
 use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName,
-    MemberState, PermissionRequestFrame, ShutdownApproved, TeamName,
+    MemberState, RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
 use swarm_store::{StoreError, Team};
 use swarm_supervisor::{Deployment, LeadError, StopOutcome, finish, member_death};
-use swarm_team::{Incoming, Seat, sort_mail};
+use swarm_team::{Incoming, Seat, adopt_request, sort_mail};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use super::open_questions::OpenQuestions;
+use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
 use crate::reporter::Reporter;
 
@@ -22,8 +24,13 @@ use crate::reporter::Reporter;
 pub(super) struct LeadMail {
     deployment: Deployment,
     reporter: Arc<Reporter>,
+    rights: Arc<Rights>,
     /// Whether a person leads through it.
     is_interactive: bool,
+    /// Whether a person is at its terminal, who answers what members ask.
+    has_person: bool,
+    /// What members have asked, until the model knows how it was answered.
+    questions: OpenQuestions,
     /// Removals of members that have agreed to stop.
     pub(super) departures: TaskTracker,
     /// Notified when one of them is complete.
@@ -36,16 +43,25 @@ impl LeadMail {
     pub(super) fn new(
         deployment: Deployment,
         reporter: Arc<Reporter>,
+        rights: Arc<Rights>,
         is_interactive: bool,
     ) -> Self {
         Self {
             deployment,
             reporter,
+            rights,
             is_interactive,
+            has_person: is_interactive,
+            questions: OpenQuestions::default(),
             departures: TaskTracker::new(),
             departed: Arc::default(),
             person_wrote: AtomicBool::default(),
         }
+    }
+
+    /// The same where a person is at the terminal, or is not.
+    pub(super) fn attended(self, has_person: bool) -> Self {
+        Self { has_person, ..self }
     }
 
     /// Whether the lead has read something from a person since the last call.
@@ -64,12 +80,50 @@ impl LeadMail {
         self.departures.wait().await;
     }
 
-    fn show_question(&self, from: &str, frame: &PermissionRequestFrame) {
-        self.reporter.emit(AgentEvent::Asked {
-            from: from.to_owned(),
-            line: frame.description.clone(),
-            id: frame.request_id.short().to_owned(),
-        });
+    /// Shows what a member asks. Where nobody is at the terminal, the model reads it too, and may answer.
+    fn question(&self, team: &dyn Team, incoming: &Incoming, id: &RequestId) -> Handling {
+        let record = match self.record_of(team, incoming, id) {
+            Ok(Some(record)) => record,
+            // It was answered or withdrawn meanwhile.
+            Ok(None) if is_ours(team, &incoming.entry.from) => return Handling::Acknowledge,
+            // Whoever wrote it is in no roster: a mere text.
+            Ok(None) => return Handling::Read,
+            Err(error) => {
+                tracing::warn!(team = %team.name(), request = %id, %error, "question of a member not taken up");
+                return Handling::KeepUnread;
+            }
+        };
+        if self.questions.add(&record) {
+            self.reporter.emit(AgentEvent::Asked {
+                from: record.from.to_string(),
+                line: record.description.clone(),
+                id: record.short().into_owned(),
+            });
+        }
+        if self.has_person {
+            Handling::Acknowledge
+        } else {
+            Handling::Read
+        }
+    }
+
+    /// The request in the queue that a frame is about. That of a member of another program is put there now.
+    fn record_of(
+        &self,
+        team: &dyn Team,
+        incoming: &Incoming,
+        id: &RequestId,
+    ) -> Result<Option<RequestRecord>, StoreError> {
+        match team.request(id) {
+            Ok(record) => Ok(
+                Some(record).filter(|record| record.from.as_str() == incoming.entry.from.trim())
+            ),
+            Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId { .. }) => {
+                let now = self.deployment.clock.now();
+                adopt_request(team, incoming, self.rights.mode(), now)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes a member that has agreed to stop from the roster once its life lock is released.
@@ -109,17 +163,40 @@ impl MailRole for LeadMail {
         match &incoming.frame {
             Some(ControlFrame::IdleNotification(frame)) if is_empty(frame) => Handling::Acknowledge,
             Some(ControlFrame::PermissionRequest(frame)) => {
-                self.show_question(&incoming.entry.from, frame);
-                Handling::Acknowledge
+                self.question(team, incoming, &frame.request_id)
+            }
+            Some(ControlFrame::PlanApprovalRequest(frame)) => {
+                self.question(team, incoming, &frame.request_id)
+            }
+            Some(ControlFrame::SandboxPermissionRequest(frame)) => {
+                self.question(team, incoming, &frame.request_id)
             }
             Some(ControlFrame::ShutdownApproved(frame)) => {
                 self.await_departure(team, frame);
                 Handling::Acknowledge
             }
-            // The lead waits for the record in the queue, not for its copy by mail.
-            Some(ControlFrame::PermissionResponse(_)) => Handling::Acknowledge,
+            // The lead waits for the record in the queue, not for its copy by mail, and nobody sets its rights by mail.
+            Some(
+                ControlFrame::PermissionResponse(_)
+                | ControlFrame::PlanApprovalResponse(_)
+                | ControlFrame::SandboxPermissionResponse(_)
+                | ControlFrame::ModeSetRequest(_),
+            ) => Handling::Acknowledge,
+            Some(frame @ ControlFrame::TeamPermissionUpdate(_)) => {
+                let granted = GrantedRights {
+                    rights: Arc::clone(&self.rights),
+                    spawn_id: self.deployment.spawn_id,
+                    reporter: Arc::clone(&self.reporter),
+                };
+                granted.apply(team, frame);
+                Handling::Acknowledge
+            }
             _ => Handling::Read,
         }
+    }
+
+    fn notes(&self, team: &dyn Team) -> Vec<String> {
+        self.questions.news(team)
     }
 
     fn reads(&self, incoming: &Incoming) {
@@ -128,6 +205,16 @@ impl MailRole for LeadMail {
             self.person_wrote.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether swarm runs the member with this name.
+fn is_ours(team: &dyn Team, name: &str) -> bool {
+    let (Ok(name), Ok(config)) = (MemberName::parse(name.trim()), team.config()) else {
+        return false;
+    };
+    config
+        .member(&name)
+        .is_some_and(|member| member.swarm.is_some())
 }
 
 /// Whether a member has written something that the lead's model has still to read.

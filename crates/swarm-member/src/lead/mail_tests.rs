@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use swarm_engine::Interjections;
+use swarm_engine::{Interjections, Rights};
+use swarm_policy::RuleSet;
 use swarm_protocol::{
-    ControlFrame, Event, MemberName, MemberState, PermissionRequestFrame, RequestId, SessionId,
+    AnsweredBy, ControlFrame, Event, MemberName, MemberState, PermissionMode,
+    PermissionRequestFrame, RequestId, RequestKind, RequestRecord, RequestState, SessionId,
     ShutdownApproved, SpawnId,
 };
 use swarm_store::{Draft, TeamStore};
@@ -42,7 +44,10 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
         leadership as Arc<dyn TeamCreator>,
         |_| {},
     );
-    let lead = Arc::new(LeadMail::new(dep.clone(), Arc::new(reporter), false));
+    let mode = PermissionMode::AcceptEdits;
+    let rights = Arc::new(Rights::new(mode, RuleSet::default(), mode));
+    let lead =
+        Arc::new(LeadMail::new(dep.clone(), Arc::new(reporter), rights, false).attended(true));
     let handler = MailHandler::new(Arc::new(seat), lead.clone());
     (Mail { handler, lead }, events)
 }
@@ -115,13 +120,110 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
         input: serde_json::json!({}),
         permission_suggestions: Vec::new(),
     });
+    world.join("bob");
+    let record = open_record(&world, "perm-1-abcdefg", "Bash make install");
     send(&world, Draft::control("bob", &frame).urgent());
     for _ in 0..2 {
         assert!(mail.handler.take().unwrap().is_empty());
     }
-    let asked = ["bob", "Bash make install", "abcdefg"].map(str::to_owned);
+    let asked = ["bob", "Bash make install", "p1"].map(str::to_owned);
     assert_eq!(events.asked(), [asked]);
     assert_eq!(world.unread("team-lead"), 0);
+    // The model is told of it and of the answer beside its next messages.
+    let notes = || -> Vec<_> {
+        mail.handler
+            .notes()
+            .into_iter()
+            .map(|note| note.text)
+            .collect()
+    };
+    let waits = notes();
+    assert!(
+        waits[0].contains("request p1 of bob (Bash make install) waits"),
+        "{waits:?}"
+    );
+    assert!(notes().is_empty(), "told twice");
+    let files = world.store.team(&team());
+    swarm_team::deny(
+        &*files,
+        &record,
+        Some("not now".to_owned()),
+        AnsweredBy::person(1, None),
+    )
+    .unwrap();
+    files.close_request(&record.id).unwrap();
+    let answered = notes();
+    assert!(
+        answered[0].contains("was denied by a person: not now"),
+        "{answered:?}"
+    );
+    assert!(notes().is_empty(), "told twice");
+    // What is read only after its answer is nobody's business any more.
+    send(&world, Draft::control("bob", &frame).urgent());
+    assert!(mail.handler.take().unwrap().is_empty());
+    assert_eq!(events.asked().len(), 1);
+}
+
+fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
+    let record = RequestRecord {
+        id: RequestId::new(id),
+        number: None,
+        from: name("bob"),
+        spawn_id: Some(SpawnId::random()),
+        request: RequestKind::Permission {
+            tool: "Bash".to_owned(),
+            tool_use_id: "t1".to_owned(),
+            input: serde_json::json!({}),
+            digest: String::new(),
+            suggestions: Vec::new(),
+        },
+        description: description.to_owned(),
+        why: String::new(),
+        asked_at: world.deployment.clock.now(),
+        deadline: None,
+        state: RequestState::Open,
+    };
+    world.store.team(&team()).open_request(record).unwrap()
+}
+
+#[tokio::test]
+async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_not_at_all() {
+    let world = World::new();
+    let (mail, events) = mail(&world);
+    let plan = |from: &str| {
+        serde_json::json!({"type": "plan_approval_request", "requestId": format!("plan_approval-1@{from}@t"),
+            "from": from, "planFilePath": "/p.md", "planContent": "# Fix it", "timestamp": "t"})
+        .to_string()
+    };
+    world.write_raw("mallory", &plan("mallory"));
+    let read = mail.handler.take().unwrap();
+    assert_eq!(read.len(), 1, "a text of a stranger");
+    let path = world.store.team(&team()).team_folder().join("config.json");
+    let mut config: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    config["members"].as_array_mut().unwrap().push(serde_json::json!({
+        "agentId": "eve@t", "name": "eve", "joinedAt": 1, "tmuxPaneId": "%7", "cwd": "/", "subscriptions": [],
+    }));
+    swarm_fs::replace_alone(&path, config.to_string().as_bytes()).unwrap();
+    world.write_raw("eve", &plan("eve"));
+    assert_eq!(
+        mail.handler.take().unwrap().len(),
+        1,
+        "the stranger's text alone"
+    );
+    let requests = world.store.team(&team()).requests().unwrap().requests;
+    let RequestKind::Plan { mode, .. } = &requests[0].request else {
+        panic!("{requests:?}");
+    };
+    assert_eq!(
+        (requests.len(), *mode),
+        (1, PermissionMode::AcceptEdits),
+        "the lead's mode"
+    );
+    assert_eq!(
+        events.asked(),
+        [["eve", "plan: Fix it", "p1"].map(str::to_owned)]
+    );
 }
 
 #[tokio::test]

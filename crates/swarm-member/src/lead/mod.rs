@@ -3,6 +3,7 @@
 mod assemble;
 mod forced_end;
 mod mail;
+mod open_questions;
 mod parts;
 mod prompt;
 mod report;

@@ -83,10 +83,12 @@ pub(crate) fn assemble(
     let directories = rules.directories.clone();
     let limits = limits(&order);
     let definition = report(&order, &limits, &loaded);
+    let rights = Arc::new(rights(&seat, &order, rules));
+    role_mail.may_change(&rights, order.spawn_id, &reporter);
     let setup = MemberSetup {
         mail: Arc::new(mail),
         reporter,
-        rights: Arc::new(rights(&seat, &order, rules)),
+        rights,
         watcher: Arc::clone(watcher),
         runtime: parts.runtime,
         model: parts.model,
@@ -240,15 +242,15 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
 /// The rights of the member, which it also writes to a file for people to read.
 fn rights(seat: &Arc<Seat>, order: &SpawnOrder, rules: RuleSet) -> Rights {
     let (seat, agent, spawn_id) = (Arc::clone(seat), order.agent.clone(), order.spawn_id);
-    let rights = Rights::new(order.mode, rules, order.mode).anchored(order.anchors.clone());
+    let rights = Rights::new(order.mode, rules, order.ceiling)
+        .after_approval(order.work_mode)
+        .anchored(order.anchors.clone());
     rights.told_to(move |rights| {
+        let team = seat.store.team(&agent.team);
         let report = in_force(rights, spawn_id);
-        if let Err(error) = seat
-            .store
-            .team(&agent.team)
-            .write_rights(&agent.name, &report)
-        {
-            // No decision depends on the file.
+        let written = team.write_rights(&agent.name, &report);
+        if let Err(error) = written.and_then(|()| team.set_mode(&agent.name, report.mode)) {
+            // No decision depends on the files.
             tracing::warn!(agent = %agent, %error, "rights not written down");
         }
     })

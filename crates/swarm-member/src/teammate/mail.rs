@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use swarm_protocol::{ControlFrame, UnixMs};
+use swarm_engine::Rights;
+use swarm_protocol::{ControlFrame, SpawnId, UnixMs};
 use swarm_store::Team;
 use swarm_team::{Incoming, PendingShutdown};
 
+use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
+use crate::reporter::Reporter;
 
 /// What the program does with a teammate's frames.
 #[derive(Debug, Default)]
@@ -15,9 +18,25 @@ pub(crate) struct TeammateMail {
     pub(crate) shutdown: Arc<PendingShutdown>,
     /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
+    /// What the lead may change.
+    granted: OnceLock<GrantedRights>,
 }
 
 impl TeammateMail {
+    /// Lets frames of the lead change the rights of this spawn. The first call counts.
+    pub(crate) fn may_change(
+        &self,
+        rights: &Arc<Rights>,
+        spawn_id: SpawnId,
+        reporter: &Arc<Reporter>,
+    ) {
+        self.granted.get_or_init(|| GrantedRights {
+            rights: Arc::clone(rights),
+            spawn_id,
+            reporter: Arc::clone(reporter),
+        });
+    }
+
     /// Sets when this spawn was added to the roster. The first call counts.
     pub(crate) fn joined(&self, at: UnixMs) {
         self.joined_at.get_or_init(|| at);
@@ -25,7 +44,7 @@ impl TeammateMail {
 }
 
 impl MailRole for TeammateMail {
-    fn handling(&self, _team: &dyn Team, incoming: &Incoming) -> Handling {
+    fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         match &incoming.frame {
             Some(ControlFrame::ShutdownRequest(request)) => {
                 let written = incoming.entry.timestamp.unix_ms();
@@ -41,8 +60,20 @@ impl MailRole for TeammateMail {
                     Handling::Read
                 }
             }
+            Some(
+                frame @ (ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)),
+            ) => {
+                if let Some(granted) = self.granted.get() {
+                    granted.apply(team, frame);
+                }
+                Handling::Acknowledge
+            }
             // The member waits for the record in the queue, not for its copy by mail.
-            Some(ControlFrame::PermissionResponse(_)) => Handling::Acknowledge,
+            Some(
+                ControlFrame::PermissionResponse(_)
+                | ControlFrame::PlanApprovalResponse(_)
+                | ControlFrame::SandboxPermissionResponse(_),
+            ) => Handling::Acknowledge,
             _ => Handling::Read,
         }
     }

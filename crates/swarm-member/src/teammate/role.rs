@@ -222,6 +222,10 @@ impl Role for TeammateRole {
 
     fn on_turn_mail(&mut self, turn: &Turn) {
         self.look_for_shutdown(turn);
+        if let Err(error) = turn.mail.take_rights() {
+            // It stays unread, and is handled after the turn.
+            tracing::warn!(member = %turn.mail.seat.name, %error, "change of rights not read during a turn");
+        }
         self.look_for_lead(turn);
     }
 

@@ -253,6 +253,15 @@ fn name(value: &Value) -> Result<String, Wrong> {
 
 /// An agent without a mode of its own has its parent's, which no definition raises.
 fn mode(value: &Value, notes: &mut Notes) -> Option<PermissionMode> {
+    match value.as_str().map(str::trim) {
+        Some("auto") => {
+            notes.instead("is `auto`, which swarm does not have", "`default` applies");
+            return Some(PermissionMode::Default);
+        }
+        // It asks through its parent, which every agent does.
+        Some("bubble") => return None,
+        _ => {}
+    }
     let modes = PermissionMode::ALL.iter().map(|mode| (mode.name(), *mode));
     // What Claude Code also calls its default.
     let modes: Vec<_> = modes.chain([("manual", PermissionMode::Default)]).collect();

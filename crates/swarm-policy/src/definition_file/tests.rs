@@ -105,6 +105,24 @@ fn c2_every_field_is_read() {
 }
 
 #[test]
+fn the_modes_auto_and_bubble_are_those_that_swarm_has_instead() {
+    for (word, mode, said) in [
+        ("auto", Some(PermissionMode::Default), 1),
+        ("bubble", None, 0),
+    ] {
+        let text = format!("---\nname: a\ndescription: d\npermissionMode: {word}\n---\nGo.\n");
+        let (definition, problems) = read(&text);
+        assert_eq!(definition.unwrap().permission_mode, mode, "{word}");
+        assert_eq!(problems.len(), said, "{problems:?}");
+        let text = "`permissionMode` is `auto`, which swarm does not have; `default` applies";
+        assert!(
+            problems.iter().all(|problem| problem.ends_with(text)),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
 fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
     for (field, said) in [
         (
@@ -112,8 +130,8 @@ fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
             "`color` is `magenta`: use red, blue, green, yellow, purple, orange, pink or cyan; it is ignored",
         ),
         (
-            "permissionMode: auto",
-            "`permissionMode` is `auto`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual; the mode of its parent holds",
+            "permissionMode: yolo",
+            "`permissionMode` is `yolo`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual; the mode of its parent holds",
         ),
         (
             "maxTurns: 0",

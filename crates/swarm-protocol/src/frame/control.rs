@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::surrogate::parse_mended;
-use crate::{InboxEntry, LEAD_NAME};
+use crate::{InboxEntry, LEAD_NAME, RequestId};
 
 use super::{
     CompactRequest, IdleNotification, ModeSetRequest, PermissionRequestFrame, PermissionResponse,
@@ -58,6 +58,16 @@ impl ControlFrame {
             return None;
         }
         parse_mended(text).ok()
+    }
+
+    /// The request that this frame answers, where it is an answer to one.
+    pub fn answered_request(&self) -> Option<&RequestId> {
+        match self {
+            ControlFrame::PermissionResponse(response) => Some(&response.request_id),
+            ControlFrame::PlanApprovalResponse(response) => Some(&response.request_id),
+            ControlFrame::SandboxPermissionResponse(response) => Some(&response.request_id),
+            _ => None,
+        }
     }
 
     /// The value of `type` on the wire.

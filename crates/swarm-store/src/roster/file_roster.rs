@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use swarm_fs::{Held, PendingSync};
 use swarm_protocol::{
-    BackendType, Event, Hello, LeadProcess, Member, MemberName, PaneId, PauseMark, SpawnId,
-    SpawnTerms, TeamConfig,
+    BackendType, Event, Hello, LEAD_NAME, LeadProcess, Member, MemberName, PaneId, PauseMark,
+    PermissionMode, SpawnId, SpawnTerms, TeamConfig,
 };
 
 use super::{NewMember, RemovedMember};
@@ -148,20 +149,34 @@ impl Roster for FileTeam {
     }
 
     fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {
-        // A look without the lock first: most calls find nothing to change.
-        let known = self.member_of(&self.config()?, name)?.is_active;
-        if known == Some(active) {
-            return Ok(());
-        }
-        self.with_roster_lock(|held| {
-            let mut config = self.read_config()?;
-            self.member_of(&config, name)?;
-            if let Some(member) = config.member_mut(name) {
-                member.is_active = Some(active);
+        let is_so = |member: &Member| member.is_active == Some(active);
+        self.note_of(name, is_so, |member| member.is_active = Some(active))
+    }
+
+    fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
+        let entry = json!({
+            "path": path, "toolName": tool, "addedBy": LEAD_NAME, "addedAt": self.now(),
+        });
+        self.update_config(|config| {
+            let paths = config
+                .rest
+                .entry("teamAllowedPaths")
+                .or_insert_with(|| json!([]));
+            let is_same = |known: &Value| known["path"] == *path && known["toolName"] == *tool;
+            if let Value::Array(paths) = paths
+                && !paths.iter().any(is_same)
+            {
+                paths.push(entry);
             }
-            // A courtesy to other programs that run: after a power cut none does.
-            let _pending = self.place_config(held, &config)?;
             Ok(())
+        })
+        .map(drop)
+    }
+
+    fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()> {
+        let is_so = |member: &Member| member.mode.as_deref() == Some(mode.name());
+        self.note_of(name, is_so, |member| {
+            member.mode = Some(mode.name().to_owned());
         })
     }
 
@@ -232,6 +247,29 @@ impl Roster for FileTeam {
 }
 
 impl FileTeam {
+    /// Notes something of a member that other programs show.
+    fn note_of(
+        &self,
+        name: &MemberName,
+        is_so: impl Fn(&Member) -> bool,
+        note: impl FnOnce(&mut Member),
+    ) -> Result<()> {
+        // A look without the lock first: most calls find nothing to change.
+        if is_so(self.member_of(&self.config()?, name)?) {
+            return Ok(());
+        }
+        self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            self.member_of(&config, name)?;
+            if let Some(member) = config.member_mut(name) {
+                note(member);
+            }
+            // A courtesy to other programs that run: after a power cut none does.
+            let _pending = self.place_config(held, &config)?;
+            Ok(())
+        })
+    }
+
     /// Changes the roster under its lock and returns it as written. Nothing is written when `change` fails or changes
     /// nothing.
     pub(crate) fn update_config(

@@ -417,7 +417,8 @@ fn requests_of_the_dead_leave_the_queue() {
     let request = RequestRecord {
         id: RequestId::permission(1),
         from: name("alice"),
-        spawn_id: spawn,
+        number: None,
+        spawn_id: Some(spawn),
         request: RequestKind::Permission {
             tool: "Bash".to_owned(),
             tool_use_id: "t".to_owned(),
@@ -428,7 +429,7 @@ fn requests_of_the_dead_leave_the_queue() {
         description: "run it".to_owned(),
         why: String::new(),
         asked_at: UnixMs(1),
-        deadline: UnixMs(2),
+        deadline: Some(UnixMs(2)),
         state: RequestState::Open,
     };
     world
@@ -450,12 +451,7 @@ fn requests_of_the_dead_leave_the_queue() {
     let error = world
         .store
         .team(&world.team)
-        .answer_request(
-            &request.id,
-            None,
-            Answer::Approved { always: false },
-            AnsweredBy::default(),
-        )
+        .answer_request(&request.id, None, Answer::once(), AnsweredBy::default())
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }

@@ -15,7 +15,8 @@ fn request(id: &str, asked_at: u64) -> RequestRecord {
     RequestRecord {
         id: RequestId::new(id),
         from: name("alice"),
-        spawn_id: SpawnId::random(),
+        number: None,
+        spawn_id: Some(SpawnId::random()),
         request: RequestKind::Permission {
             tool: "Bash".to_owned(),
             tool_use_id: "toolu_1".to_owned(),
@@ -26,7 +27,7 @@ fn request(id: &str, asked_at: u64) -> RequestRecord {
         description: "run make".to_owned(),
         why: String::new(),
         asked_at: UnixMs(asked_at),
-        deadline: UnixMs(9),
+        deadline: Some(UnixMs(9)),
         state: RequestState::Open,
     }
 }
@@ -41,7 +42,7 @@ fn exactly_one_of_eight_answers_wins() {
         let answers: Vec<_> = (0..8)
             .map(|number| {
                 let answer = match number % 3 {
-                    0 => Answer::Approved { always: false },
+                    0 => Answer::once(),
                     1 => Answer::Denied { why: None },
                     _ => Answer::Expired,
                 };
@@ -81,8 +82,10 @@ fn only_the_call_that_was_shown_is_answered() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    store.team(team).open_request(asked.clone()).unwrap();
-    let RequestKind::Permission { tool, digest, .. } = &asked.request;
+    let asked = store.team(team).open_request(asked).unwrap();
+    let RequestKind::Permission { tool, digest, .. } = &asked.request else {
+        unreachable!()
+    };
     let shown = RequestKind::Permission {
         tool: tool.clone(),
         tool_use_id: "toolu_1".to_owned(),
@@ -90,7 +93,7 @@ fn only_the_call_that_was_shown_is_answered() {
         digest: digest.clone(),
         suggestions: Vec::new(),
     };
-    let yes = || Answer::Approved { always: false };
+    let yes = || Answer::once();
     let by = AnsweredBy::default;
     let refused = store
         .team(team)
@@ -115,11 +118,11 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let asked = request("perm-1-a", 1);
-    store.team(team).open_request(asked.clone()).unwrap();
+    let asked = store.team(team).open_request(asked).unwrap();
     let journal = store.team(team).journal_path();
     std::fs::remove_file(&journal).unwrap();
     std::fs::create_dir(&journal).unwrap();
-    let yes = Answer::Approved { always: false };
+    let yes = Answer::once();
     let by = AnsweredBy::default;
     store
         .team(team)
@@ -138,7 +141,9 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let mut asked = request("perm-1-a", 1);
-    let RequestKind::Permission { input, .. } = &mut asked.request;
+    let RequestKind::Permission { input, .. } = &mut asked.request else {
+        unreachable!()
+    };
     let long = json!({"command": "ä".repeat(4000)});
     input.clone_from(&long);
     store.team(team).open_request(asked.clone()).unwrap();
@@ -157,7 +162,10 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
         .team(team)
         .open_request(request("perm-2-b", 2))
         .unwrap();
-    let always = Answer::Approved { always: true };
+    let always = Answer::Approved {
+        always: true,
+        updated_input: None,
+    };
     let id = RequestId::new("perm-2-b");
     store
         .team(team)
@@ -182,6 +190,7 @@ fn the_journal_says_what_was_asked_who_answered_and_how() {
         always,
         why,
         digest: Some(input_digest("Bash", if always { &make } else { &long })),
+        updated_digest: None,
         by,
     };
     assert!(events.contains(&answered(&asked.id, "denied", false, why, by)));
@@ -230,7 +239,7 @@ fn an_id_that_could_leave_the_folder_is_refused() {
         let id = RequestId::new(bad);
         let (store, team) = (&world.store, &world.team);
         for outcome in [
-            store.team(team).open_request(request(bad, 1)),
+            store.team(team).open_request(request(bad, 1)).map(drop),
             store.team(team).request(&id).map(drop),
             store
                 .team(team)
@@ -263,4 +272,21 @@ fn an_unknown_request_is_not_found_and_the_open_ones_are_named() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.hint().unwrap().contains("perm-1-a"));
+}
+
+#[test]
+fn a_number_is_given_to_one_request_and_never_again() {
+    let world = World::new();
+    let files = world.store.team(&world.team);
+    let number = |id: &str| files.open_request(request(id, 1)).unwrap().number;
+    assert_eq!(number("perm-1-a"), Some(1));
+    assert_eq!(number("perm-1-b"), Some(2));
+    for id in ["perm-1-a", "perm-1-b"] {
+        files.close_request(&RequestId::new(id)).unwrap();
+    }
+    assert_eq!(number("perm-1-c"), Some(3));
+    let mark = files.team_folder().join("swarm/requests.highwatermark");
+    std::fs::write(&mark, "damaged").unwrap();
+    assert_eq!(number("perm-1-d"), Some(4), "what is on file is taken");
+    assert_eq!(files.requests().unwrap().requests.len(), 2);
 }

@@ -52,13 +52,54 @@ pub(super) fn definition<'a>(
 /// The type of a member that has no other.
 const GENERAL: &str = "general-purpose";
 
-/// The mode a member gets: the strictest of its parent's, its definition's and the one that was asked for. One that was
-/// asked for and is more than that is refused, since the member could not do what it is for.
-pub(super) fn mode(
+/// The modes of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MemberModes {
+    /// The one that it starts in.
+    pub(super) mode: PermissionMode,
+    /// The one that it never rises above.
+    pub(super) ceiling: PermissionMode,
+    /// The one in which it carries out an approved plan, else the same as `mode`.
+    pub(super) work: PermissionMode,
+    /// Whether it has to have a plan approved first.
+    pub(super) plan: bool,
+}
+
+/// The modes that a member gets.
+///
+/// # Errors
+/// As [`work_mode`].
+pub(super) fn modes(
     deployment: &Deployment,
     options: &SpawnOptions,
-) -> Result<PermissionMode, LeadError> {
-    let parent = match options.mode {
+) -> Result<MemberModes, LeadError> {
+    use PermissionMode::{Default, Plan};
+    let lesser = |one: PermissionMode, other| if one.covers(other) { other } else { one };
+    let work = work_mode(deployment, options)?;
+    let definition = definition(deployment, options)?;
+    let defined = definition.and_then(|definition| definition.permission_mode);
+    let ceiling = match defined {
+        Some(defined) if defined != Plan => lesser(deployment.ceiling, defined),
+        _ => deployment.ceiling,
+    };
+    let plan = [options.mode, defined, Some(work)].contains(&Some(Plan)) || options.plan;
+    Ok(MemberModes {
+        mode: if plan { Plan } else { work },
+        ceiling,
+        work: if work == Plan {
+            lesser(ceiling, Default)
+        } else {
+            work
+        },
+        plan,
+    })
+}
+
+/// The mode a member works in: the strictest of its parent's, its definition's and the one that was asked for. One that
+/// was asked for and is more than that is refused, since the member could not do what it is for.
+fn work_mode(deployment: &Deployment, options: &SpawnOptions) -> Result<PermissionMode, LeadError> {
+    let options_mode = options.mode.filter(|mode| *mode != PermissionMode::Plan);
+    let parent = match options_mode {
         Some(_) => deployment.ceiling,
         None => deployment.mode,
     };
@@ -67,17 +108,18 @@ pub(super) fn mode(
         asked,
         ceiling,
     };
-    if let Some(asked) = options.mode
+    if let Some(asked) = options_mode
         && !deployment.ceiling.covers(asked)
     {
         return Err(above(asked, deployment.ceiling));
     }
     let definition = definition(deployment, options)?;
-    let chosen = choose_mode(
-        parent,
-        definition.and_then(|definition| definition.permission_mode),
-        options.mode,
-    );
+    // A definition that plans first leaves open in which mode the plan is carried out.
+    let keeps_planning = options_mode.is_some() && !options.plan;
+    let defined = definition
+        .and_then(|definition| definition.permission_mode)
+        .filter(|mode| *mode != PermissionMode::Plan || keeps_planning);
+    let chosen = choose_mode(parent, defined, options_mode);
     match (chosen.call_lowered, definition) {
         (Some(asked), Some(definition)) => Err(LeadError::AboveDefinition {
             member: options.name.clone(),

@@ -25,8 +25,10 @@ pub struct SpawnOptions {
     pub model: Option<String>,
     /// Its effort, above what its definition says.
     pub effort: Option<Effort>,
-    /// Its permission mode.
+    /// Its permission mode. `plan` is the same as [`Self::plan`] without a mode.
     pub mode: Option<PermissionMode>,
+    /// Whether it has to have a plan approved before it changes anything; it goes on in its mode then.
+    pub plan: bool,
     /// Its working folder.
     pub cwd: PathBuf,
     /// A worktree of its own; `None` shares the folder, or carries on in the one that it had.

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use swarm_policy::{AgentDefinition, Anchors, ChosenModel};
 use swarm_protocol::{
-    AgentId, Member, PermissionMode, ROOT_VARIABLE, SPAWN_MARK, SessionId, SpawnId, TeamName,
-    UnixMs, WorktreeReport,
+    AgentId, Member, ROOT_VARIABLE, RuleText, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
+    WorktreeReport,
 };
 use swarm_team::SpawnOrder;
 use swarm_worktree::{Created, MergeMode, Resident, worktree_notice};
 
 use super::SpawnOptions;
+use super::kind::MemberModes;
 use crate::Deployment;
 
 /// The variables that mark a member's processes and tell its programs who they work for.
@@ -36,10 +37,12 @@ pub(super) struct Values {
     pub(super) spawn_id: SpawnId,
     pub(super) model: ChosenModel,
     pub(super) definition: Option<AgentDefinition>,
-    pub(super) mode: PermissionMode,
+    pub(super) modes: MemberModes,
     pub(super) session_id: SessionId,
     pub(super) deadline: UnixMs,
     pub(super) worktree: Option<Created>,
+    /// Rules that everybody in the team has.
+    pub(super) team_rules: Vec<RuleText>,
 }
 
 /// Where the child must find itself.
@@ -112,8 +115,11 @@ pub(super) fn build(
         worktree_settings: serde_json::to_value(settings).unwrap_or_default(),
         model: values.model.written,
         model_source: Some(values.model.source),
-        mode: values.mode,
-        allow: deployment.rules.allow.clone(),
+        mode: values.modes.mode,
+        ceiling: values.modes.ceiling,
+        plan_required: values.modes.plan,
+        work_mode: values.modes.work,
+        allow: [deployment.rules.allow.clone(), values.team_rules].concat(),
         deny: deployment.rules.deny.clone(),
         ask: deployment.rules.ask.clone(),
         anchors: anchors(deployment, &options.cwd, values.worktree.as_ref()),

@@ -61,7 +61,7 @@ pub async fn spawn_in_turn(
         });
     }
     // Looked at before a live namesake is ended for it.
-    kind::mode(deployment, &options)?;
+    kind::modes(deployment, &options)?;
     kind::model(deployment, &options)?;
     let (backend, chosen) = pick_backend(deployment, team, &options).await?;
     spawn_in(deployment, team, options, (backend, chosen), turn).await
@@ -124,7 +124,7 @@ async fn begin<'a>(
     former: Option<Member>,
     (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
-    let mode = kind::mode(deployment, &options)?;
+    let modes = kind::modes(deployment, &options)?;
     let model = kind::model(deployment, &options)?;
     reconcile_team(&deployment.store.team(team)).await?;
     let replaced = if options.replace {
@@ -164,10 +164,10 @@ async fn begin<'a>(
         reservation: Reservation::new(deployment.process.pid, &deployment.process.start, deadline),
         agent_type: options.agent_type.clone(),
         model: Some(model.written.clone()),
-        mode: Some(mode),
+        mode: Some(modes.mode),
         cwd: options.cwd.clone(),
         worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
-        plan: false,
+        plan: modes.plan,
         prompt: options.prompt.clone(),
         backend: Some(backend.kind()),
         socket: backend.socket().map(Path::to_owned),
@@ -190,10 +190,11 @@ async fn begin<'a>(
         spawn_id,
         model,
         definition: kind::definition(deployment, &options)?.cloned(),
-        mode,
+        modes,
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
         worktree: worktree.clone(),
+        team_rules: swarm_team::team_rules(&*files)?,
     };
     let order = order::build(deployment, team, &options, &member, values);
     Ok(Attempt {

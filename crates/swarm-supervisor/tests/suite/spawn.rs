@@ -27,6 +27,7 @@ fn options(world: &World) -> SpawnOptions {
         effort: None,
         model: None,
         mode: None,
+        plan: false,
         cwd: world.path(),
         worktree: None,
         backend: None,

@@ -1,13 +1,18 @@
 //! A person's half: yes or no to a request in the queue.
 
+use serde_json::{Value, json};
 use swarm_protocol::{
     Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
-    PermissionResult, RequestKind, RequestRecord, RequestState,
+    PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
+    SandboxPermissionResponse,
 };
 use swarm_store::{Draft, StoreError, Team};
 
 /// What the model is told where no reason was given.
 pub(super) const DENIED: &str = "Permission denied by the user.";
+
+/// What the model is told of a plan that was rejected without a reason.
+const NEEDS_REVISION: &str = "The plan needs revision.";
 
 /// What the model is told of a request that expired.
 pub(super) const NOBODY_ANSWERED: &str =
@@ -23,10 +28,31 @@ pub fn approve(
     always: bool,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(team, shown, Answer::Approved { always }, by)
+    let answer = Answer::Approved {
+        always,
+        updated_input: None,
+    };
+    settle(team, shown, answer, by)
 }
 
-/// A person answers the questions of a call as it was shown, one answer for each. Exactly one answer wins.
+/// A person says yes to a request with another input than the one that was asked about.
+///
+/// # Errors
+/// As [`approve`].
+pub fn approve_edited(
+    team: &dyn Team,
+    shown: &RequestRecord,
+    input: Value,
+    by: AnsweredBy,
+) -> Result<RequestRecord, StoreError> {
+    let answer = Answer::Approved {
+        always: false,
+        updated_input: Some(input),
+    };
+    settle(team, shown, answer, by)
+}
+
+/// A person answers the questions of a call as it was shown, one answer for each, or says something with a yes to a plan. Exactly one answer wins.
 ///
 /// # Errors
 /// As [`approve`].
@@ -61,66 +87,105 @@ fn settle(
     let id = &shown.id;
     let record = team.answer_request(id, Some(&shown.request), answer, by)?;
     // The lead asks through the queue alone, so its record is all it waits for.
-    if let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) {
-        let draft = Draft::control(LEAD_NAME, &frame).urgent();
+    let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) else {
+        return Ok(record);
+    };
+    let sent = team.send(&record.from, Draft::control(LEAD_NAME, &frame).urgent());
+    if record.spawn_id.is_none() {
+        // A member of another program knows nothing of the record: it hears of the answer by mail alone.
+        sent?;
+        team.close_request(id)?;
+    } else if let Err(error) = sent {
         // The record already holds the answer and the asker reads it at its next look, so a member that has
         // left in the meantime is no failure of the answer.
-        match team.send(&record.from, draft) {
-            Ok(_) => {}
-            Err(error) => tracing::debug!(request = %id, %error, "answer not mailed"),
-        }
+        tracing::debug!(request = %id, %error, "answer not mailed");
     }
     Ok(record)
 }
 
 /// The answer of a settled request as the frame that Claude Code's members understand.
 pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
-    let RequestState::Answered { answer, .. } = &record.state else {
+    let RequestState::Answered { answer, at } = &record.state else {
         return None;
     };
-    let RequestKind::Permission {
-        tool,
-        tool_use_id,
-        digest,
-        suggestions,
-        input,
-    } = &record.request;
-    let result = match answer {
-        Answer::Approved { always } => {
-            let updates = if *always {
-                suggestions.clone()
-            } else {
-                Vec::new()
+    let request_id = record.id.clone();
+    let allow = !matches!(answer, Answer::Denied { .. } | Answer::Expired);
+    Some(match &record.request {
+        RequestKind::Permission {
+            tool,
+            tool_use_id,
+            digest,
+            ..
+        } => ControlFrame::PermissionResponse(PermissionResponse {
+            request_id,
+            result: permission_result(&record.request, answer),
+            tool_use_id: Some(tool_use_id.clone()),
+            approved_request: Some(ApprovedRequest {
+                tool_use_id: tool_use_id.clone(),
+                tool_name: tool.clone(),
+                input_digest: digest.clone(),
+            }),
+        }),
+        RequestKind::Plan { mode, .. } => {
+            ControlFrame::PlanApprovalResponse(PlanApprovalResponse {
+                request_id,
+                approved: allow,
+                feedback: plan_feedback(answer),
+                timestamp: at.iso(),
+                permission_mode: allow.then(|| mode.to_string()),
+            })
+        }
+        RequestKind::Sandbox { host } => {
+            ControlFrame::SandboxPermissionResponse(SandboxPermissionResponse {
+                request_id,
+                host: host.clone(),
+                allow,
+                timestamp: at.iso(),
+            })
+        }
+    })
+}
+
+fn permission_result(request: &RequestKind, answer: &Answer) -> PermissionResult {
+    let response = match answer {
+        Answer::Denied { why } => {
+            let error = why.clone().unwrap_or_else(|| DENIED.to_owned());
+            return PermissionResult::Error { error };
+        }
+        Answer::Expired => {
+            return PermissionResult::Error {
+                error: NOBODY_ANSWERED.to_owned(),
             };
-            let response = serde_json::json!({ "permission_updates": updates });
-            PermissionResult::Success {
-                response: Some(response),
+        }
+        Answer::Approved {
+            always,
+            updated_input,
+        } => {
+            let updates = if *always { request.suggestions() } else { &[] };
+            let mut response = json!({ "permission_updates": updates });
+            if let Some(input) = updated_input {
+                response["updated_input"] = input.clone();
             }
+            response
         }
         // What does not fit the questions was refused before it was entered; if it was not, nothing is answered.
         Answer::Answered { answers } => {
-            let updated = swarm_tools::answered(input, answers).unwrap_or_else(|_| input.clone());
-            let response = serde_json::json!({ "updated_input": updated });
-            PermissionResult::Success {
-                response: Some(response),
-            }
+            let input = request.input();
+            let updated = swarm_tools::answered(&input, answers);
+            json!({ "updated_input": updated.unwrap_or_else(|_| input.into_owned()) })
         }
-        Answer::Denied { why } => {
-            let error = why.clone().unwrap_or_else(|| DENIED.to_owned());
-            PermissionResult::Error { error }
-        }
-        Answer::Expired => PermissionResult::Error {
-            error: NOBODY_ANSWERED.to_owned(),
-        },
     };
-    Some(ControlFrame::PermissionResponse(PermissionResponse {
-        request_id: record.id.clone(),
-        result,
-        tool_use_id: Some(tool_use_id.clone()),
-        approved_request: Some(ApprovedRequest {
-            tool_use_id: tool_use_id.clone(),
-            tool_name: tool.clone(),
-            input_digest: digest.clone(),
-        }),
-    }))
+    PermissionResult::Success {
+        response: Some(response),
+    }
+}
+
+/// What is said to a plan with the answer.
+pub(super) fn plan_feedback(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Approved { .. } => None,
+        Answer::Answered { answers } => Some(answers.join("\n")),
+        Answer::Denied { why } => Some(why.clone().unwrap_or_else(|| NEEDS_REVISION.to_owned())),
+        Answer::Expired => Some(NOBODY_ANSWERED.to_owned()),
+    }
 }

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::json;
 use swarm_policy::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
-    AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PermissionRequestFrame,
-    PermissionResponse, RequestId, RequestKind, RequestRecord, RequestState, UnixMs, input_digest,
+    AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PLAN_TOOL, RequestId,
+    RequestRecord, RequestState, UnixMs,
 };
 use swarm_store::{AnswerLookup, Draft, StoreError, Team};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::NOBODY_ANSWERED;
 use super::outcome;
+use super::question;
 use crate::{Incoming, Seat, sort_mail};
 
 /// A request that waits, with the call that it is about.
@@ -25,7 +25,8 @@ pub struct OpenRequest {
     pub request: PermissionRequest,
 }
 
-/// Puts the request into the queue and tells the lead.
+/// Puts the request into the queue and tells the lead. Without a `timeout` it waits for ever. A plan is written into its
+/// file first.
 ///
 /// # Errors
 /// Whatever the store says; nothing waits in the queue then.
@@ -33,47 +34,32 @@ pub fn open_request(
     seat: &Seat,
     team: &dyn Team,
     request: PermissionRequest,
-    timeout: Duration,
+    timeout: impl Into<Option<Duration>>,
 ) -> Result<OpenRequest, StoreError> {
     let now = seat.clock.now();
-    let id = RequestId::permission(now.0);
-    let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-    let suggestions: Vec<_> = request
-        .suggestions
-        .iter()
-        .map(|grant| json!(grant))
-        .collect();
-    let record = RequestRecord {
-        id: id.clone(),
-        from: seat.name.clone(),
-        spawn_id: seat.spawn_id,
-        request: RequestKind::Permission {
-            tool: request.tool.clone(),
-            tool_use_id: request.tool_use_id.clone(),
-            input: request.input.clone(),
-            digest: input_digest(&request.tool, &request.input),
-            suggestions: suggestions.clone(),
+    let deadline = timeout.into().map(|timeout| {
+        let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        UnixMs(now.0.saturating_add(timeout))
+    });
+    let record = team.open_request(RequestRecord {
+        id: match request.tool.as_str() {
+            PLAN_TOOL => RequestId::plan(now.0, &seat.name, team.name()),
+            _ => RequestId::permission(now.0),
         },
+        number: None,
+        from: seat.name.clone(),
+        spawn_id: Some(seat.spawn_id),
+        request: question::kind(seat, team, &request)?,
         description: request.description.clone(),
         why: request.why.clone(),
         asked_at: now,
-        deadline: UnixMs(now.0.saturating_add(timeout)),
+        deadline,
         state: RequestState::Open,
-    };
-    team.open_request(record.clone())?;
+    })?;
     if !seat.is_lead() {
-        let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {
-            request_id: id.clone(),
-            agent_id: seat.name.to_string(),
-            tool_name: request.tool.clone(),
-            tool_use_id: request.tool_use_id.clone(),
-            description: request.description.clone(),
-            input: request.input.clone(),
-            permission_suggestions: suggestions,
-        });
-        let draft = seat.control(&frame).urgent();
+        let draft = seat.control(&question::frame(&record)).urgent();
         if let Err(error) = team.send(&MemberName::lead(), draft) {
-            withdraw(team, &id)?;
+            withdraw(team, &record.id)?;
             return Err(error);
         }
     }
@@ -98,10 +84,13 @@ pub async fn wait_for_answer(
     team: &dyn Team,
     open: &OpenRequest,
     wake: &mut dyn Wake,
-    timeout: Duration,
+    timeout: impl Into<Option<Duration>>,
     cancel: &CancellationToken,
 ) -> Result<PermissionOutcome, StoreError> {
-    let deadline = tokio::time::Instant::now() + timeout;
+    // One that is too far away for the clock is none.
+    let deadline = timeout
+        .into()
+        .and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
     let id = &open.record.id;
     loop {
         if let Some(answer) = answered(seat, team, open)? {
@@ -113,7 +102,7 @@ pub async fn wait_for_answer(
                 withdraw(team, id)?;
                 return Ok(PermissionOutcome::deny("the turn was interrupted"));
             }
-            () = tokio::time::sleep_until(deadline) => {
+            () = until(deadline) => {
                 // Somebody may answer in this very moment; whoever settles the record first wins.
                 if settle(team, id, Answer::Expired, AnsweredBy::system())? {
                     team.close_request(id)?;
@@ -122,6 +111,13 @@ pub async fn wait_for_answer(
             }
             () = wake.changed() => {}
         }
+    }
+}
+
+async fn until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -157,18 +153,24 @@ fn answered(
             }
             _ => {
                 let why = why.as_deref();
-                tell_ignored(seat, team, id, why.unwrap_or(swarm_store::NOT_ENTERED));
+                tell_ignored(
+                    seat,
+                    team,
+                    &open.record,
+                    why.unwrap_or(swarm_store::NOT_ENTERED),
+                );
             }
         }
     }
 }
 
 /// Tells people that something looked like an answer and was none.
-fn tell_ignored(seat: &Seat, team: &dyn Team, id: &RequestId, why: &str) {
+fn tell_ignored(seat: &Seat, team: &dyn Team, request: &RequestRecord, why: &str) {
     let name = &seat.name;
-    let line = format!("an answer to request {} was ignored: {why}", id.short());
+    let short = request.short();
+    let line = format!("an answer to request {short} was ignored: {why}");
     let event = Event::AnswerIgnored {
-        request: id.clone(),
+        request: request.id.clone(),
         member: name.clone(),
         reason: why.to_owned(),
     };
@@ -192,7 +194,7 @@ fn tell_ignored(seat: &Seat, team: &dyn Team, id: &RequestId, why: &str) {
 /// The answer that a mailed response is in the queue: it never grants more than this call.
 fn for_the_record(outcome: &PermissionOutcome) -> Answer {
     match outcome {
-        PermissionOutcome::Allow { .. } => Answer::Approved { always: false },
+        PermissionOutcome::Allow { .. } => Answer::once(),
         PermissionOutcome::Deny { why } => Answer::Denied {
             why: Some(why.clone()),
         },
@@ -224,18 +226,15 @@ fn mailed(
     seat: &Seat,
     team: &dyn Team,
     id: &RequestId,
-) -> Result<Option<PermissionResponse>, StoreError> {
+) -> Result<Option<ControlFrame>, StoreError> {
     if seat.is_lead() {
         return Ok(None);
     }
     for incoming in sort_mail(team.take_unread(&seat.name)?) {
         let Incoming { entry, frame } = incoming;
-        let Some(ControlFrame::PermissionResponse(response)) = frame else {
+        let Some(response) = frame.filter(|frame| frame.answered_request() == Some(id)) else {
             continue;
         };
-        if &response.request_id != id {
-            continue;
-        }
         if let Some(msg_id) = entry.msg_id {
             team.ack(&seat.name, &[msg_id])?;
         }

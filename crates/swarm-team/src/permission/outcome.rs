@@ -1,12 +1,14 @@
 //! What an answer means for the call that waits.
 
-use swarm_policy::{PermissionOutcome, PermissionRequest};
+use serde_json::{Value, json};
+use swarm_policy::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
-    Answer, ApprovedRequest, PermissionResponse, PermissionResult, RequestKind, RequestRecord,
-    RequestState, input_digest,
+    Answer, ApprovedRequest, ControlFrame, PermissionResponse, PermissionResult,
+    PlanApprovalResponse, RequestKind, RequestRecord, RequestState, input_digest,
 };
 
-use super::answer::{DENIED, NOBODY_ANSWERED};
+use super::answer::{DENIED, NOBODY_ANSWERED, plan_feedback};
+use super::question::plan_of;
 
 const FOR_ANOTHER_CALL: &str = "The approval was for another call, so this one was not made.";
 
@@ -19,18 +21,30 @@ pub(super) fn recorded(
     let RequestState::Answered { answer, .. } = &record.state else {
         return None;
     };
-    let RequestKind::Permission {
-        tool,
-        tool_use_id,
-        digest,
-        ..
-    } = &record.request;
-    if !is_bound(tool, tool_use_id, digest, request) {
+    let is_bound = match &record.request {
+        RequestKind::Permission {
+            tool,
+            tool_use_id,
+            digest,
+            ..
+        } => is_bound(tool, tool_use_id, digest, request),
+        RequestKind::Plan { plan, .. } => {
+            if plan == plan_of(request) {
+                return Some(planned(answer, request));
+            }
+            false
+        }
+        RequestKind::Sandbox { .. } => false,
+    };
+    if !is_bound {
         return Some(PermissionOutcome::deny(FOR_ANOTHER_CALL));
     }
     Some(match answer {
-        Answer::Approved { always } => PermissionOutcome::Allow {
-            updated_input: None,
+        Answer::Approved {
+            always,
+            updated_input,
+        } => PermissionOutcome::Allow {
+            updated_input: updated_input.clone(),
             grants: if *always {
                 request.suggestions.clone()
             } else {
@@ -47,9 +61,42 @@ pub(super) fn recorded(
     })
 }
 
-/// The outcome of a response that another program's lead mailed: for this one call, so its grants are left out. An
-/// approval that names another call is a refusal; one that names none comes from an older lead and counts.
-pub(super) fn mailed(
+/// The outcome of an answer to a plan.
+fn planned(answer: &Answer, request: &PermissionRequest) -> PermissionOutcome {
+    let feedback = plan_feedback(answer);
+    match answer {
+        Answer::Denied { .. } | Answer::Expired => {
+            PermissionOutcome::deny(feedback.unwrap_or_default())
+        }
+        Answer::Approved { updated_input, .. } => PermissionOutcome::Allow {
+            updated_input: updated_input.clone(),
+            grants: Vec::new(),
+        },
+        Answer::Answered { .. } => PermissionOutcome::Allow {
+            updated_input: feedback.map(|feedback| with_feedback(&request.input, &feedback)),
+            grants: Vec::new(),
+        },
+    }
+}
+
+fn with_feedback(input: &Value, feedback: &str) -> Value {
+    let mut input = input.clone();
+    input["feedback"] = json!(feedback);
+    input
+}
+
+/// The outcome of a response that another program's lead mailed; a frame that answers nothing is a refusal.
+pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> PermissionOutcome {
+    match response {
+        ControlFrame::PermissionResponse(response) => mailed_permission(response, request),
+        ControlFrame::PlanApprovalResponse(response) => mailed_plan(response, request),
+        _ => PermissionOutcome::deny(FOR_ANOTHER_CALL),
+    }
+}
+
+/// For this one call, so its grants are left out. An approval that names another call is a refusal; one that names none
+/// comes from an older lead and counts.
+fn mailed_permission(
     response: &PermissionResponse,
     request: &PermissionRequest,
 ) -> PermissionOutcome {
@@ -69,6 +116,30 @@ pub(super) fn mailed(
     PermissionOutcome::Allow {
         updated_input: updated.filter(|input| !input.is_null()).cloned(),
         grants: Vec::new(),
+    }
+}
+
+/// The mode that the lead names is granted as far as the member's ceiling allows it.
+fn mailed_plan(response: &PlanApprovalResponse, request: &PermissionRequest) -> PermissionOutcome {
+    let feedback = response.feedback.as_deref();
+    let feedback = feedback.filter(|feedback| !feedback.trim().is_empty());
+    if !response.approved {
+        let answer = Answer::Denied {
+            why: feedback.map(str::to_owned),
+        };
+        return planned(&answer, request);
+    }
+    let mode = response.permission_mode.as_deref();
+    let mode = mode.and_then(|mode| mode.parse().ok());
+    PermissionOutcome::Allow {
+        updated_input: feedback.map(|feedback| with_feedback(&request.input, feedback)),
+        grants: mode
+            .map(|mode| Suggestion::SetMode {
+                mode,
+                destination: Destination::Session,
+            })
+            .into_iter()
+            .collect(),
     }
 }
 

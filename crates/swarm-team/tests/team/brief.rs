@@ -24,6 +24,7 @@ fn a_brief_names_members_open_tasks_and_requests_in_at_most_2_kib() {
         description: "Bash make\ninstall".to_owned(),
         why: String::new(),
         suggestions: Vec::new(),
+        next_mode: None,
     };
     open_request(&seat, &*world.files(), call, Duration::from_hours(1)).unwrap();
     let brief = |reader: &str| team_brief(&*world.files(), &name(reader)).unwrap();

@@ -14,6 +14,7 @@ mod incoming;
 mod marked;
 mod order;
 mod permission;
+mod plan;
 mod reconcile;
 mod send;
 mod send_message;

@@ -29,6 +29,7 @@ fn call() -> PermissionRequest {
         description: "Bash make install".to_owned(),
         why: String::new(),
         suggestions: vec![plan_mode()],
+        next_mode: None,
     }
 }
 
@@ -164,16 +165,18 @@ fn a_question_stands_in_the_queue_and_before_the_lead() {
     let bob = world.seat_of_new("bob").seat;
     let id = open(&bob, &world, LONG).record.id;
     let record = world.files().request(&id).unwrap();
-    let RequestKind::Permission { input, digest, .. } = &record.request;
+    let RequestKind::Permission { input, digest, .. } = &record.request else {
+        panic!("{record:?}")
+    };
     assert_eq!(
         (&record.from, record.spawn_id),
-        (&name("bob"), bob.spawn_id)
+        (&name("bob"), Some(bob.spawn_id))
     );
     assert_eq!(
         (input, digest),
         (&call().input, &input_digest("Bash", &call().input))
     );
-    assert_eq!(record.deadline.since(record.asked_at), 3_600_000);
+    assert_eq!(record.deadline.unwrap().since(record.asked_at), 3_600_000);
     let mail = world.mail("team-lead");
     let [
         Incoming {

@@ -140,6 +140,18 @@ impl World {
         std::fs::write(&file, config.to_string()).unwrap();
     }
 
+    /// Enters a member that another program runs.
+    pub(crate) fn foreigner(&self, member: &str) {
+        let file = self.folder.path().join("root/teams/crew/config.json");
+        let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let entry = serde_json::json!({
+            "agentId": format!("{member}@crew"), "name": member, "joinedAt": 1, "tmuxPaneId": "%9",
+            "cwd": "/", "subscriptions": [], "backendType": "tmux", "isActive": true,
+        });
+        config["members"].as_array_mut().unwrap().push(entry);
+        std::fs::write(&file, config.to_string()).unwrap();
+    }
+
     pub(crate) fn hold_life(&self, member: &str, spawn_id: SpawnId) -> File {
         let record = LifeRecord {
             kind: LifeKind::Task,

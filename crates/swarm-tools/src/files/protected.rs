@@ -8,8 +8,9 @@ use std::sync::Arc;
 use super::{of_any_directory, part_of_git_directory, resolve};
 
 /// What stands directly under the state folder and is never written by a file tool.
-const OF_ROOT: [&str; 9] = [
+const OF_ROOT: [&str; 10] = [
     "teams",
+    "plans",
     "tasks",
     "swarm",
     "projects",

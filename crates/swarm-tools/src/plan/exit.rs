@@ -19,6 +19,10 @@ pub struct ExitPlanMode;
 struct Parameters {
     /// The whole plan, in Markdown
     plan: String,
+    /// What the person or the lead said with the approval. Filled in by the program.
+    #[serde(default)]
+    #[schemars(skip)]
+    feedback: Option<String>,
 }
 
 #[async_trait]
@@ -70,13 +74,24 @@ impl Tool for ExitPlanMode {
 
     /// Runs only once somebody has agreed.
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        if let Err(why) = self.check(&input, ctx) {
-            return ToolOutput::error(why);
-        }
-        match ctx.modes.as_ref().and_then(|modes| modes.leave_plan()) {
+        let input: Parameters = match parse("ExitPlanMode", input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        // The answer, or somebody else meanwhile, may have set another mode already.
+        let mode = ctx.modes.as_ref().and_then(|modes| match modes.mode() {
+            PermissionMode::Plan => modes.leave_plan(),
+            mode => Some(mode),
+        });
+        let feedback = input.feedback.as_deref().unwrap_or_default().trim();
+        let feedback = match feedback {
+            "" => String::new(),
+            feedback => format!("\nObserve what was said with the approval: {feedback}"),
+        };
+        match mode {
             Some(mode) => ToolOutput::ok(
                 format!(
-                    "The plan is approved and plan mode is over; you are in mode {mode}. Carry the plan out."
+                    "The plan is approved and plan mode is over; you are in mode {mode}. Carry the plan out.{feedback}"
                 ),
                 format!("approved, mode {mode}"),
             ),

@@ -23,7 +23,9 @@ impl<'a> RequestLine<'a> {
         let detail = detail.trim();
         let (first, rest) = detail.split_once(' ').unwrap_or((detail, ""));
         let id = first.trim_end_matches(':');
-        if KINDS.iter().any(|kind| id.starts_with(kind)) {
+        let number = id.strip_prefix('p').unwrap_or_default();
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        if (is_number && first.ends_with(':')) || KINDS.iter().any(|kind| id.starts_with(kind)) {
             Self {
                 id,
                 what: rest.trim(),
@@ -101,6 +103,15 @@ mod tests {
         };
         let asked = "perm-1795195848228-r6huwgp: Bash cargo publish --dry-run";
         RequestLine::parse(asked).lines(theme)
+    }
+
+    #[test]
+    fn a_number_is_an_id_and_a_word_is_none() {
+        let parsed = RequestLine::parse("p3: Bash make");
+        assert_eq!((parsed.id, parsed.what), ("p3", "Bash make"));
+        for what in ["p: x", "p3 x", "px: y"] {
+            assert_eq!(RequestLine::parse(what).id, "", "{what}");
+        }
     }
 
     #[test]

@@ -242,7 +242,7 @@ impl Operation {
             Self::Remove => store.team(team).remove_member(&name(OWNER), None).map(drop),
             Self::Reconcile => store.team(team).reconcile().map(drop),
             Self::Answer => {
-                let answer = Answer::Approved { always: false };
+                let answer = Answer::once();
                 store
                     .team(team)
                     .answer_request(&request().id, None, answer, AnsweredBy::default())
@@ -349,7 +349,8 @@ fn request() -> RequestRecord {
     RequestRecord {
         id: RequestId::new("perm-1-abcdefg"),
         from: name(OWNER),
-        spawn_id: SpawnId::random(),
+        number: None,
+        spawn_id: Some(SpawnId::random()),
         request: RequestKind::Permission {
             tool: "Bash".to_owned(),
             tool_use_id: "toolu_1".to_owned(),
@@ -360,7 +361,7 @@ fn request() -> RequestRecord {
         description: "run make".to_owned(),
         why: String::new(),
         asked_at: UnixMs(1),
-        deadline: UnixMs(u64::MAX),
+        deadline: Some(UnixMs(u64::MAX)),
         state: RequestState::Open,
     }
 }

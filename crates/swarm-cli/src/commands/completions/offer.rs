@@ -120,7 +120,9 @@ impl Offer {
             for request in requests.iter().filter(|request| is_open(request)) {
                 let help = format!("{}: {}", request.from, request.description);
                 let help = swarm_ui::clean_text(&help);
-                found.push(CompletionCandidate::new(request.id.as_str()).help(Some(help.into())));
+                found.push(
+                    CompletionCandidate::new(request.short().as_ref()).help(Some(help.into())),
+                );
             }
         }
         found

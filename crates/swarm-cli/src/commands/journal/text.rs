@@ -40,6 +40,16 @@ fn words(event: &Event) -> (&'static str, String) {
                 None => "taken over by hand".to_owned(),
             },
         ),
+        Event::ModeSet {
+            member, mode, by, ..
+        } => (
+            "member",
+            format!("{member} was set to mode {mode}{}", answerer(by)),
+        ),
+        Event::TeamRuleAdded { rule, by } => (
+            "team",
+            format!("allowed for everybody: {rule}{}", answerer(by)),
+        ),
         Event::RequestOpened { .. }
         | Event::RequestAnswered { .. }
         | Event::AnswerIgnored { .. } => ("request", request(event)),

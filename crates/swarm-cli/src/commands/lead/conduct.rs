@@ -178,6 +178,10 @@ fn read_terminal(
         tokio::spawn(questions.follow());
     }
     parts.person = Some(person);
+    if app.settings.is_built_in("permissions.timeout_s") {
+        // A person is there, who may be away for a while.
+        parts.deployment.limits.permission_timeout_ms = 0;
+    }
     let line = if parts.is_interactive {
         TALK_HERE
     } else {

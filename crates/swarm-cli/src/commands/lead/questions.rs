@@ -134,7 +134,7 @@ async fn changed(requests: Option<&mut (TeamName, Subscription)>) {
 
 /// A request as a dialog, with the command that each of its keys runs.
 fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
-    let (id, full) = (request.id.short(), &request.id);
+    let (id, full) = (request.short(), &request.id);
     let asked = questions(request);
     let mut details = details(request);
     let mut what = what(request);
@@ -221,8 +221,9 @@ mod tests {
     fn request(tool: &str, input: Value, suggestions: Vec<Value>) -> RequestRecord {
         RequestRecord {
             id: RequestId::new("perm-1-abcdefg"),
+            number: Some(3),
             from: MemberName::parse("bob").unwrap(),
-            spawn_id: SpawnId::random(),
+            spawn_id: Some(SpawnId::random()),
             request: RequestKind::Permission {
                 tool: tool.to_owned(),
                 tool_use_id: "t".to_owned(),
@@ -233,7 +234,7 @@ mod tests {
             description: format!("{tool} something"),
             why: String::new(),
             asked_at: UnixMs(1000),
-            deadline: UnixMs(301_000),
+            deadline: Some(UnixMs(301_000)),
             state: RequestState::Open,
         }
     }
@@ -258,7 +259,7 @@ mod tests {
             [
                 "1 yes, this once",
                 "2 yes, and also until it ends: Bash(touch:*)",
-                "3 no; with a reason: /deny abcdefg --why TEXT",
+                "3 no; with a reason: /deny p3 --why TEXT",
             ]
         );
         assert_eq!(

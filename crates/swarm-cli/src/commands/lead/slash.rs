@@ -344,6 +344,8 @@ impl Command {
             Self::Run(_) | Self::Lead(_) | Self::Resume(_) | Self::Demo(_) | Self::Attach(_) => {
                 true
             }
+            // The editor would take the terminal.
+            Self::Approve(args) => args.edit,
             Self::Status(args) => args.watch,
             Self::Logs(args) => args.follow,
             Self::Log(args) => args.follow,

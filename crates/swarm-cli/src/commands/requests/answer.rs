@@ -2,12 +2,15 @@
 
 use std::process::ExitCode;
 
+use serde_json::Value;
 use swarm_protocol::{
     AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState, TeamName,
     UnixMs,
 };
 use swarm_store::StoreError;
 
+use super::edit::edited;
+use super::list::is_open;
 use super::text::{self, granted, what};
 use super::which::{Named, named};
 use crate::app::App;
@@ -20,26 +23,47 @@ use crate::failure::Failure;
 Examples:
   swarm approve                      the only pending request
   swarm approve bob --always         bob's request and similar ones
-  swarm approve 3nun9be --answer 2   answer a question")]
+  swarm approve p3 --answer 2        answer a question
+  swarm approve p3 --edit            change the call, then allow it
+  swarm approve --all")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is typed"
+)]
 pub(crate) struct ApproveArgs {
-    /// Request ID or a unique part of it, or the name of the requesting member [default: the only pending request].
+    /// Request (`p3`), an ID or a unique part of it, or the requesting member [default: the only pending request].
+    #[arg(conflicts_with = "all")]
     pub(crate) id: Option<String>,
     /// Also allow similar requests while the member runs.
     #[arg(long)]
     pub(crate) always: bool,
-    /// Answer to a question: the number of an option, or your own text (`other: 7` for a literal number); repeat for each question.
-    #[arg(long, value_name = "TEXT", conflicts_with = "always")]
+    /// Answer to a question: the number of an option, or your own text (`other: 7` for a literal number); repeat for each question. For a plan, a remark.
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["always", "all", "edit", "input"])]
     pub(crate) answer: Vec<String>,
+    /// Change the call or the plan in $EDITOR before it is allowed.
+    #[arg(long, conflicts_with_all = ["always", "all"])]
+    pub(crate) edit: bool,
+    /// Allow the call with this input instead.
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["always", "all", "edit"])]
+    pub(crate) input: Option<String>,
+    /// Allow every pending request, except questions.
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   swarm deny bob
-  swarm deny 3nun9be --why \"use the staging database\"")]
+  swarm deny p3 --why \"use the staging database\"
+  swarm deny --all")]
 pub(crate) struct DenyArgs {
-    /// Request ID or a unique part of it, or the name of the requesting member [default: the only pending request].
+    /// Request (`p3`), an ID or a unique part of it, or the requesting member [default: the only pending request].
+    #[arg(conflicts_with = "all")]
     pub(crate) id: Option<String>,
+    /// Deny every pending request.
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Reason, shown to the member's model.
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: Option<String>,
@@ -47,17 +71,81 @@ pub(crate) struct DenyArgs {
 
 pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "approve")?;
+    if args.all {
+        return each(app, &team, |asked| {
+            if text::asks(asked) {
+                let line = format!("{}: {} asks a question", asked.short(), asked.from);
+                app.out.say(&format!("{line}; answer it by itself"));
+                return Ok(());
+            }
+            approve_one(app, &team, asked, args.always, None)
+        });
+    }
     let asked = shown(app, &team, args.id.as_deref(), "approve")?;
     if asked.state == RequestState::Open && (text::asks(&asked) || !args.answer.is_empty()) {
         return answer(app, &team, &asked, &args.answer);
     }
-    let answered = swarm_team::approve(&*app.store.team(&team), &asked, args.always, person(app));
-    let record = answered.map_err(|error| explained(app, &team, error))?;
-    let granted = granted(&record).filter(|_| args.always);
+    let input = if args.edit || args.input.is_some() {
+        edited(app, &asked, args.input.as_deref())?
+    } else {
+        None
+    };
+    approve_one(app, &team, &asked, args.always, input)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says yes to one request, with another input if one is given.
+fn approve_one(
+    app: &App,
+    team: &TeamName,
+    asked: &RequestRecord,
+    always: bool,
+    input: Option<Value>,
+) -> Result<(), Failure> {
+    let (files, by) = (app.store.team(team), person(app));
+    let is_edited = input.is_some();
+    let answered = match input {
+        Some(input) => swarm_team::approve_edited(&*files, asked, input, by),
+        None => swarm_team::approve(&*files, asked, always, by),
+    };
+    let record = answered.map_err(|error| explained(app, team, error))?;
+    let granted = granted(&record).filter(|_| always);
     let more = granted.map_or_else(String::new, |granted| {
         format!("\n  and without a question until it ends: {granted}")
     });
-    show(app, &record, "may make this call once", &more)
+    let verdict = match &record.request {
+        RequestKind::Plan { .. } if is_edited => "may carry out the plan as you changed it",
+        RequestKind::Plan { .. } => "may carry out its plan",
+        RequestKind::Sandbox { .. } => "may reach this host",
+        RequestKind::Permission { .. } if is_edited => "may make this call as you changed it",
+        RequestKind::Permission { .. } => "may make this call once",
+    };
+    show(app, &record, verdict, &more)
+}
+
+/// Answers every request that waits, oldest first. One that is answered by somebody else meanwhile stops none of the others.
+fn each(
+    app: &App,
+    team: &TeamName,
+    answer: impl Fn(&RequestRecord) -> Result<(), Failure>,
+) -> Result<ExitCode, Failure> {
+    let mut open = app.store.team(team).requests()?.requests;
+    open.retain(is_open);
+    if open.is_empty() {
+        app.out.say("no request waits for an answer");
+    }
+    let mut failed = None;
+    for asked in &open {
+        match answer(asked) {
+            Err(failure) if failure.kind == ErrorKind::Conflict => {
+                app.out
+                    .say(&format!("{}: {}", asked.short(), failure.message));
+            }
+            Err(failure) => failed = Some(failure),
+            Ok(()) => {}
+        }
+    }
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// A person's words to questions.
@@ -67,32 +155,48 @@ fn answer(
     asked: &RequestRecord,
     answers: &[String],
 ) -> Result<ExitCode, Failure> {
-    let id = &asked.id;
-    let RequestKind::Permission { input, .. } = &asked.request;
-    if !text::asks(asked) {
+    let id = asked.short();
+    let is_plan = matches!(asked.request, RequestKind::Plan { .. });
+    if !is_plan && !text::asks(asked) {
         let message = format!("request `{id}` asks no question: {}", what(asked));
-        let hint = format!("leave `--answer` out: swarm approve {}", id.short());
+        let hint = format!("leave `--answer` out: swarm approve {id}");
         return Err(Failure::usage(message).with_hint(hint));
     }
-    if let Err(why) = swarm_tools::answered(input, answers) {
+    if !is_plan && let Err(why) = swarm_tools::answered(&asked.request.input(), answers) {
         let message = format!("request `{id}` was not answered: {why}");
-        let hint = format!(
-            "`swarm requests` shows them; swarm approve {} --answer TEXT, once for each",
-            id.short()
-        );
+        let hint =
+            format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
         return Err(Failure::usage(message).with_hint(hint));
     }
     let answered = swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app));
     let record = answered.map_err(|error| explained(app, team, error))?;
-    show(app, &record, "has your answer", "")
+    let verdict = if is_plan {
+        "may carry out its plan, and has your remark"
+    } else {
+        "has your answer"
+    };
+    show(app, &record, verdict, "")?;
+    Ok(ExitCode::SUCCESS)
 }
 
-pub(in crate::commands) fn deny(app: &App, args: DenyArgs) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "deny")?;
-    let asked = shown(app, &team, args.id.as_deref(), "deny")?;
-    let answered = swarm_team::deny(&*app.store.team(&team), &asked, args.why, person(app));
-    let record = answered.map_err(|error| explained(app, &team, error))?;
-    show(app, &record, "may not make this call", "")
+    let no = |asked: &RequestRecord| {
+        let (files, why) = (app.store.team(&team), args.why.clone());
+        let answered = swarm_team::deny(&*files, asked, why, person(app));
+        let record = answered.map_err(|error| explained(app, &team, error))?;
+        let verdict = match &record.request {
+            RequestKind::Plan { .. } => "has to revise its plan",
+            RequestKind::Sandbox { .. } => "may not reach this host",
+            RequestKind::Permission { .. } => "may not make this call",
+        };
+        show(app, &record, verdict, "")
+    };
+    if args.all {
+        return each(app, &team, no);
+    }
+    no(&shown(app, &team, args.id.as_deref(), "deny")?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The request that is meant, as it is on file. The answer is given to this one alone, whatever is asked meanwhile.
@@ -113,7 +217,7 @@ fn shown(
 }
 
 /// Who answers, as the journal names it.
-fn person(app: &App) -> AnsweredBy {
+pub(in crate::commands) fn person(app: &App) -> AnsweredBy {
     let user = app.env.get("USER").or_else(|| app.env.get("LOGNAME"));
     AnsweredBy::person(std::process::id(), user)
 }
@@ -141,25 +245,30 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
 
 /// The answer that won, and when.
 fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
-    let events = app.store.team(team).events().ok()?;
-    events.entries.into_iter().rev().find_map(|entry| {
-        let at = entry.at;
-        match entry.event {
-            Event::RequestAnswered {
-                request, answer, ..
-            } if &request == id || request.short() == id.as_str() => Some((answer, at)),
-            _ => None,
-        }
+    let events = app.store.team(team).events().ok()?.entries;
+    let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());
+    let numbered = events.iter().find_map(|entry| match &entry.event {
+        Event::RequestOpened {
+            request,
+            number: Some(given),
+            ..
+        } if Some(*given) == number => Some(request.clone()),
+        _ => None,
+    });
+    let id = numbered.as_ref().unwrap_or(id);
+    events.iter().rev().find_map(|entry| match &entry.event {
+        Event::RequestAnswered {
+            request, answer, ..
+        } if request == id || request.short() == id.as_str() => Some((answer.clone(), entry.at)),
+        _ => None,
     })
 }
 
-fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<ExitCode, Failure> {
+fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<(), Failure> {
     if app.out.json {
-        app.out.json(record)?;
-    } else {
-        let id = record.id.short();
-        let line = format!("{} {verdict}: {} ({id}){more}", record.from, what(record));
-        app.out.data(&line)?;
+        return app.out.json(record);
     }
-    Ok(ExitCode::SUCCESS)
+    let id = record.short();
+    let line = format!("{} {verdict}: {} ({id}){more}", record.from, what(record));
+    app.out.data(&line)
 }

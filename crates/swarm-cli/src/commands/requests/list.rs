@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use swarm_protocol::{RequestRecord, RequestState};
+use swarm_store::Team;
+use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::text;
 use crate::app::App;
@@ -10,7 +12,9 @@ use crate::failure::Failure;
 
 pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let list = app.store.team(&team).requests()?;
+    let files = app.store.team(&team);
+    adopt(app, &*files)?;
+    let list = files.requests()?;
     let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
     if app.out.json {
         app.out.json(&open)?;
@@ -26,6 +30,14 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     }
     app.out.left_out(&list.broken);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts what members of other programs ask into the queue where no lead process does.
+pub(super) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
+    if !team.is_foreign() && lead_standing(&*app.store, &team.config()?)? == LeadStanding::ByHand {
+        swarm_team::adopt_requests(team, app.clock.now())?;
+    }
+    Ok(())
 }
 
 /// Whether a request still waits.

@@ -1,12 +1,14 @@
 //! `swarm requests`, `approve`, `deny` and `permissions`.
 
 mod answer;
+mod diff;
+mod edit;
 mod list;
 mod permissions;
 mod text;
 mod which;
 
-pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny};
+pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny, person};
 pub(super) use list::{is_open, run};
 pub(super) use permissions::{PermissionsArgs, run as permissions};
 pub(super) use text::{details, granted, in_short, questions, what};

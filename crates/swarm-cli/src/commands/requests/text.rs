@@ -2,41 +2,33 @@
 
 use serde_json::Value;
 use swarm_policy::Suggestion;
-use swarm_protocol::{RequestKind, RequestRecord, UnixMs};
+use swarm_protocol::{PermissionMode, RequestKind, RequestRecord, UnixMs};
 use swarm_tools::AskedQuestion;
+
+use super::diff;
 
 use crate::commands::members::age;
 use crate::output::plain;
 
-/// Lines of one field of a call's input; the rest is counted.
-const FIELD_LINES: usize = 12;
-
 /// Everything that is asked, and the commands that answer it.
 pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
+    let short = request.short();
+    let deadline = request.deadline.map_or_else(String::new, |deadline| {
+        format!("; denied automatically in {}", age(deadline, now))
+    });
+    let (from, since) = (&request.from, age(now, request.asked_at));
     let mut lines = vec![
-        format!(
-            "{}: {} asks since {}; silence means no in {}",
-            request.id,
-            request.from,
-            age(now, request.asked_at),
-            age(request.deadline, now),
-        ),
+        format!("{short}: {from} asks since {since}{deadline}"),
         format!("  {}", what(request)),
     ];
     lines.extend(details(request));
     if let Some(asked) = questions(request) {
         let each = " --answer TEXT".repeat(asked.len());
-        lines.push(format!(
-            "  answer: swarm approve {}{each}",
-            request.id.short()
-        ));
+        lines.push(format!("  answer: swarm approve {short}{each}"));
     } else {
-        lines.push(format!("  yes: swarm approve {}", request.id.short()));
+        lines.push(format!("  yes: swarm approve {short}"));
     }
-    lines.push(format!(
-        "  no:  swarm deny {} --why TEXT",
-        request.id.short()
-    ));
+    lines.push(format!("  no:  swarm deny {short} --why TEXT"));
     if let Some(granted) = granted(request) {
         lines.push(format!(
             "  yes with --always also grants, until it ends: {granted}"
@@ -50,11 +42,27 @@ pub(in crate::commands) fn details(request: &RequestRecord) -> Vec<String> {
     if let Some(asked) = questions(request) {
         return asked.iter().flat_map(options).collect();
     }
-    let RequestKind::Permission { input, .. } = &request.request;
-    let mut lines = fields(input, &what(request));
+    let mut lines = match &request.request {
+        RequestKind::Permission { tool, input, .. } => {
+            diff::of_call(tool, input).unwrap_or_else(|| fields(input, &what(request)))
+        }
+        RequestKind::Plan {
+            plan,
+            plan_file_path,
+            mode,
+        } => plan_lines(plan, plan_file_path, *mode),
+        RequestKind::Sandbox { host } => vec![format!("  host: {}", swarm_ui::clean_line(host))],
+    };
     if !request.why.is_empty() {
         lines.push(format!("  why: {}", swarm_ui::clean_line(&request.why)));
     }
+    lines
+}
+
+fn plan_lines(plan: &str, path: &str, mode: PermissionMode) -> Vec<String> {
+    let mut lines = field("plan", &Value::from(plan));
+    lines.extend(field("file", &Value::from(path)));
+    lines.push(format!("  once approved: it goes on in mode {mode}"));
     lines
 }
 
@@ -65,14 +73,14 @@ pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
         "{} asks: {}\n  swarm approve {}{}",
         request.from,
         what(request),
-        request.id.short(),
+        request.short(),
         " --answer TEXT".repeat(answers)
     )
 }
 
 /// The call in one line.
 pub(in crate::commands) fn what(request: &RequestRecord) -> String {
-    let RequestKind::Permission { tool, .. } = &request.request;
+    let tool = request.request.tool();
     let description = swarm_ui::clean_line(&request.description);
     if description.is_empty() {
         swarm_ui::clean_line(tool)
@@ -87,7 +95,9 @@ pub(super) fn asks(request: &RequestRecord) -> bool {
 }
 
 pub(in crate::commands) fn questions(request: &RequestRecord) -> Option<Vec<AskedQuestion>> {
-    let RequestKind::Permission { tool, input, .. } = &request.request;
+    let RequestKind::Permission { tool, input, .. } = &request.request else {
+        return None;
+    };
     let asks = tool == "AskUserQuestion";
     asks.then(|| swarm_tools::questions(input).ok()).flatten()
 }
@@ -115,8 +125,7 @@ fn options(question: &AskedQuestion) -> Vec<String> {
 
 /// What a yes with `--always` grants beside the call.
 pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
-    let RequestKind::Permission { suggestions, .. } = &request.request;
-    let grants: Vec<String> = suggestions.iter().map(grant).collect();
+    let grants: Vec<String> = request.request.suggestions().iter().map(grant).collect();
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
 }
 
@@ -164,17 +173,7 @@ fn field(name: &str, value: &Value) -> Vec<String> {
         return vec![format!("  {name}: {text}")];
     }
     let mut lines = vec![format!("  {name}:")];
-    lines.extend(
-        all.iter()
-            .take(FIELD_LINES)
-            .map(|line| format!("    {line}")),
-    );
-    if all.len() > FIELD_LINES {
-        let left = all.len() - FIELD_LINES;
-        lines.push(format!(
-            "    … {left} more lines; `swarm requests --json` has them all"
-        ));
-    }
+    lines.extend(all.iter().map(|line| format!("    {line}")));
     lines
 }
 
@@ -188,8 +187,9 @@ mod tests {
     fn request(input: Value) -> RequestRecord {
         RequestRecord {
             id: RequestId::new("perm-1-abcdefg"),
+            number: Some(3),
             from: MemberName::parse("bob").unwrap(),
-            spawn_id: SpawnId::random(),
+            spawn_id: Some(SpawnId::random()),
             request: RequestKind::Permission {
                 tool: "Bash".to_owned(),
                 tool_use_id: "t".to_owned(),
@@ -205,7 +205,7 @@ mod tests {
             description: "Bash touch made".to_owned(),
             why: "no rule allows `touch made`".to_owned(),
             asked_at: UnixMs(1000),
-            deadline: UnixMs(301_000),
+            deadline: Some(UnixMs(301_000)),
             state: RequestState::Open,
         }
     }
@@ -218,18 +218,40 @@ mod tests {
         );
         assert_eq!(
             text,
-            "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
+            "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
              Bash touch made\n  timeout: 5\n  why: no rule allows `touch made`\n  \
-             yes: swarm approve abcdefg\n  no:  swarm deny abcdefg --why TEXT\n  \
+             yes: swarm approve p3\n  no:  swarm deny p3 --why TEXT\n  \
              yes with --always also grants, until it ends: Bash(touch:*)"
         );
     }
 
     #[test]
-    fn a_long_field_is_cut_and_says_so() {
+    fn a_long_call_is_shown_whole_and_without_a_deadline_none_is_named() {
         let long = vec!["x"; 40].join("\n");
-        let text = in_full(&request(json!({"content": long})), UnixMs(13_000));
-        assert!(text.contains("    x\n    … 28 more lines"), "{text}");
+        let mut asked = request(json!({"content": long}));
+        asked.deadline = None;
+        let text = in_full(&asked, UnixMs(13_000));
+        assert_eq!(text.matches("    x\n").count(), 40, "{text}");
+        assert!(text.starts_with("p3: bob asks since 12 s\n"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_is_shown_whole_with_the_mode_that_follows() {
+        let mut asked = request(Value::Null);
+        asked.description = "ExitPlanMode Fix it".to_owned();
+        asked.request = RequestKind::Plan {
+            plan: "# Fix it\n1. look\n2. mend".to_owned(),
+            plan_file_path: "/root/plans/x.md".to_owned(),
+            mode: PermissionMode::AcceptEdits,
+        };
+        let text = in_full(&asked, UnixMs(13_000));
+        for words in [
+            "  plan:\n    # Fix it\n    1. look\n    2. mend\n",
+            "  file: /root/plans/x.md",
+            "goes on in mode acceptEdits",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
     }
 
     #[test]
@@ -240,18 +262,21 @@ mod tests {
         ]}));
         let RequestKind::Permission {
             tool, suggestions, ..
-        } = &mut asked.request;
+        } = &mut asked.request
+        else {
+            unreachable!()
+        };
         *tool = "AskUserQuestion".to_owned();
         suggestions.clear();
         asked.why.clear();
         asked.description = "AskUserQuestion Which one?".to_owned();
         assert_eq!(
             in_full(&asked, UnixMs(13_000)),
-            "perm-1-abcdefg: bob asks since 12 s; silence means no in 4m 48s\n  \
+            "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
              AskUserQuestion Which one?\n  Which one?\n    1 A: first\n    2 B\n  And? (several: 1,2)\n    1 C\n  \
-             answer: swarm approve abcdefg --answer TEXT --answer TEXT\n  \
-             no:  swarm deny abcdefg --why TEXT"
+             answer: swarm approve p3 --answer TEXT --answer TEXT\n  \
+             no:  swarm deny p3 --why TEXT"
         );
-        assert!(in_short(&asked).ends_with("abcdefg --answer TEXT --answer TEXT"));
+        assert!(in_short(&asked).ends_with("p3 --answer TEXT --answer TEXT"));
     }
 }

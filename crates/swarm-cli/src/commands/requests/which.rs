@@ -2,7 +2,7 @@
 
 use swarm_protocol::{ErrorKind, RequestId, RequestRecord, TeamName};
 
-use super::list::is_open;
+use super::list::{adopt, is_open};
 use super::text::what;
 use crate::app::App;
 use crate::failure::Failure;
@@ -24,7 +24,9 @@ pub(super) fn named(
     word: Option<&str>,
     verb: &str,
 ) -> Result<Named, Failure> {
-    let mut open = app.store.team(team).requests()?.requests;
+    let files = app.store.team(team);
+    adopt(app, &*files)?;
+    let mut open = files.requests()?.requests;
     open.retain(is_open);
     let meant: Vec<&RequestRecord> = match word {
         None => open.iter().collect(),
@@ -60,7 +62,8 @@ fn matching<'a>(open: &'a [RequestRecord], word: &str) -> Vec<&'a RequestRecord>
     if word.is_empty() {
         return Vec::new();
     }
-    let exact = by(&|request| request.id.as_str() == word || request.id.short() == word);
+    let exact =
+        by(&|request| [request.id.as_str(), request.id.short(), &*request.short()].contains(&word));
     if !exact.is_empty() {
         return exact;
     }
@@ -85,7 +88,7 @@ fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Fail
         .map(|request| {
             format!(
                 "swarm {verb} {}   {}: {}",
-                request.id.short(),
+                request.short(),
                 request.from,
                 what(request)
             )

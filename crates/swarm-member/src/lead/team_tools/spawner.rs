@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use swarm_engine::{Rights, SpawnRequest, Spawned, TeammateSpawner};
 use swarm_panes::is_own_socket;
 use swarm_policy::Isolation;
-use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName};
+use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PermissionMode};
 use swarm_store::Draft;
 use swarm_team::Seat;
 
@@ -46,6 +46,27 @@ impl LeadSpawner {
         }
     }
 
+    /// What no member of this spawn rises above: the lead's mode. One in plan mode has teammates in plan mode, which go on
+    /// in the mode `default` once a person has approved their plans.
+    fn ceiling_of_members(&self, request: &SpawnRequest) -> Result<PermissionMode, String> {
+        use PermissionMode::{Default, Plan};
+        let mode = self.rights.mode();
+        if mode != Plan {
+            return Ok(mode);
+        }
+        if let Some(asked) = request.mode.filter(|asked| *asked != Plan) {
+            return Err(format!(
+                "you are in plan mode, and so is who you add: leave mode {asked} out, or leave plan mode first"
+            ));
+        }
+        let ceiling = self.rights.ceiling();
+        Ok(if ceiling.covers(Default) {
+            Default
+        } else {
+            ceiling
+        })
+    }
+
     /// Says where members run, once for each answer.
     fn show_place(&self, member: &SpawnedMember) {
         let own_socket = member
@@ -79,11 +100,6 @@ impl TeammateSpawner for LeadSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         // Calls of one answer come here in their order, so names and colours are given out in it.
         let turn = Some(Arc::clone(&self.turn).lock_owned().await);
-        if request.plan {
-            return Err(
-                "plan approval between processes is not available: leave the mode out".to_owned(),
-            );
-        }
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
         let team = self
@@ -106,7 +122,7 @@ impl TeammateSpawner for LeadSpawner {
         let mode = self.rights.mode();
         let deployment = Deployment {
             mode,
-            ceiling: mode,
+            ceiling: self.ceiling_of_members(&request)?,
             ..self.deployment.clone()
         };
         let dead_mode = dead
@@ -131,6 +147,7 @@ impl TeammateSpawner for LeadSpawner {
             effort: request.effort,
             model: request.model.clone().or(dead_model),
             mode: request.mode.or(dead_mode),
+            plan: request.plan,
             cwd: request
                 .cwd
                 .clone()

@@ -1,0 +1,93 @@
+//! Changing what a member asks for before it is approved.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use swarm_protocol::{RequestKind, RequestRecord};
+
+use crate::app::App;
+use crate::failure::Failure;
+
+/// The input that a person writes in the place of the one that was asked about: `given`, or what they leave in their
+/// editor. `None` where they change nothing.
+pub(super) fn edited(
+    app: &App,
+    asked: &RequestRecord,
+    given: Option<&str>,
+) -> Result<Option<Value>, Failure> {
+    let is_plan = matches!(asked.request, RequestKind::Plan { .. });
+    let input = asked.request.input().into_owned();
+    if matches!(asked.request, RequestKind::Sandbox { .. }) {
+        return Err(Failure::usage(
+            "a host cannot be changed: deny the request instead",
+        ));
+    }
+    let text = match given {
+        Some(text) => text.to_owned(),
+        None if is_plan => in_editor(app, asked, "md", input["plan"].as_str().unwrap_or_default())?,
+        None => {
+            let pretty = serde_json::to_string_pretty(&input).map_err(anyhow::Error::from)?;
+            in_editor(app, asked, "json", &pretty)?
+        }
+    };
+    let edited = if is_plan && given.is_none() {
+        json!({ "plan": text })
+    } else {
+        parsed(&text)?
+    };
+    Ok((edited != input).then_some(edited))
+}
+
+fn parsed(text: &str) -> Result<Value, Failure> {
+    match serde_json::from_str(text) {
+        Ok(input @ Value::Object(_)) => Ok(input),
+        Ok(_) => Err(Failure::usage(
+            "the input is not a JSON object: nothing was answered",
+        )),
+        Err(error) => Err(Failure::usage(format!(
+            "the input is not JSON ({error}): nothing was answered"
+        ))),
+    }
+}
+
+/// What a person leaves in their editor.
+fn in_editor(
+    app: &App,
+    asked: &RequestRecord,
+    suffix: &str,
+    text: &str,
+) -> Result<String, Failure> {
+    let named = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| app.env.get(name));
+    let words = named
+        .and_then(shlex::split)
+        .filter(|words| !words.is_empty());
+    let Some((program, arguments)) = words.as_deref().and_then(<[String]>::split_first) else {
+        return Err(Failure::usage("no editor is set")
+            .with_hint("set EDITOR, or pass the new input with `--input JSON`"));
+    };
+    let folder = app.root.join("swarm");
+    swarm_fs::ensure_private_dir(&folder).map_err(anyhow::Error::from)?;
+    let name = format!("edit-{}-{}.{suffix}", asked.short(), std::process::id());
+    let path = folder.join(name);
+    swarm_fs::replace_alone(&path, text.as_bytes()).map_err(anyhow::Error::from)?;
+    let ended = Command::new(program).args(arguments).arg(&path).status();
+    let left = swarm_fs::read_optional(&path);
+    std::fs::remove_file(&path)?;
+    match ended {
+        Ok(status) if status.success() => {}
+        Ok(status) => {
+            return Err(Failure::usage(format!(
+                "the editor `{program}` failed ({status}): nothing was answered"
+            )));
+        }
+        Err(error) => {
+            return Err(Failure::usage(format!(
+                "the editor `{program}` cannot be run: {error}"
+            )));
+        }
+    }
+    let left = left.map_err(anyhow::Error::from)?.unwrap_or_default();
+    String::from_utf8(left).map_err(|_| Failure::usage("the edited text is not UTF-8"))
+}

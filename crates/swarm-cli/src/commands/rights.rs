@@ -1,0 +1,156 @@
+//! `swarm mode` and `swarm allow`: changing what members may do while they run.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use swarm_fs::NameFilter;
+use swarm_policy::Rule;
+use swarm_protocol::{ErrorKind, MemberName, PermissionMode, TeamName};
+use swarm_store::Team;
+
+use super::acting::team_to_answer;
+use super::members::{is_over, known};
+use super::requests::person;
+use super::watch::Watch;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::plain;
+
+/// How long a member may take to obey that can read its mail.
+const PROMPTLY: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The mode counts from the member's next tool call. It is never above the member's ceiling, which `swarm permissions NAME` \
+shows.
+
+Examples:
+  swarm mode alice acceptEdits
+  swarm mode bob plan")]
+pub(crate) struct ModeArgs {
+    /// Member.
+    pub(crate) name: MemberName,
+    /// Permission mode: plan, dontAsk, default, acceptEdits or bypassPermissions.
+    pub(crate) mode: PermissionMode,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The rule counts for every member of the team at once, and for those that are started later.
+
+Examples:
+  swarm allow \"Bash(cargo test:*)\"
+  swarm allow \"Edit(//srv/docs/**)\" --team parser")]
+pub(crate) struct AllowArgs {
+    /// Permission rule, as in `permissions.allow` of settings.json.
+    pub(crate) rule: String,
+}
+
+/// Sets a member's mode, and returns once the member says so.
+pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
+    let team = team_to_answer(app, "mode")?;
+    let (files, name, mode) = (app.store.team(&team), &args.name, args.mode);
+    known(&files.config()?, name)?;
+    if name.is_lead() {
+        let message = "the mode of a lead is not set by command";
+        return Err(Failure::usage(message).with_hint("start it with `--mode`"));
+    }
+    let views = files.member_view()?;
+    let view = views.iter().find(|view| view.member.name == *name);
+    let Some(view) = view.filter(|view| !is_over(view.state)) else {
+        let message = format!("{name} does not run");
+        return Err(
+            Failure::new(ErrorKind::Conflict, message).with_hint(format!(
+                "`swarm spawn {name} --mode {mode}` starts it again"
+            )),
+        );
+    };
+    let is_ours = view.member.swarm.is_some();
+    if is_ours {
+        refuse_above_ceiling(&*files, name, mode)?;
+    }
+    let mut watch = Watch::new()?;
+    watch.also(
+        &files.member_dir(name),
+        NameFilter::Exact(vec!["rights.json".into()]),
+    );
+    swarm_team::request_mode(&*files, name, mode, person(app))?;
+    let end = Instant::now() + PROMPTLY;
+    while is_ours && !obeyed(&*files, name, mode)? {
+        if !watch.wait(Some(end)) {
+            let message =
+                format!("{name} has not taken mode {mode} yet; it does when it reads its mail");
+            return Err(Failure::new(ErrorKind::TimedOut, message)
+                .with_hint(format!("`swarm permissions {name}` shows its mode")));
+        }
+    }
+    show_mode(app, name, mode, is_ours)
+}
+
+fn show_mode(
+    app: &App,
+    name: &MemberName,
+    mode: PermissionMode,
+    confirmed: bool,
+) -> Result<ExitCode, Failure> {
+    if app.out.json {
+        app.out
+            .json(&json!({"member": name, "mode": mode, "confirmed": confirmed}))?;
+    } else if confirmed {
+        app.out.data(&format!("{name} is in mode {mode}"))?;
+    } else {
+        app.out.data(&format!(
+            "{name} of another program was asked to take mode {mode}"
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refuse_above_ceiling(
+    files: &dyn Team,
+    name: &MemberName,
+    mode: PermissionMode,
+) -> Result<(), Failure> {
+    let Some(rights) = files
+        .rights(name)?
+        .filter(|rights| !rights.ceiling.covers(mode))
+    else {
+        return Ok(());
+    };
+    let message = format!(
+        "mode {mode} is above the ceiling of {name}, {}",
+        rights.ceiling
+    );
+    Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
+        "start it anew with `swarm spawn {name} --replace --mode {mode}`"
+    )))
+}
+
+fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<bool, Failure> {
+    Ok(files
+        .rights(name)?
+        .is_some_and(|rights| rights.mode == mode))
+}
+
+/// Gives a rule to everybody in the team.
+pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
+    let team: TeamName = team_to_answer(app, "allow")?;
+    let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;
+    if rule.tool() == "*" {
+        return Err(Failure::usage("`*` grants nothing: name the tool"));
+    }
+    if let Some(meant) = rule.slip() {
+        let message = format!("there is no tool `{}`", rule.tool().escape_debug());
+        return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
+    }
+    swarm_team::allow_for_team(&*app.store.team(&team), &rule, person(app))?;
+    if app.out.json {
+        app.out
+            .json(&json!({"team": team, "rule": rule.to_string()}))?;
+    } else {
+        app.out
+            .data(&plain(&format!("allowed for everybody in {team}: {rule}")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

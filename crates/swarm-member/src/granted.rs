@@ -1,0 +1,53 @@
+//! Changes of this member's rights that the lead sends.
+
+use std::sync::Arc;
+
+use swarm_engine::Rights;
+use swarm_protocol::{ControlFrame, SpawnId};
+use swarm_store::{StoreError, Team};
+use swarm_team::{ordered_mode, ordered_rules};
+
+use crate::reporter::Reporter;
+
+/// The rights that frames of the lead may change, up to their ceiling.
+#[derive(Debug)]
+pub(crate) struct GrantedRights {
+    pub(crate) rights: Arc<Rights>,
+    pub(crate) spawn_id: SpawnId,
+    pub(crate) reporter: Arc<Reporter>,
+}
+
+impl GrantedRights {
+    /// Applies a frame and says so. One that no command has entered in the journal changes nothing.
+    pub(crate) fn apply(&self, team: &dyn Team, frame: &ControlFrame) {
+        let applied = match frame {
+            ControlFrame::ModeSetRequest(frame) => {
+                ordered_mode(team, self.spawn_id, frame).map(|mode| {
+                    let is_set = mode.is_some_and(|mode| self.rights.set_mode(mode));
+                    let what = format!("permission mode {}", frame.mode);
+                    (is_set, what)
+                })
+            }
+            ControlFrame::TeamPermissionUpdate(frame) => ordered_rules(team, frame).map(|grant| {
+                let is_granted = grant.is_some_and(|grant| self.rights.grant(&grant));
+                (
+                    is_granted,
+                    format!("permission rules for {}", frame.tool_name),
+                )
+            }),
+            _ => return,
+        };
+        self.tell(applied);
+    }
+
+    fn tell(&self, applied: Result<(bool, String), StoreError>) {
+        let line = match applied {
+            Ok((true, what)) => format!("the lead set {what}"),
+            Ok((false, what)) => {
+                format!("ignored: {what}, which no command ordered or which is above the ceiling")
+            }
+            Err(error) => format!("a change of permissions was not made: {error}"),
+        };
+        self.reporter.notice(line);
+    }
+}

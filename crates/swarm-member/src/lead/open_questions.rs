@@ -1,0 +1,104 @@
+//! What the lead's model is told about the questions of members: that one waits for a person, and how it was answered.
+
+use parking_lot::Mutex;
+use swarm_protocol::{
+    Event, JournalEntry, LEAD_AGENT, LEAD_NAME, PERSON, RequestId, RequestRecord, RequestState,
+};
+use swarm_store::{StoreError, Team};
+
+/// Questions of members, until the model knows how they were answered.
+#[derive(Debug, Default)]
+pub(super) struct OpenQuestions(Mutex<Vec<Question>>);
+
+#[derive(Debug)]
+struct Question {
+    id: RequestId,
+    /// `p3 of bob (Bash make)`.
+    name: String,
+    /// Whether the model knows that it waits.
+    is_told: bool,
+}
+
+impl OpenQuestions {
+    /// Adds a question. Returns `false` for one that is there already.
+    pub(super) fn add(&self, record: &RequestRecord) -> bool {
+        let mut questions = self.0.lock();
+        if questions.iter().any(|question| question.id == record.id) {
+            return false;
+        }
+        questions.push(Question {
+            id: record.id.clone(),
+            name: format!(
+                "request {} of {} ({})",
+                record.short(),
+                record.from,
+                record.description
+            ),
+            is_told: false,
+        });
+        true
+    }
+
+    /// What the model does not know yet. Answered questions are forgotten with it.
+    pub(super) fn news(&self, team: &dyn Team) -> Vec<String> {
+        let mut questions = self.0.lock();
+        if questions.is_empty() {
+            return Vec::new();
+        }
+        let mut news = Vec::new();
+        let mut journal: Option<Vec<JournalEntry>> = None;
+        questions.retain_mut(|question| {
+            if waits(team, &question.id) {
+                if !std::mem::replace(&mut question.is_told, true) {
+                    news.push(format!("{} waits for a person.", question.name));
+                }
+                return true;
+            }
+            let journal = journal.get_or_insert_with(|| {
+                let events = team.events();
+                events.map_or_else(|_| Vec::new(), |events| events.entries)
+            });
+            news.extend(verdict(journal, question));
+            false
+        });
+        news
+    }
+}
+
+/// Whether a request is still open. One that cannot be read is looked at again.
+fn waits(team: &dyn Team, id: &RequestId) -> bool {
+    match team.request(id) {
+        Ok(record) => record.state == RequestState::Open,
+        Err(StoreError::RequestNotFound { .. }) => false,
+        Err(_) => true,
+    }
+}
+
+/// How a question was answered; none for what the model has answered itself.
+fn verdict(journal: &[JournalEntry], question: &Question) -> Option<String> {
+    let name = &question.name;
+    let answered = journal.iter().rev().find_map(|entry| match &entry.event {
+        Event::RequestAnswered {
+            request,
+            answer,
+            why,
+            by,
+            ..
+        } if *request == question.id => Some((answer, why, by)),
+        _ => None,
+    });
+    let Some((answer, why, by)) = answered else {
+        return Some(format!("{name} waits no more."));
+    };
+    let who = match by.by.as_str() {
+        LEAD_AGENT => return None,
+        PERSON => " by a person",
+        LEAD_NAME => " by the lead",
+        _ => "",
+    };
+    let why = why.as_deref().map(|why| format!(": {why}"));
+    Some(format!(
+        "{name} was {answer}{who}{}.",
+        why.unwrap_or_default()
+    ))
+}

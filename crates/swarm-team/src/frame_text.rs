@@ -1,0 +1,190 @@
+//! Frames that programs handle, as sentences for a model that is shown one all the same.
+
+use swarm_protocol::{
+    ControlFrame, PermissionRequestFrame, PermissionResult, PlanApprovalRequest,
+    PlanApprovalResponse,
+};
+
+/// A frame in words, and whose words they are.
+pub(crate) enum FrameText {
+    /// The sender's.
+    OfSender(String),
+    /// The program's own: what it says about a change of rights must not pass for a wish of a peer.
+    OfProgram(String),
+}
+
+/// A frame as a model reads it.
+pub(crate) fn frame_text(frame: &ControlFrame) -> FrameText {
+    use FrameText::{OfProgram, OfSender};
+    match frame {
+        ControlFrame::PermissionRequest(frame) => OfSender(permission_question(frame)),
+        ControlFrame::PlanApprovalRequest(frame) => OfSender(plan_question(frame)),
+        ControlFrame::SandboxPermissionRequest(frame) => OfSender(format!(
+            "I ask whether my sandboxed command may reach {} (request {}).",
+            frame.host_pattern.host, frame.request_id
+        )),
+        ControlFrame::PlanApprovalResponse(frame) => OfProgram(plan_answer(frame)),
+        ControlFrame::PermissionResponse(frame) => OfProgram(match &frame.result {
+            PermissionResult::Success { .. } => {
+                format!("Request {} was approved.", frame.request_id)
+            }
+            PermissionResult::Error { error } => {
+                format!("Request {} was denied: {error}", frame.request_id)
+            }
+        }),
+        ControlFrame::SandboxPermissionResponse(frame) => {
+            let verdict = if frame.allow { "may" } else { "may not" };
+            OfProgram(format!("Your commands {verdict} reach {}.", frame.host))
+        }
+        ControlFrame::ModeSetRequest(frame) => OfProgram(format!(
+            "The team lead asked for permission mode {}. It was not set.",
+            frame.mode
+        )),
+        ControlFrame::TeamPermissionUpdate(frame) => OfProgram(format!(
+            "The team lead sent permission rules for {}. They were not applied.",
+            frame.tool_name
+        )),
+        ControlFrame::ShutdownApproved(_) => OfSender("I shut down.".to_owned()),
+        other => OfSender(frame_line(other)),
+    }
+}
+
+/// A frame in a few words, for people.
+pub(crate) fn frame_line(frame: &ControlFrame) -> String {
+    match frame {
+        ControlFrame::PermissionRequest(frame) => format!("asks: {}", frame.description),
+        ControlFrame::PlanApprovalRequest(frame) => {
+            format!("asks to approve its plan\n{}", frame.plan_content)
+        }
+        ControlFrame::SandboxPermissionRequest(frame) => {
+            format!("asks to reach {}", frame.host_pattern.host)
+        }
+        ControlFrame::PermissionResponse(_) => "permission answer".to_owned(),
+        ControlFrame::PlanApprovalResponse(frame) => {
+            let verdict = if frame.approved {
+                "approved"
+            } else {
+                "rejected"
+            };
+            match &frame.feedback {
+                Some(feedback) => format!("plan {verdict}: {feedback}"),
+                None => format!("plan {verdict}"),
+            }
+        }
+        ControlFrame::SandboxPermissionResponse(frame) => {
+            let verdict = if frame.allow { "allowed" } else { "denied" };
+            format!("{verdict}: {}", frame.host)
+        }
+        ControlFrame::ModeSetRequest(frame) => format!("permission mode {}", frame.mode),
+        ControlFrame::TeamPermissionUpdate(frame) => {
+            format!("permission rules for {}", frame.tool_name)
+        }
+        ControlFrame::ShutdownApproved(_) => "shuts down".to_owned(),
+        other => other.type_name().replace('_', " "),
+    }
+}
+
+fn permission_question(frame: &PermissionRequestFrame) -> String {
+    format!(
+        "I wait for permission (request {}): {}\nTool: {}\nInput: {}\n\
+         A person answers it. To deny it yourself, call SendMessage with to \"{}\" and message \
+         {{\"type\":\"permission_response\",\"request_id\":\"{}\",\"approve\":false,\"reason\":\"…\"}}.",
+        frame.request_id,
+        frame.description,
+        frame.tool_name,
+        frame.input,
+        frame.agent_id,
+        frame.request_id
+    )
+}
+
+fn plan_question(frame: &PlanApprovalRequest) -> String {
+    format!(
+        "I ask you to approve my plan (request {}, file {}):\n\n{}\n\n\
+         To answer, call SendMessage with to \"{}\" and message \
+         {{\"type\":\"plan_approval_response\",\"request_id\":\"{}\",\"approve\":true}}, or \
+         \"approve\":false with \"feedback\":\"what to change\".",
+        frame.request_id, frame.plan_file_path, frame.plan_content, frame.from, frame.request_id
+    )
+}
+
+fn plan_answer(frame: &PlanApprovalResponse) -> String {
+    let feedback = frame.feedback.as_deref().unwrap_or_default();
+    match (frame.approved, feedback) {
+        (true, "") => "[Plan Approved]".to_owned(),
+        (true, feedback) => format!("[Plan Approved] {feedback}"),
+        (false, "") => "[Plan Rejected] The plan needs revision.".to_owned(),
+        (false, feedback) => format!("[Plan Rejected] {feedback}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::{InboxEntry, IsoTime, MarkKind, SwarmMark};
+
+    use crate::Incoming;
+
+    /// Each frame of the wire that a model might be shown: who sends it, and words that its text has.
+    const FRAMES: [(&str, &str, &str); 7] = [
+        (
+            "bob",
+            r#"{"type":"plan_approval_request","requestId":"p-1","from":"bob","planFilePath":"/p.md","planContent":"Fix it","timestamp":"t"}"#,
+            "approve my plan",
+        ),
+        (
+            "team-lead",
+            r#"{"type":"plan_approval_response","requestId":"p-1","approved":false,"feedback":"smaller","timestamp":"t"}"#,
+            "[Plan Rejected] smaller",
+        ),
+        (
+            "bob",
+            r#"{"type":"permission_request","request_id":"q-1","agent_id":"bob","tool_name":"Bash","tool_use_id":"t","description":"Bash ls","input":{"command":"ls"}}"#,
+            "I wait for permission",
+        ),
+        (
+            "bob",
+            r#"{"type":"sandbox_permission_request","requestId":"s-1","workerId":"bob@t","workerName":"bob","hostPattern":{"host":"crates.io"},"createdAt":1}"#,
+            "may reach crates.io",
+        ),
+        (
+            "team-lead",
+            r#"{"type":"sandbox_permission_response","requestId":"s-1","host":"crates.io","allow":true,"timestamp":"t"}"#,
+            "may reach crates.io",
+        ),
+        (
+            "team-lead",
+            r#"{"type":"mode_set_request","mode":"bypassPermissions","from":"team-lead"}"#,
+            "was not set",
+        ),
+        (
+            "team-lead",
+            r#"{"type":"team_permission_update","permissionUpdate":{},"directoryPath":"/","toolName":"Edit"}"#,
+            "were not applied",
+        ),
+    ];
+
+    #[test]
+    fn no_model_and_no_person_is_shown_the_json_of_a_frame() {
+        for (from, text, words) in FRAMES {
+            let mut entry = InboxEntry::new(from, text, IsoTime::new("2026-01-01T00:00:00.000Z"));
+            entry.swarm = Some(SwarmMark {
+                kind: Some(MarkKind::Control),
+                ..SwarmMark::default()
+            });
+            let incoming = Incoming::of(entry);
+            assert!(incoming.frame.is_some(), "{text}");
+            let shown = incoming.render();
+            assert!(shown.contains(words), "{shown}");
+            for shown in [shown, incoming.in_full(), incoming.line()] {
+                assert!(
+                    !shown.contains(r#"{"type":"#) || shown.contains("SendMessage"),
+                    "{shown}"
+                );
+                assert!(
+                    !shown.contains("planContent") && !shown.contains("hostPattern"),
+                    "{shown}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Questions of members that another program runs: they come by mail alone and are answered by mail.
+
+use swarm_protocol::{
+    ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
+    RequestRecord, RequestState, UnixMs, input_digest,
+};
+use swarm_store::{StoreError, Team};
+
+use crate::Incoming;
+
+/// Puts the question of a member that swarm does not run into the queue, where it waits for ever. `None` for a message
+/// that is no such question; the one that is on file for one that was put there before. `mode` is the lead's: an approved
+/// plan is carried out in it.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn adopt_request(
+    team: &dyn Team,
+    incoming: &Incoming,
+    mode: PermissionMode,
+    now: UnixMs,
+) -> Result<Option<RequestRecord>, StoreError> {
+    let Some((id, request, description)) =
+        incoming.frame.as_ref().and_then(|frame| asked(frame, mode))
+    else {
+        return Ok(None);
+    };
+    let Ok(from) = MemberName::teammate(incoming.entry.from.trim()) else {
+        return Ok(None);
+    };
+    let config = team.config()?;
+    let member = config.member(&from);
+    if member.is_none_or(|member| member.swarm.is_some()) || !id.is_file_name() {
+        return Ok(None);
+    }
+    let record = RequestRecord {
+        id: id.clone(),
+        number: None,
+        from,
+        spawn_id: None,
+        request,
+        description,
+        why: String::new(),
+        asked_at: now,
+        deadline: None,
+        state: RequestState::Open,
+    };
+    match team.open_request(record) {
+        Ok(record) => Ok(Some(record)),
+        Err(StoreError::RequestExists { id }) => team.request(&id).map(Some),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a frame asks, in the form of the queue.
+fn asked(frame: &ControlFrame, mode: PermissionMode) -> Option<(RequestId, RequestKind, String)> {
+    Some(match frame {
+        ControlFrame::PermissionRequest(frame) => {
+            let kind = RequestKind::Permission {
+                tool: frame.tool_name.clone(),
+                tool_use_id: frame.tool_use_id.clone(),
+                input: frame.input.clone(),
+                digest: input_digest(&frame.tool_name, &frame.input),
+                suggestions: frame.permission_suggestions.clone(),
+            };
+            let line = format!("{} {}", frame.tool_name, frame.description);
+            (frame.request_id.clone(), kind, line)
+        }
+        ControlFrame::PlanApprovalRequest(frame) => {
+            let kind = RequestKind::Plan {
+                plan: frame.plan_content.clone(),
+                plan_file_path: frame.plan_file_path.clone(),
+                mode: match mode {
+                    PermissionMode::Plan => PermissionMode::Default,
+                    mode => mode,
+                },
+            };
+            (frame.request_id.clone(), kind, plan_line(frame))
+        }
+        ControlFrame::SandboxPermissionRequest(frame) => {
+            let host = frame.host_pattern.host.clone();
+            let line = format!("network {host}");
+            let kind = RequestKind::Sandbox { host };
+            (frame.request_id.clone(), kind, line)
+        }
+        _ => return None,
+    })
+}
+
+fn plan_line(frame: &PlanApprovalRequest) -> String {
+    let mut lines = frame.plan_content.lines();
+    let first = lines.find(|line| !line.trim().is_empty());
+    let first = first.unwrap_or_default().trim_start_matches(['#', ' ']);
+    format!("plan: {first}")
+}
+
+/// Puts what members of other programs ask the lead of a team without a lead process into the queue. Their mail counts as
+/// read then.
+///
+/// # Errors
+/// Whatever the store says.
+pub fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
+    let config = team.config()?;
+    let has_foreign = config.teammates().any(|member| member.swarm.is_none());
+    if !has_foreign {
+        return Ok(());
+    }
+    let lead = MemberName::lead();
+    let mode = config.member(&lead).and_then(Member::known_mode);
+    let mut adopted = Vec::new();
+    for incoming in crate::sort_mail(team.take_unread(&lead)?) {
+        if adopt_request(team, &incoming, mode.unwrap_or_default(), now)?.is_some() {
+            adopted.extend(incoming.id().cloned());
+        }
+    }
+    if !adopted.is_empty() {
+        team.ack(&lead, &adopted)?;
+    }
+    Ok(())
+}

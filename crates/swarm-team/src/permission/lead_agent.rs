@@ -1,0 +1,89 @@
+//! Answers of the lead's model. It decides about plans in the person's place; of other requests it can only deny, since an
+//! agent does not consent for a person.
+
+use swarm_protocol::{
+    AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
+};
+use swarm_store::Team;
+
+use super::answer::{answer, approve, deny};
+use crate::Seat;
+use crate::send::told;
+
+/// The lead's model approves or rejects a plan. It approves none that would be carried out in a mode above its own, `mode`.
+///
+/// # Errors
+/// Why nothing was answered, for the model.
+pub(crate) fn answer_plan(
+    seat: &Seat,
+    to: &str,
+    id: &RequestId,
+    yes: bool,
+    feedback: Option<&str>,
+    mode: Option<PermissionMode>,
+) -> Result<RequestRecord, String> {
+    let (team, record) = open_request_of(seat, to, id)?;
+    let RequestKind::Plan { mode: wanted, .. } = &record.request else {
+        return Err(format!(
+            "{id} is not a plan: a person answers it, or you deny it"
+        ));
+    };
+    let feedback = feedback.map(str::trim).filter(|text| !text.is_empty());
+    let by = AnsweredBy::lead_agent();
+    let answered = match (yes, feedback) {
+        (true, _) if !mode.unwrap_or_default().covers(*wanted) => {
+            return Err(format!(
+                "the plan would be carried out in mode {wanted}, which is above your own: a person approves it"
+            ));
+        }
+        (true, None) => approve(&*team, &record, false, by),
+        (true, Some(feedback)) => answer(&*team, &record, vec![feedback.to_owned()], by),
+        (false, feedback) => deny(&*team, &record, feedback.map(str::to_owned), by),
+    };
+    answered.map_err(|error| told(&error))
+}
+
+/// The lead's model denies a request.
+///
+/// # Errors
+/// Why nothing was answered, for the model.
+pub(crate) fn deny_permission(
+    seat: &Seat,
+    to: &str,
+    id: &RequestId,
+    yes: bool,
+    reason: Option<&str>,
+) -> Result<RequestRecord, String> {
+    let (team, record) = open_request_of(seat, to, id)?;
+    if yes {
+        return Err(
+            "you may deny a request, and a person approves it: your own rules allow the call no more than the member's do"
+                .to_owned(),
+        );
+    }
+    let why = reason.unwrap_or("The team lead denies it.").to_owned();
+    deny(&*team, &record, Some(why), AnsweredBy::lead_agent()).map_err(|error| told(&error))
+}
+
+/// The request of this member that waits.
+fn open_request_of(
+    seat: &Seat,
+    to: &str,
+    id: &RequestId,
+) -> Result<(std::sync::Arc<dyn Team>, RequestRecord), String> {
+    if !seat.is_lead() {
+        return Err("only the team lead answers requests".to_owned());
+    }
+    let team = seat.team().ok_or("there is no team yet")?;
+    let record = team.request(id).map_err(|error| told(&error))?;
+    if record.from.as_str() != to.trim() {
+        return Err(format!("request {id} is of {}, not of {to}", record.from));
+    }
+    if record.state != RequestState::Open {
+        return Err(format!("request {id} was answered already"));
+    }
+    if record.from.is_lead() {
+        return Err("nobody answers their own request".to_owned());
+    }
+    Ok((team, record))
+}

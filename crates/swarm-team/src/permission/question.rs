@@ -1,0 +1,87 @@
+//! What a member asks, as a record in the queue and as a frame to the lead.
+
+use serde_json::json;
+use swarm_policy::PermissionRequest;
+use swarm_protocol::{
+    ControlFrame, HostPattern, PLAN_TOOL, PermissionRequestFrame, PlanApprovalRequest, RequestKind,
+    RequestRecord, SandboxPermissionRequest, input_digest,
+};
+use swarm_store::{StoreError, Team};
+
+use crate::Seat;
+
+/// What a request asks. A plan is written into its file.
+pub(super) fn kind(
+    seat: &Seat,
+    team: &dyn Team,
+    request: &PermissionRequest,
+) -> Result<RequestKind, StoreError> {
+    if request.tool == PLAN_TOOL {
+        let plan = plan_of(request);
+        let path = team.write_plan(&seat.name, seat.spawn_id, plan)?;
+        return Ok(RequestKind::Plan {
+            plan: plan.to_owned(),
+            plan_file_path: path.display().to_string(),
+            mode: request.next_mode.unwrap_or_default(),
+        });
+    }
+    Ok(RequestKind::Permission {
+        tool: request.tool.clone(),
+        tool_use_id: request.tool_use_id.clone(),
+        input: request.input.clone(),
+        digest: input_digest(&request.tool, &request.input),
+        suggestions: request
+            .suggestions
+            .iter()
+            .map(|grant| json!(grant))
+            .collect(),
+    })
+}
+
+/// The plan that a call puts forward.
+pub(super) fn plan_of(request: &PermissionRequest) -> &str {
+    request.input["plan"].as_str().unwrap_or_default()
+}
+
+/// The request as the frame that leads of any program understand.
+pub(super) fn frame(record: &RequestRecord) -> ControlFrame {
+    let (request_id, from) = (record.id.clone(), record.from.to_string());
+    match &record.request {
+        RequestKind::Permission {
+            tool,
+            tool_use_id,
+            input,
+            suggestions,
+            ..
+        } => ControlFrame::PermissionRequest(PermissionRequestFrame {
+            request_id,
+            agent_id: from,
+            tool_name: tool.clone(),
+            tool_use_id: tool_use_id.clone(),
+            description: record.description.clone(),
+            input: input.clone(),
+            permission_suggestions: suggestions.clone(),
+        }),
+        RequestKind::Plan {
+            plan,
+            plan_file_path,
+            ..
+        } => ControlFrame::PlanApprovalRequest(PlanApprovalRequest {
+            from,
+            timestamp: record.asked_at.iso(),
+            plan_file_path: plan_file_path.clone(),
+            plan_content: plan.clone(),
+            request_id,
+        }),
+        RequestKind::Sandbox { host } => {
+            ControlFrame::SandboxPermissionRequest(SandboxPermissionRequest {
+                request_id,
+                worker_id: from.clone(),
+                worker_name: from,
+                worker_color: None,
+                host_pattern: HostPattern { host: host.clone() },
+                created_at: record.asked_at,
+            })
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Plans that wait for an approval, and questions of members of other programs.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_policy::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
+use swarm_protocol::{
+    AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, PLAN_TOOL, PermissionMode,
+    PlanApprovalResponse, RequestKind, RequestRecord,
+};
+use swarm_store::{Draft, StoreError, process};
+use swarm_team::{
+    Incoming, OpenRequest, Seat, SendMessageTool, Wake, adopt_request, adopt_requests, answer,
+    approve, approve_edited, deny, open_request, wait_for_answer,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{World, call, name, now};
+
+struct Asleep;
+
+#[async_trait]
+impl Wake for Asleep {
+    async fn changed(&mut self) {
+        std::future::pending().await
+    }
+}
+
+fn put_forward(seat: &Seat, world: &World, plan: &str) -> OpenRequest {
+    let request = PermissionRequest {
+        tool_use_id: "toolu_1".to_owned(),
+        tool: PLAN_TOOL.to_owned(),
+        input: json!({ "plan": plan }),
+        description: format!("{PLAN_TOOL} {plan}"),
+        why: String::new(),
+        suggestions: Vec::new(),
+        next_mode: Some(PermissionMode::AcceptEdits),
+    };
+    open_request(seat, &*world.files(), request, None).unwrap()
+}
+
+/// What the member finds, which has been answered.
+async fn heard(seat: &Seat, world: &World, open: &OpenRequest) -> PermissionOutcome {
+    let (files, cancel) = (world.files(), CancellationToken::new());
+    wait_for_answer(seat, &*files, open, &mut Asleep, None, &cancel)
+        .await
+        .unwrap()
+}
+
+fn allowed(updated_input: Option<Value>) -> PermissionOutcome {
+    PermissionOutcome::Allow {
+        updated_input,
+        grants: Vec::new(),
+    }
+}
+
+fn last_frame(world: &World, member: &str) -> ControlFrame {
+    world.mail(member).pop().unwrap().frame.unwrap()
+}
+
+#[tokio::test]
+async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    let open = put_forward(&bob, &world, "# Fix it");
+    let RequestKind::Plan {
+        plan_file_path,
+        mode,
+        ..
+    } = &open.record.request
+    else {
+        panic!("{:?}", open.record);
+    };
+    assert_eq!(std::fs::read_to_string(plan_file_path).unwrap(), "# Fix it");
+    assert_eq!(*mode, PermissionMode::AcceptEdits);
+    assert_eq!(open.record.deadline, None);
+    let ControlFrame::PlanApprovalRequest(asked) = last_frame(&world, "team-lead") else {
+        panic!("no question")
+    };
+    assert_eq!(
+        (asked.from.as_str(), asked.plan_content.as_str()),
+        ("bob", "# Fix it")
+    );
+    assert_eq!(asked.request_id, open.record.id);
+
+    let by = AnsweredBy::default;
+    approve(&*world.files(), &open.record, false, by()).unwrap();
+    let ControlFrame::PlanApprovalResponse(said) = last_frame(&world, "bob") else {
+        panic!("no answer")
+    };
+    assert!(said.approved);
+    assert_eq!(said.permission_mode.as_deref(), Some("acceptEdits"));
+    let second = deny(&*world.files(), &open.record, None, by()).unwrap_err();
+    assert!(
+        matches!(second, StoreError::RequestAnswered { .. }),
+        "{second}"
+    );
+    assert_eq!(heard(&bob, &world, &open).await, allowed(None));
+
+    // Said with the answer, and a plan that a person has changed.
+    let open = put_forward(&bob, &world, "# Again");
+    answer(
+        &*world.files(),
+        &open.record,
+        vec!["only once".to_owned()],
+        by(),
+    )
+    .unwrap();
+    let with_words = json!({"plan": "# Again", "feedback": "only once"});
+    assert_eq!(heard(&bob, &world, &open).await, allowed(Some(with_words)));
+    let open = put_forward(&bob, &world, "# Big");
+    let small = json!({"plan": "# Small"});
+    approve_edited(&*world.files(), &open.record, small.clone(), by()).unwrap();
+    assert_eq!(heard(&bob, &world, &open).await, allowed(Some(small)));
+    let open = put_forward(&bob, &world, "# Wrong");
+    deny(
+        &*world.files(),
+        &open.record,
+        Some("smaller".to_owned()),
+        by(),
+    )
+    .unwrap();
+    assert_eq!(
+        heard(&bob, &world, &open).await,
+        PermissionOutcome::deny("smaller")
+    );
+}
+
+#[tokio::test]
+async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    let open = put_forward(&bob, &world, "# Fix it");
+    approve(&*world.files(), &open.record, false, AnsweredBy::default()).unwrap();
+    // Whoever can write the file puts another plan into the approval.
+    let file = world
+        .files()
+        .requests_folder()
+        .join(format!("{}.json", open.record.id));
+    let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    record["state"]["answer"]["updated_input"] = json!({"plan": "# Break it"});
+    std::fs::write(&file, record.to_string()).unwrap();
+    let cancel = CancellationToken::new();
+    let files = world.files();
+    let mut asleep = Asleep;
+    let waiting = wait_for_answer(&bob, &*files, &open, &mut asleep, None, &cancel);
+    tokio::select! {
+        biased;
+        answer = waiting => panic!("{answer:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    let ignored = |event: &Event| matches!(event, Event::AnswerIgnored { .. });
+    assert!(world.journal().iter().any(ignored));
+}
+
+#[tokio::test]
+async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
+    let world = World::new();
+    let lead = process::as_lead(now());
+    world.files().set_lead_process(Some(lead)).unwrap();
+    let bob = world.seat_of_new("bob").seat;
+    let open = put_forward(&bob, &world, "# Fix it");
+    let frame = ControlFrame::PlanApprovalResponse(PlanApprovalResponse {
+        request_id: open.record.id.clone(),
+        approved: true,
+        feedback: None,
+        timestamp: IsoTime::new("t"),
+        permission_mode: Some("default".to_owned()),
+    });
+    let draft = Draft::control("team-lead", &frame);
+    world.files().send(&name("bob"), draft).unwrap();
+    let granted = PermissionOutcome::Allow {
+        updated_input: None,
+        grants: vec![Suggestion::SetMode {
+            mode: PermissionMode::Default,
+            destination: Destination::Session,
+        }],
+    };
+    assert_eq!(heard(&bob, &world, &open).await, granted);
+}
+
+#[tokio::test]
+async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").seat;
+    let tool = SendMessageTool::for_lead(world.lead().seat);
+    let say = |record: &RequestRecord, kind: &str, approve: bool| {
+        let message = json!({"type": kind, "request_id": record.id, "approve": approve});
+        call(&tool, json!({"to": "bob", "message": message}))
+    };
+    let plan = "plan_approval_response";
+    // The lead of this test is in mode default, and the plan would be carried out in acceptEdits.
+    let open = put_forward(&bob, &world, "# Fix it");
+    let refused = say(&open.record, plan, true).await;
+    assert!(
+        refused.content.contains("a person approves it"),
+        "{}",
+        refused.content
+    );
+    let rejected = say(&open.record, plan, false).await;
+    assert!(!rejected.is_error, "{}", rejected.content);
+    let again = say(&open.record, plan, false).await;
+    assert!(
+        again.content.contains("answered already"),
+        "{}",
+        again.content
+    );
+    assert!(matches!(
+        heard(&bob, &world, &open).await,
+        PermissionOutcome::Deny { .. }
+    ));
+
+    let mut request = open.request.clone();
+    request.next_mode = None;
+    request.input = json!({"plan": "# Small"});
+    let open = open_request(&bob, &*world.files(), request, None).unwrap();
+    assert!(!say(&open.record, plan, true).await.is_error);
+    assert_eq!(heard(&bob, &world, &open).await, allowed(None));
+    let by_agent = |event: &&Event| match event {
+        Event::RequestAnswered { by, .. } => by.by == "lead-agent",
+        _ => false,
+    };
+    assert_eq!(world.journal().iter().filter(by_agent).count(), 2);
+
+    let mut request = open.request.clone();
+    request.tool = "Bash".to_owned();
+    let open = open_request(&bob, &*world.files(), request, None).unwrap();
+    let kind = "permission_response";
+    for (kind, approve) in [(plan, true), (kind, true)] {
+        assert!(say(&open.record, kind, approve).await.is_error, "{kind}");
+    }
+    assert!(!say(&open.record, kind, false).await.is_error);
+    assert!(matches!(
+        heard(&bob, &world, &open).await,
+        PermissionOutcome::Deny { .. }
+    ));
+}
+
+fn asked_by(member: &str, text: &Value) -> Incoming {
+    Incoming::of(InboxEntry::new(member, text.to_string(), IsoTime::new("t")))
+}
+
+#[test]
+fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
+    let world = World::new();
+    world.join("bob");
+    world.foreigner("eve");
+    let files = world.files();
+    let of = |from: &str| {
+        [
+            json!({"type": "permission_request", "request_id": "perm-1-abcdefg", "agent_id": from, "tool_name": "Bash",
+                   "tool_use_id": "t", "description": "make", "input": {"command": "make"}}),
+            json!({"type": "plan_approval_request", "requestId": "plan_approval-1@eve@crew", "from": from,
+                   "planFilePath": "/p.md", "planContent": "# Fix", "timestamp": "t"}),
+            json!({"type": "sandbox_permission_request", "requestId": "sandbox-1-abcdefg", "workerId": "eve@crew",
+                   "workerName": from, "hostPattern": {"host": "crates.io"}, "createdAt": 1}),
+        ]
+    };
+    let adopt = |incoming: &Incoming| {
+        adopt_request(&*files, incoming, PermissionMode::Plan, now()).unwrap()
+    };
+    // A member of ours asks through the queue, and nobody else is known.
+    for stranger in ["bob", "mallory"] {
+        for text in of(stranger) {
+            assert_eq!(adopt(&asked_by(stranger, &text)), None, "{text}");
+        }
+    }
+    let records: Vec<_> = of("eve")
+        .iter()
+        .map(|text| adopt(&asked_by("eve", text)).unwrap())
+        .collect();
+    assert_eq!(
+        adopt(&asked_by("eve", &of("eve")[0])),
+        Some(records[0].clone()),
+        "read twice"
+    );
+    assert_eq!(files.requests().unwrap().requests.len(), 3);
+    assert!(
+        records
+            .iter()
+            .all(|record| record.spawn_id.is_none() && record.deadline.is_none())
+    );
+    for record in &records {
+        approve(&*files, record, false, AnsweredBy::default()).unwrap();
+    }
+    assert_eq!(
+        files.requests().unwrap().requests.len(),
+        0,
+        "nobody else closes them"
+    );
+    let frames: Vec<_> = world
+        .mail("eve")
+        .into_iter()
+        .filter_map(|mail| mail.frame)
+        .collect();
+    let [
+        ControlFrame::PermissionResponse(call),
+        ControlFrame::PlanApprovalResponse(plan),
+        ControlFrame::SandboxPermissionResponse(sandbox),
+    ] = &frames[..]
+    else {
+        panic!("{frames:?}");
+    };
+    assert_eq!(call.request_id, records[0].id);
+    assert!(plan.approved && plan.permission_mode.as_deref() == Some("default"));
+    assert!(sandbox.allow && sandbox.host == "crates.io");
+}
+
+#[test]
+fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
+    let world = World::new();
+    world.foreigner("eve");
+    let files = world.files();
+    let text = json!({"type": "sandbox_permission_request", "requestId": "sandbox-1-abcdefg", "workerId": "eve@crew",
+                      "workerName": "eve", "hostPattern": {"host": "crates.io"}, "createdAt": 1});
+    let inbox = files.inbox_folder().join("team-lead.json");
+    let entry = json!([{"from": "eve", "text": text.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false}]);
+    std::fs::write(inbox, entry.to_string()).unwrap();
+    for _ in 0..2 {
+        adopt_requests(&*files, now()).unwrap();
+    }
+    let requests = files.requests().unwrap().requests;
+    assert_eq!(requests.len(), 1);
+    assert_eq!(
+        requests[0].request,
+        RequestKind::Sandbox {
+            host: "crates.io".to_owned()
+        }
+    );
+    assert_eq!(world.unread("team-lead").len(), 0);
+}
+
+#[test]
+fn a_plan_of_an_earlier_spawn_keeps_its_file() {
+    let world = World::new();
+    let path = |spawn| {
+        let seat = Arc::clone(&world.seat("bob", spawn).seat);
+        let plan = world
+            .files()
+            .write_plan(&seat.name, seat.spawn_id, "x")
+            .unwrap();
+        plan.file_name().unwrap().to_string_lossy().into_owned()
+    };
+    let (one, other) = (
+        swarm_protocol::SpawnId::random(),
+        swarm_protocol::SpawnId::random(),
+    );
+    assert_ne!(path(one), path(other));
+    assert!(path(one).starts_with("crew-bob-") && path(one).ends_with(".md"));
+}
