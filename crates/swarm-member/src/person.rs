@@ -338,7 +338,7 @@ impl Person {
                         Err(StoreError::MessageTooLarge { .. }) if seat.name.is_lead() => {
                             self.mail.keep_typed(draft);
                         }
-                        sent => self.mail.add_typed(sent?),
+                        posted => self.mail.add_typed(posted?),
                     },
                     None => self.mail.keep_typed(draft),
                 }

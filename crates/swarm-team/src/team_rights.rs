@@ -4,7 +4,7 @@
 use serde_json::json;
 use swarm_policy::{Behavior, Destination, Rule, RuleValue, Suggestion};
 use swarm_protocol::{
-    AnsweredBy, ControlFrame, Event, LEAD_NAME, MemberName, ModeSetRequest, PermissionMode,
+    AnsweredBy, ControlFrame, Event, LEAD_NAME, Member, MemberName, ModeSetRequest, PermissionMode,
     RuleText, SpawnId, TeamPermissionUpdate,
 };
 use swarm_store::{Draft, StoreError, Team};
@@ -23,7 +23,7 @@ pub fn request_mode(
     by: AnsweredBy,
 ) -> Result<(), StoreError> {
     let config = team.config()?;
-    let spawn_id = config.member(member).and_then(|member| member.spawn_id());
+    let spawn_id = config.member(member).and_then(Member::spawn_id);
     team.journal(Event::ModeSet {
         member: member.clone(),
         spawn_id,

@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn long_output_keeps_its_end_and_a_long_difference_its_beginning() {
-        let text: String = (0..500).map(|line| format!("line {line}\n")).collect();
+        let text: String =
+            (0..500).fold(String::new(), |text, line| text + &format!("line {line}\n"));
         let output = printed(&text);
         assert_eq!(output.len(), MOST_LINES + 1);
         assert_eq!(output[0].text, "[100 earlier lines]");

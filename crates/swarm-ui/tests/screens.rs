@@ -34,7 +34,8 @@ impl Write for Emulator {
 
 impl Emulator {
     fn new((columns, rows): (u16, u16)) -> Self {
-        let [columns, rows] = [columns, rows].map(|size| NonZero::new(size).unwrap());
+        let [columns, rows] =
+            [columns, rows].map(|size| NonZero::new(size).unwrap_or(NonZero::<u16>::MIN));
         Self(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))))
     }
 

@@ -59,7 +59,7 @@ pub(super) fn assemble(
     let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).told_to(move |rights| {
         told.emit(AgentEvent::ModeChanged {
             mode: rights.mode(),
-        })
+        });
     });
     let rights = Arc::new(rights);
     let role_mail = LeadMail::new(

@@ -286,7 +286,7 @@ fn a_number_is_given_to_one_request_and_never_again() {
     }
     assert_eq!(number("perm-1-c"), Some(3));
     let mark = files.team_folder().join("swarm/requests.highwatermark");
-    std::fs::write(&mark, "damaged").unwrap();
+    swarm_fs::replace_alone(&mark, b"damaged").unwrap();
     assert_eq!(number("perm-1-d"), Some(4), "what is on file is taken");
     assert_eq!(files.requests().unwrap().requests.len(), 2);
 }

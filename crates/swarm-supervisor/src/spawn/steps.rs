@@ -124,7 +124,7 @@ async fn begin<'a>(
     former: Option<Member>,
     (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
-    let modes = kind::modes(deployment, &options)?;
+    let permissions = kind::modes(deployment, &options)?;
     let model = kind::model(deployment, &options)?;
     reconcile_team(&deployment.store.team(team)).await?;
     let replaced = if options.replace {
@@ -164,10 +164,10 @@ async fn begin<'a>(
         reservation: Reservation::new(deployment.process.pid, &deployment.process.start, deadline),
         agent_type: options.agent_type.clone(),
         model: Some(model.written.clone()),
-        mode: Some(modes.mode),
+        mode: Some(permissions.mode),
         cwd: options.cwd.clone(),
         worktree_path: worktree.as_ref().map(|made| made.record.path.clone()),
-        plan: modes.plan,
+        plan: permissions.plan,
         prompt: options.prompt.clone(),
         backend: Some(backend.kind()),
         socket: backend.socket().map(Path::to_owned),
@@ -190,7 +190,7 @@ async fn begin<'a>(
         spawn_id,
         model,
         definition: kind::definition(deployment, &options)?.cloned(),
-        modes,
+        modes: permissions,
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
         worktree: worktree.clone(),

@@ -85,9 +85,11 @@ impl PromptCommands {
             if may_run {
                 out.push_str(&shell_line(&self.env, &self.cwd, &with_arguments(line)).text);
             } else {
-                out.push_str(&format!(
-                    "[not run, since the repository is not trusted or agents can type here: {line}]"
-                ));
+                out.push_str(
+                    "[not run, since the repository is not trusted or agents can type here: ",
+                );
+                out.push_str(line);
+                out.push(']');
             }
             rest = &rest[at + 3 + length..];
         }
@@ -148,16 +150,14 @@ fn substitute(text: &str, arguments: &str, words: &[String]) -> String {
             out.push_str(rest);
             continue;
         }
-        match part.chars().next().and_then(|digit| digit.to_digit(10)) {
-            Some(number @ 1..) => {
-                let word = words.get(number as usize - 1);
-                out.push_str(word.map_or("", String::as_str));
-                out.push_str(&part[1..]);
-            }
-            _ => {
-                out.push('$');
-                out.push_str(part);
-            }
+        let digit = part.chars().next().and_then(|digit| digit.to_digit(10));
+        if let Some(number @ 1..) = digit {
+            let word = words.get(number as usize - 1);
+            out.push_str(word.map_or("", String::as_str));
+            out.push_str(&part[1..]);
+        } else {
+            out.push('$');
+            out.push_str(part);
         }
     }
     out

@@ -26,10 +26,6 @@ Examples:
   swarm approve p3 --answer 2        answer a question
   swarm approve p3 --edit            change the call, then allow it
   swarm approve --all")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag that is typed"
-)]
 pub(crate) struct ApproveArgs {
     /// Request (`p3`), an ID or a unique part of it, or the requesting member [default: the only pending request].
     #[arg(conflicts_with = "all")]

@@ -248,10 +248,10 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
     let world = World::new();
     let spawn = world.join("bob", None);
-    let role = Arc::new(TeammateMail::default());
+    let handler = Arc::new(TeammateMail::default());
     let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
-    role.may_change(&rights, spawn, &world.reporter(spawn));
-    let mail = MailHandler::new(world.seat(spawn), role);
+    handler.may_change(&rights, spawn, &world.reporter(spawn));
+    let mail = MailHandler::new(world.seat(spawn), handler);
     let files = world.store.team(&world.team);
     let by = || AnsweredBy::person(1, None);
     for (mode, then) in [
