@@ -51,7 +51,7 @@ pub use private::{
 };
 pub use relocate::{remove_tree, rename_no_replace, set_aside};
 pub use replace::{
-    BlankFile, place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
+    place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use support::{DoorSupport, door_support, free_space, shared_file_system};

@@ -16,12 +16,12 @@ use rustix::fs::OFlags;
 
 use crate::FsError;
 use crate::append::append_durable;
-use crate::contained::{folder_of, identity, open_known, read_whole};
+use crate::contained::{folder_of, identity, open_known};
 use crate::disk::{Step, log};
 use crate::holder;
 use crate::lockdir::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
-use crate::replace::{BlankFile, Prepared, open_folder, sweep_temporaries};
+use crate::replace::{Prepared, open_folder, sweep_temporaries};
 use crate::support::shared_file_system;
 use crate::waiting::{Deadline, LockInterrupt, lock_exclusive};
 
@@ -156,7 +156,6 @@ fn under_sidecar<T, E: From<FsError>>(
         unlocked: unlocked_sidecar(plan, sidecar, options)?,
         sidecar: (plan.sidecar.to_owned(), opened),
         confirmed: Cell::new(Instant::now()),
-        read: RefCell::default(),
     };
     for data in plan.data {
         held.take(data, deadline)?;
@@ -214,26 +213,9 @@ pub struct Held {
     sidecar: (PathBuf, (u64, u64)),
     /// When all directories were confirmed for the last time.
     confirmed: Cell<Instant>,
-    /// The file that was read last, until it is replaced.
-    read: RefCell<Option<(PathBuf, File)>>,
 }
 
 impl Held {
-    /// Reads a whole file as [`read_optional`] does. It is kept open, so that replacing it need not open it again.
-    ///
-    /// [`read_optional`]: crate::read_optional
-    ///
-    /// # Errors
-    /// As for [`read_optional`].
-    pub fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FsError> {
-        let Some((file, found)) = open_known(path, OFlags::RDONLY)? else {
-            return Ok(None);
-        };
-        let bytes = read_whole(path, &file, found.len())?;
-        self.read.replace(Some((path.to_owned(), file)));
-        Ok(Some(bytes))
-    }
-
     /// Replaces a file as a whole: a private temporary file beside it, synced, renamed over it, the folder
     /// synced. Readers see the old content or `bytes`, whatever happens.
     ///
@@ -250,27 +232,11 @@ impl Held {
     /// # Errors
     /// As [`Held::replace`].
     pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<PendingSync, FsError> {
-        self.place_in(BlankFile::beside(path)?, path, bytes)
-    }
-
-    /// The same in a file that was made before the lock was taken.
-    ///
-    /// # Errors
-    /// As [`Held::replace`].
-    pub fn place_in(
-        &self,
-        blank: BlankFile,
-        path: &Path,
-        bytes: &[u8],
-    ) -> Result<PendingSync, FsError> {
-        let (prepared, folder) = blank.filled(path, bytes)?;
+        let folder = open_folder(folder_of(path))?;
+        let prepared = Prepared::write(path, bytes)?;
         prepared.flush()?;
         self.confirm(path)?;
-        let read = self.read.borrow_mut().take_if(|(of, _)| of == path);
-        let before = match read {
-            Some((_, before)) => prepared.put().map(|()| Some(before))?,
-            None => prepared.commit()?,
-        };
+        let before = prepared.commit()?;
         Ok(PendingSync::entered(folder_of(path).to_owned(), folder).freeing(before))
     }
 

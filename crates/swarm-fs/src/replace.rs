@@ -22,37 +22,6 @@ const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
 /// The longest file in bytes that is written in place: a page, which the kernel copies at once.
 const SHORT: u64 = 4096;
 
-/// An empty file beside the one whose new content it will get, mode 0600. Dropped unused, it is deleted.
-#[derive(Debug)]
-pub struct BlankFile {
-    temporary: NamedTempFile,
-    folder: File,
-}
-
-impl BlankFile {
-    /// Makes one beside `path`.
-    ///
-    /// # Errors
-    /// [`FsError::Gone`] if the folder is missing, [`FsError::Io`].
-    pub fn beside(path: &Path) -> Result<Self, FsError> {
-        Ok(Self {
-            folder: open_folder(folder_of(path))?,
-            temporary: empty_beside(path)?,
-        })
-    }
-
-    /// Writes the new content of `path` into it, and returns the folder, too, which is opened beforehand: once the content
-    /// is in place, nothing but the sync itself can fail.
-    pub(crate) fn filled<'p>(
-        self,
-        path: &'p Path,
-        bytes: &[u8],
-    ) -> Result<(Prepared<'p>, File), FsError> {
-        let prepared = Prepared::fill(self.temporary, path, bytes)?;
-        Ok((prepared, self.folder))
-    }
-}
-
 /// New content beside the file that it will replace: complete, mode 0600. Dropped unused, it is deleted.
 #[derive(Debug)]
 pub(crate) struct Prepared<'p> {
@@ -63,10 +32,7 @@ pub(crate) struct Prepared<'p> {
 impl<'p> Prepared<'p> {
     /// Writes the new content of `path`, which is not on disk yet.
     pub(crate) fn write(path: &'p Path, bytes: &[u8]) -> Result<Self, FsError> {
-        Self::fill(empty_beside(path)?, path, bytes)
-    }
-
-    fn fill(mut temporary: NamedTempFile, path: &'p Path, bytes: &[u8]) -> Result<Self, FsError> {
+        let mut temporary = empty_beside(path)?;
         temporary
             .as_file_mut()
             .write_all(bytes)
@@ -104,17 +70,11 @@ impl<'p> Prepared<'p> {
                 return Err(not_ours(self.path, "it is not a regular file"));
             }
         }
-        self.put()?;
-        Ok(before)
-    }
-
-    /// The same where the caller keeps what was there before, and knows that it is a regular file.
-    pub(crate) fn put(self) -> Result<(), FsError> {
         self.temporary
             .persist(self.path)
             .map_err(|failed| FsError::gone_or_io(self.path, "replace", failed.error))?;
         log(Step::Entered, self.path);
-        Ok(())
+        Ok(before)
     }
 }
 
@@ -135,7 +95,9 @@ pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 /// # Errors
 /// As [`replace_alone`].
 pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, FsError> {
-    let (prepared, folder) = BlankFile::beside(path)?.filled(path, bytes)?;
+    // Opened beforehand: once the content is in place, nothing but the sync itself can fail.
+    let folder = open_folder(folder_of(path))?;
+    let prepared = Prepared::write(path, bytes)?;
     prepared.flush()?;
     let before = prepared.commit()?;
     Ok(PendingSync::entered(folder_of(path).to_owned(), folder).freeing(before))

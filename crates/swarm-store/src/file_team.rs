@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{BlankFile, FsError, Held, LockInterrupt, LockPlan};
+use swarm_fs::{FsError, Held, LockInterrupt, LockPlan};
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 
 use crate::layout::TeamLayout;
@@ -152,27 +152,6 @@ impl FileTeam {
         name: &MemberName,
         work: impl FnOnce(&Held) -> Result<T>,
     ) -> Result<T> {
-        let sidecar = self.inbox_sidecar(name)?;
-        self.locked(&sidecar, &[self.at.inbox(name)], work)
-    }
-
-    /// The same with an empty file beside the inbox for its new content, made before the lock is taken: others do not wait
-    /// for that.
-    pub(crate) fn with_inbox_to_write<T>(
-        &self,
-        name: &MemberName,
-        work: impl FnOnce(&Held, BlankFile) -> Result<T>,
-    ) -> Result<T> {
-        let (sidecar, inbox) = (self.inbox_sidecar(name)?, self.at.inbox(name));
-        let made = self
-            .refuse_links()
-            .and_then(|()| refuse_linked_folder(&inbox))
-            .and_then(|()| Ok(BlankFile::beside(&inbox)?));
-        let blank = made.map_err(|error| self.explain(error))?;
-        self.locked(&sidecar, &[inbox], |held| work(held, blank))
-    }
-
-    fn inbox_sidecar(&self, name: &MemberName) -> Result<PathBuf> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
             // A member that another program entered has none yet. A deleted team has no folder for it either.
@@ -182,7 +161,7 @@ impl FileTeam {
                 .and_then(|()| Ok(swarm_fs::create_sidecar(&sidecar)?));
             created.map_err(|error| self.explain(error))?;
         }
-        Ok(sidecar)
+        self.locked(&sidecar, &[self.at.inbox(name)], work)
     }
 
     /// Holds the queue of requests, which no other program knows.

@@ -1,6 +1,6 @@
 //! `journal.jsonl`: one event a line, append-only.
 
-use swarm_fs::{Held, PendingSync};
+use swarm_fs::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
 use crate::file_team::FileTeam;
@@ -53,28 +53,26 @@ impl FileTeam {
 
     /// The same without the wait for the disk.
     pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<PendingSync> {
-        let events: Vec<Event> = events.into_iter().collect();
-        if events.is_empty() {
-            return Ok(PendingSync::default());
-        }
-        self.refuse_links().map_err(|error| self.explain(error))?;
-        self.append_events(&events)
-    }
-
-    fn append_events(&self, events: &[Event]) -> Result<PendingSync> {
         let path = self.at.journal();
         let at = self.now();
         let mut lines = Vec::new();
-        for event in events {
-            let event = event.clone();
-            lines.extend(record::line(&path, &JournalEntry { at, event })?);
+        let entries: Vec<_> = events
+            .into_iter()
+            .map(|event| JournalEntry { at, event })
+            .collect();
+        for entry in &entries {
+            lines.extend(record::line(&path, entry)?);
             lines.push(b'\n');
         }
+        if lines.is_empty() {
+            return Ok(PendingSync::default());
+        }
+        self.refuse_links().map_err(|error| self.explain(error))?;
         let entered =
             swarm_fs::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
         if !self.is_aside {
-            for event in events {
-                self.store.testify(&self.team, event);
+            for entry in &entries {
+                self.store.testify(&self.team, &entry.event);
             }
         }
         Ok(entered)
@@ -83,26 +81,15 @@ impl FileTeam {
     /// Enters events of what stands in the files already. A journal that takes no more does not make it undone, and who
     /// were told of a failure would do it twice: so it is missing from the journal, and only the log says so.
     pub(crate) fn record_done(&self, events: impl IntoIterator<Item = Event>) {
-        let events: Vec<Event> = events.into_iter().collect();
-        let entered = self.enter(events.clone());
-        if let Err(error) = self.entered_or_told(entered, &events).sync() {
+        if let Err(error) = self.enter_done(events).sync() {
             tracing::error!(team = %self.team, %error, "what was done may not outlive a power cut in the journal");
         }
     }
 
-    /// The same under a lock of the team, which was taken only after its folders were looked at, and without the wait for
-    /// the disk.
-    pub(crate) fn enter_done(
-        &self,
-        _held: &Held,
-        events: impl IntoIterator<Item = Event>,
-    ) -> PendingSync {
+    /// The same without the wait for the disk.
+    pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> PendingSync {
         let events: Vec<Event> = events.into_iter().collect();
-        self.entered_or_told(self.append_events(&events), &events)
-    }
-
-    fn entered_or_told(&self, entered: Result<PendingSync>, events: &[Event]) -> PendingSync {
-        entered.unwrap_or_else(|error| {
+        self.enter(events.clone()).unwrap_or_else(|error| {
             tracing::error!(team = %self.team, %error, events = events.len(), "what was done is missing from the journal");
             for event in events.iter().filter(|_| !self.is_aside) {
                 self.store.testify(&self.team, event);

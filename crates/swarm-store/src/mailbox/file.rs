@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
-use swarm_fs::{BlankFile, Held, PendingSync};
+use swarm_fs::{Held, PendingSync};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_mended,
 };
@@ -115,7 +115,7 @@ impl InboxFile {
     /// file that is no inbox at all.
     pub(super) fn open(files: &FileTeam, name: &MemberName, held: &Held) -> Result<Self> {
         let path = files.at.inbox(name);
-        let bytes = held.read(&path)?.unwrap_or_default();
+        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
         let mut inbox = Self {
             text: String::new(),
             slots: Vec::new(),
@@ -335,7 +335,7 @@ impl InboxFile {
 
     /// Moves old acknowledged entries to the archive and writes the rest.
     pub(super) fn write(self, files: &FileTeam, name: &MemberName, held: &Held) -> Result<()> {
-        Ok(self.place(files, name, held, None)?.sync()?)
+        Ok(self.place(files, name, held)?.sync()?)
     }
 
     /// The same without the last wait for the disk.
@@ -344,16 +344,11 @@ impl InboxFile {
         files: &FileTeam,
         name: &MemberName,
         held: &Held,
-        blank: Option<BlankFile>,
     ) -> Result<PendingSync> {
         self.prune(files, name, held)?;
         let path = self.path.clone();
         let written = self.into_written();
-        let content = written.text.as_bytes();
-        let pending = match blank {
-            Some(blank) => held.place_in(blank, &path, content)?,
-            None => held.place(&path, content)?,
-        };
+        let pending = held.place(&path, written.text.as_bytes())?;
         files.store.last_inbox.keep(path, written);
         Ok(pending)
     }

@@ -20,9 +20,7 @@ impl Mailbox for FileTeam {
         self.require_member(to)?;
         self.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
-        let put = self.with_inbox_to_write(to, |held, blank| {
-            self.hand_over(held, Some(blank), to, draft, id)
-        })?;
+        let put = self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
         // Without the lock: the receiver is awake already, and several senders wait for the disk together. Nobody waits for
         // the line in the journal: the message is in the inbox, whatever a power cut takes from the journal.
         put.placed.sync()?;
@@ -35,9 +33,7 @@ impl Mailbox for FileTeam {
             self.member_of(&config, to)?;
             self.refuse_if_too_large(to, draft)?;
             let id = MessageId::random();
-            self.with_inbox_to_write(to, |held, blank| {
-                self.hand_over(held, Some(blank), to, draft.clone(), id)
-            })
+            self.with_inbox_lock(to, |held| self.hand_over(held, to, draft.clone(), id))
         });
         let mut pending = PendingSync::default();
         let mut outcomes = Vec::with_capacity(letters.len());
@@ -225,7 +221,7 @@ impl FileTeam {
             return Ok(Vec::new());
         }
         let wanted: HashSet<&MessageId> = ids.iter().collect();
-        let (acked, _pending) = self.with_inbox_to_write(name, |held, blank| {
+        let (acked, _pending) = self.with_inbox_lock(name, |held| {
             let mut inbox = InboxFile::open(self, name, held)?;
             let mut acked = Vec::new();
             inbox.edit_unread(|entry| {
@@ -242,7 +238,7 @@ impl FileTeam {
                 return Ok((acked, PendingSync::default()));
             }
             first(&acked)?;
-            let placed = inbox.place(self, name, held, Some(blank))?;
+            let placed = inbox.place(self, name, held)?;
             Ok((acked, placed))
         })?;
         Ok(acked)

@@ -1,7 +1,7 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_fs::{BlankFile, Held, PendingSync};
+use swarm_fs::{Held, PendingSync};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::InboxFile;
@@ -39,15 +39,13 @@ impl FileTeam {
         draft: Draft,
         msg_id: MessageId,
     ) -> Result<PendingSync> {
-        let put = self.hand_over(held, None, to, draft, msg_id)?;
+        let put = self.hand_over(held, to, draft, msg_id)?;
         Ok(put.placed.and(put.entered))
     }
 
-    /// Puts a message into an inbox, with the file for its new content if that was made before.
     pub(super) fn hand_over(
         &self,
         held: &Held,
-        blank: Option<BlankFile>,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
@@ -55,7 +53,7 @@ impl FileTeam {
         let inbox = InboxFile::open(self, to, held)?;
         let entry = draft.into_entry(msg_id, self.now());
         self.refuse_if_full(&inbox, to, &entry)?;
-        self.put(held, blank, to, inbox, &entry)
+        self.put(held, to, inbox, &entry)
     }
 
     /// Puts a message into an inbox unless one with this id is there; a full one takes it as well. The journal is waited for:
@@ -72,7 +70,7 @@ impl FileTeam {
             return Ok(());
         }
         let entry = draft.into_entry(msg_id, self.now());
-        let put = self.put(held, None, to, inbox, &entry)?;
+        let put = self.put(held, to, inbox, &entry)?;
         Ok(put.placed.and(put.entered).sync()?)
     }
 
@@ -80,7 +78,6 @@ impl FileTeam {
     fn put(
         &self,
         held: &Held,
-        blank: Option<BlankFile>,
         to: &MemberName,
         mut inbox: InboxFile,
         entry: &InboxEntry,
@@ -98,8 +95,8 @@ impl FileTeam {
         };
         let set_aside = inbox.set_aside.clone();
         inbox.push(entry)?;
-        let placed = inbox.place(self, to, held, blank)?;
-        let entered = self.enter_done(held, [queued]);
+        let placed = inbox.place(self, to, held)?;
+        let entered = self.enter_done([queued]);
         let posted = Posted {
             msg_id,
             superseded,

@@ -75,15 +75,12 @@ impl Roster for FileTeam {
             if let Err(error) = self.forget_undo(&member.name) {
                 tracing::warn!(team = %self.team, member = %member.name, %error, "left behind");
             }
-            let entered = self.enter_done(
-                held,
-                [Event::SpawnCommitted {
-                    member: member.name.clone(),
-                    spawn_id: spawn,
-                    pid: hello.as_ref().map_or(0, |hello| hello.pid),
-                    terms: Box::new(terms(&member, hello)),
-                }],
-            );
+            let entered = self.enter_done([Event::SpawnCommitted {
+                member: member.name.clone(),
+                spawn_id: spawn,
+                pid: hello.as_ref().map_or(0, |hello| hello.pid),
+                terms: Box::new(terms(&member, hello)),
+            }]);
             Ok((member, placed.and(entered)))
         })?;
         // Without the lock: the child sees its commit already, and others who spawn wait for the disk together.
