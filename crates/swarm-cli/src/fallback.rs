@@ -1,10 +1,10 @@
 //! A second model that answers while the first one is overloaded.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::{StreamExt as _, stream};
+use parking_lot::Mutex;
 use swarm_model::{
     BlockKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, Role, StoredMessage,
 };
@@ -34,7 +34,8 @@ pub(crate) struct FallbackModel(Arc<Pair>);
 struct Pair {
     first: Choice,
     second: Choice,
-    is_on_second: AtomicBool,
+    /// The agents that the second model answers. A client may serve several: sub-agents of the same model, and hooks.
+    on_second: Mutex<HashSet<String>>,
 }
 
 impl FallbackModel {
@@ -42,7 +43,7 @@ impl FallbackModel {
         Self(Arc::new(Pair {
             first,
             second,
-            is_on_second: AtomicBool::new(false),
+            on_second: Mutex::default(),
         }))
     }
 }
@@ -51,8 +52,9 @@ impl Model for FallbackModel {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         let pair = Arc::clone(&self.0);
         if begins_turn(&request) {
-            pair.is_on_second.store(false, Ordering::SeqCst);
+            pair.on_second.lock().remove(&request.agent);
         }
+        let is_on_second = pair.on_second.lock().contains(&request.agent);
         let mut asking = Asking {
             pair,
             request,
@@ -63,12 +65,22 @@ impl Model for FallbackModel {
             before: VecDeque::new(),
             is_over: false,
         };
-        if asking.pair.is_on_second.load(Ordering::SeqCst) {
+        if is_on_second {
             asking.ask_second(None);
         } else {
             asking.ask_first();
         }
         stream::unfold(asking, Asking::next).boxed()
+    }
+
+    fn defers_tools(&self) -> bool {
+        let Pair { first, second, .. } = &*self.0;
+        first.client.defers_tools() && second.client.defers_tools()
+    }
+
+    fn takes_documents(&self) -> bool {
+        let Pair { first, second, .. } = &*self.0;
+        first.client.takes_documents() && second.client.takes_documents()
     }
 }
 
@@ -97,7 +109,8 @@ impl Asking {
 
     fn ask_second(&mut self, notice: Option<String>) {
         self.is_on_second = true;
-        self.pair.is_on_second.store(true, Ordering::SeqCst);
+        let agent = self.request.agent.clone();
+        self.pair.on_second.lock().insert(agent);
         let second = &self.pair.second;
         self.before.push_back(switched(second, notice));
         self.events =
@@ -180,7 +193,8 @@ fn for_second(request: &ModelRequest, second: &Choice) -> ModelRequest {
 
 #[cfg(test)]
 mod tests {
-    use parking_lot::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use swarm_model::{ContentBlock, Message, ModelResponse, StopReason};
     use swarm_protocol::Usage;
 

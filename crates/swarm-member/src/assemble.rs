@@ -15,7 +15,7 @@ use swarm_engine::{
 use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::{McpServers, ProcessServers};
-use swarm_model::{Model, ModelName, Provider};
+use swarm_model::{Model, ModelName};
 use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId, Skill};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
@@ -289,14 +289,13 @@ impl MemberSetup {
         HookWatch::new(hooks, &self.watcher, &places)
     }
 
-    /// The models that hooks may ask: small is known of Anthropic's alone, and of others the member's own serves.
+    /// The models that hooks may ask: the provider's small one, else the member's own.
     fn hook_models(&self) -> HookModels {
-        let name = ModelName::parse(&self.model_name).ok();
-        let is_anthropic = name.is_some_and(|name| name.provider == Provider::Anthropic);
+        let small = self.agent_config.models.small(&self.model_name);
         HookModels {
             factory: Arc::clone(&self.models),
             own: (Arc::clone(&self.model), short_model_name(&self.model_name)),
-            small: is_anthropic.then(|| "haiku".to_owned()),
+            small: small.map(str::to_owned),
         }
     }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use swarm_engine::Rights;
 use swarm_protocol::{ControlFrame, SpawnId};
-use swarm_store::{StoreError, Team};
+use swarm_store::Team;
 use swarm_team::{ordered_mode, ordered_rules};
 
+use crate::mail::Handling;
 use crate::reporter::Reporter;
 
 /// The rights that frames of the lead may change, up to their ceiling.
@@ -18,8 +19,9 @@ pub(crate) struct GrantedRights {
 }
 
 impl GrantedRights {
-    /// Applies a frame and says so. One that no command has entered in the journal changes nothing.
-    pub(crate) fn apply(&self, team: &dyn Team, frame: &ControlFrame) {
+    /// Applies a frame and says so. One that no command has entered in the journal changes nothing; one that cannot be
+    /// looked up there is kept for the next look at the inbox.
+    pub(crate) fn apply(&self, team: &dyn Team, frame: &ControlFrame) -> Handling {
         let applied = match frame {
             ControlFrame::ModeSetRequest(frame) => {
                 ordered_mode(team, self.spawn_id, frame).map(|mode| {
@@ -35,19 +37,18 @@ impl GrantedRights {
                     format!("permission rules for {}", frame.tool_name),
                 )
             }),
-            _ => return,
+            _ => return Handling::Acknowledge,
         };
-        self.tell(applied);
-    }
-
-    fn tell(&self, applied: Result<(bool, String), StoreError>) {
-        let line = match applied {
-            Ok((true, what)) => format!("the lead set {what}"),
-            Ok((false, what)) => {
-                format!("ignored: {what}, which no command ordered or which is above the ceiling")
+        match applied {
+            Ok((true, what)) => self.reporter.notice(format!("the lead set {what}")),
+            Ok((false, what)) => self.reporter.notice(format!(
+                "ignored: {what}, which no command ordered or which is above the ceiling"
+            )),
+            Err(error) => {
+                tracing::warn!(%error, "a change of permissions is not made yet");
+                return Handling::KeepUnread;
             }
-            Err(error) => format!("a change of permissions was not made: {error}"),
-        };
-        self.reporter.notice(line);
+        }
+        Handling::Acknowledge
     }
 }

@@ -196,8 +196,8 @@ impl MailHandler {
         for incoming in self.unread(&*team)? {
             if let Some(ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)) =
                 &incoming.frame
+                && matches!(self.role.handling(&*team, &incoming), Handling::Acknowledge)
             {
-                self.role.handling(&*team, &incoming);
                 handled.extend(incoming.id().cloned());
             }
         }

@@ -92,13 +92,17 @@ pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<()
         tool_name: rule.tool().to_owned(),
     });
     let is_led = config.lead_process.is_some();
-    for member in &config.members {
-        if member.name.is_lead() && !is_led {
-            continue;
-        }
-        team.send(&member.name, Draft::control(LEAD_NAME, &frame).urgent())?;
-    }
-    Ok(())
+    let members = config.members.iter().map(|member| &member.name);
+    let letters: Vec<(MemberName, Draft)> = members
+        .filter(|name| is_led || !name.is_lead())
+        .map(|name| {
+            let draft = Draft::control(LEAD_NAME, &frame).urgent();
+            (name.clone(), draft)
+        })
+        .collect();
+    // One that cannot be told keeps no other from it.
+    let sent = team.post_all(&letters)?.into_iter();
+    sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
 /// The grant that a frame carries, if the journal has its rule.

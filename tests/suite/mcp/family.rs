@@ -137,20 +137,23 @@ fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused(
         (api, finished.stderr)
     };
     let folder = tempfile::tempdir().unwrap();
-    let own = json!([{"mine": server(folder.path(), "mine", "exits")}, "nobody"]);
+    let own = json!([{"mine": server(folder.path(), "mine", "exits")}]);
     let (api, stderr) = told(&json!({"mcpServers": own}));
     assert_eq!(
         result(&api, "team-lead", "sub").0.lines().next(),
         Some("it was not there")
     );
     let system = api.requests_of("caller")[0].ask.system();
-    for words in [
-        "MCP server `mine` (agent caller): it cannot be connected to",
-        "MCP server `nobody` (agent caller): no MCP server has this name",
-    ] {
-        assert!(system.contains(words), "{words} in {system}");
-        assert!(stderr.contains(words), "{words} in {stderr}");
-    }
+    let words = "MCP server `mine` (agent caller): it cannot be connected to";
+    assert!(system.contains(words), "{words} in {system}");
+    assert!(stderr.contains(words), "{words} in {stderr}");
+    let (api, _) = told(&json!({"mcpServers": ["nobody"]}));
+    let (why, is_error) = result(&api, "team-lead", "sub");
+    assert!(
+        is_error && why.contains("`nobody`: no MCP server has this name"),
+        "{why}"
+    );
+    assert!(api.requests_of("caller").is_empty());
     let (api, _) = told(&json!({"requiredMcpServers": ["brok"]}));
     let (why, is_error) = result(&api, "team-lead", "sub");
     assert!(

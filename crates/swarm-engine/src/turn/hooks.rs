@@ -87,14 +87,14 @@ impl Session {
     async fn judged_prompt(&self, prompt: &mut Injected, cancel: &CancellationToken) -> Judged {
         let mut told = Vec::new();
         let typed = prompt.text.clone();
-        if let Some(expansion) = self.expansion(&typed) {
+        let expansion = self.expansion(&typed);
+        if let Some(expansion) = &expansion {
             let (event, name) = (HookEvent::UserPromptExpansion, &expansion.skill.name);
             let fields = expansion.fields(&typed);
             let outcome = self.fire(event, Some(name), fields, cancel).await;
             if let Some(judged) = held_back(&outcome, prompt) {
                 return judged;
             }
-            self.expand(&expansion, prompt);
             told.extend(told_by_hooks(&outcome));
         }
         let (event, fields) = (HookEvent::UserPromptSubmit, json!({"prompt": typed}));
@@ -103,6 +103,10 @@ impl Session {
             return judged;
         }
         told.extend(told_by_hooks(&outcome));
+        // Last, so that a prompt that is held back lends no rules.
+        if let Some(expansion) = &expansion {
+            self.expand(expansion, prompt);
+        }
         Judged::Heard(told)
     }
 

@@ -188,8 +188,7 @@ impl MailRole for LeadMail {
                     spawn_id: self.deployment.spawn_id,
                     reporter: Arc::clone(&self.reporter),
                 };
-                granted.apply(team, frame);
-                Handling::Acknowledge
+                granted.apply(team, frame)
             }
             _ => Handling::Read,
         }

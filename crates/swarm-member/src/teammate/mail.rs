@@ -63,10 +63,8 @@ impl MailRole for TeammateMail {
             Some(
                 frame @ (ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)),
             ) => {
-                if let Some(granted) = self.granted.get() {
-                    granted.apply(team, frame);
-                }
-                Handling::Acknowledge
+                let granted = self.granted.get();
+                granted.map_or(Handling::Acknowledge, |granted| granted.apply(team, frame))
             }
             // The member waits for the record in the queue, not for its copy by mail.
             Some(

@@ -37,12 +37,8 @@ pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Bod
             include_usage: true,
         }),
         reasoning_effort: request.effort.and_then(|wanted| habits.effort.word(wanted)),
-        tools: request
-            .tools
-            .iter()
-            .filter(|tool| !tool.deferred)
-            .map(WireTool::new)
-            .collect(),
+        // Deferred ones too, which a conversation that has changed its model may have: these servers load none on demand.
+        tools: request.tools.iter().map(WireTool::new).collect(),
         messages: wire_messages(request, habits.sees),
     };
     match serde_json::to_vec(&body) {

@@ -126,7 +126,7 @@ impl<D: Dialect> Inner<D> {
                 Failure::Transient(transient) => transient,
             };
             let wait = retry.wait(attempt, transient.retry_after);
-            self.hold_others(transient.cause, wait);
+            self.hold_others(transient.cause, wait).await;
             attempt += 1;
             tracing::info!(agent, attempt, ?wait, cause = ?transient.cause, "asking the model again");
             let is_overload = transient.cause == Cause::Overload;
@@ -164,10 +164,14 @@ impl<D: Dialect> Inner<D> {
     }
 
     /// Has the other clients of the server wait too, if it has too much to do.
-    fn hold_others(&self, cause: Cause, wait: Duration) {
+    async fn hold_others(&self, cause: Cause, wait: Duration) {
         let throttle = self.dialect.connection().throttle.as_ref();
         if let (Some(throttle), Cause::RateLimit | Cause::Overload) = (throttle, cause) {
-            throttle.hold(wait);
+            let throttle = Arc::clone(throttle);
+            let held = tokio::task::spawn_blocking(move || throttle.hold(wait));
+            if let Err(error) = held.await {
+                tracing::warn!(%error, "the other clients do not learn of a wait");
+            }
         }
     }
 

@@ -63,9 +63,10 @@ impl PromptCommands {
             let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
             Some((file.1.clone(), *may_run))
         })?;
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| format!("{} cannot be read: {error}", file.display()));
-        Some(text.map(|text| self.filled_in(body(&text), arguments, may_run)))
+        let Some(text) = self.content(&file) else {
+            return Some(Err(format!("{} cannot be read", file.display())));
+        };
+        Some(Ok(self.filled_in(body(&text), arguments, may_run)))
     }
 
     /// The text of a command with arguments, outputs and files put in. What is put in is not looked at again.
@@ -112,20 +113,20 @@ impl PromptCommands {
                 continue;
             };
             let name = name.trim_end_matches(['.', ',', ';', ':', ')', '`']);
-            let path = self.cwd.join(name);
-            let Ok(path) = path.canonicalize() else {
-                continue;
-            };
-            let is_short = path
-                .metadata()
-                .is_ok_and(|meta| meta.is_file() && meta.len() <= LONGEST_FILE);
-            if is_short
-                && !self.unreadable.hides(&path)
-                && let Ok(content) = std::fs::read_to_string(&path)
-            {
+            if let Some(content) = self.content(&self.cwd.join(name)) {
                 files.push((name.to_owned(), content));
             }
         }
+    }
+
+    /// The text of a file that is short enough, wherever a link leads, unless a rule protects it.
+    fn content(&self, path: &Path) -> Option<String> {
+        let path = path.canonicalize().ok()?;
+        let meta = path.metadata().ok()?;
+        if !meta.is_file() || meta.len() > LONGEST_FILE || self.unreadable.hides(&path) {
+            return None;
+        }
+        std::fs::read_to_string(&path).ok()
     }
 }
 

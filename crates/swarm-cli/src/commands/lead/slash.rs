@@ -242,6 +242,8 @@ impl TerminalCommands {
             }
             Some(("quit" | "exit", "")) => return Typed::Quit,
             Some(("help" | "", "")) => self.show(HELP.to_owned()),
+            // The prompt of an MCP server.
+            Some((name, _)) if name.starts_with("mcp__") => return Typed::Prompt(line),
             // A command of swarm hides a skill of its name.
             Some((name, _))
                 if self.skills.iter().any(|skill| skill == name) && !is_command(name) =>
