@@ -118,11 +118,11 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
             suggestions: for_edit(question),
         },
         _ if question.kind == ToolKind::Edit => Decision::Ask {
-            why: format!("no rule speaks of this call of `{tool}`, and mode {mode} asks"),
+            why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
             suggestions: for_edit(question),
         },
         _ => Decision::Ask {
-            why: format!("no rule speaks of this call of `{tool}`, and mode {mode} asks"),
+            why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
             suggestions: for_tool(question),
         },
     }

@@ -150,6 +150,10 @@ fn d8_a_member_whose_conversation_fills_the_window_is_exhausted() {
     are_told(&world, "demo", &[("full", "exhausted")]);
     let shown = world.swarm(&["status"]).ok().stdout.clone();
     assert!(shown.contains("exhausted"), "{shown}");
+    assert!(
+        !shown.contains("in-process"),
+        "a person has no pane: {shown}"
+    );
     world.swarm(&["kill", "--all", "--team", "demo"]).ok();
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use swarm_panes::backend_kind;
 use swarm_protocol::{Member, MemberState, Task, TaskStatus, UnixMs};
 use swarm_store::MemberView;
 use swarm_ui::Theme;
@@ -99,10 +100,11 @@ fn pane(status: &Status, member: &Member) -> String {
             Some(server) => format!("{text} on {server}"),
             None => text.to_owned(),
         },
-        _ => match member.backend_type.as_ref() {
-            Some(kind) if !member.tmux_pane_id.is_none() => kind.name().to_owned(),
-            _ => String::new(),
-        },
+        _ => {
+            let kind = member.backend_type.as_ref().and_then(backend_kind);
+            let kind = kind.filter(|kind| !kind.has_panes() && !member.tmux_pane_id.is_none());
+            kind.map_or_else(String::new, |kind| kind.backend().name().to_owned())
+        }
     }
 }
 
