@@ -217,7 +217,7 @@ impl Person {
             ("clear", None) if self.mail.seat.name.is_lead() => {
                 self.changes.push_back(Change::Clear);
                 self.reporter
-                    .notice("the conversation begins anew when the turn has ended");
+                    .notice("the conversation begins anew before the next turn");
             }
             ("model", Some(name)) => self.changes.push_back(Change::Model(name)),
             ("model", None) => self.reporter.notice(format!("model: {}", self.model)),

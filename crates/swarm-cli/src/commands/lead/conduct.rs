@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::draft::Draft;
 use super::history::InputHistory;
 use super::overview::Overview;
+use super::person_shell::ShellLines;
 use super::questions::{AttentiveSink, Questions};
 use super::slash::{TerminalCommands, Typed};
 use super::status_line::{StatusLine, StatusSink};
@@ -77,7 +78,8 @@ pub(in crate::commands) fn conduct(
         let _restored = RestoreAtEnd(terminal.clone());
         parts.events = events(app, output, &parts.deployment, &terminal);
         let end = Arc::new(Notify::new());
-        let typed = read_terminal(app, &mut parts, &terminal, &end)?;
+        let lines = Arc::<ShellLines>::default();
+        let typed = read_terminal(app, &mut parts, &terminal, &end, &lines)?;
         let interrupts = Interrupts {
             stop: parts.stop.clone(),
             hangup: parts.hangup.clone(),
@@ -95,6 +97,7 @@ pub(in crate::commands) fn conduct(
             .is_interactive
             .then(|| Draft::new(&app.root, &parts.deployment.cwd));
         let report = run_lead(parts, prompt).await;
+        lines.end();
         if let (Some(draft), Some(console)) = (draft, screen.console()) {
             draft.keep(&console.text());
         }
@@ -116,9 +119,15 @@ fn read_terminal(
     parts: &mut LeadParts,
     terminal: &LeadTerminal,
     end: &Arc<Notify>,
+    lines: &Arc<ShellLines>,
 ) -> Result<Option<UnboundedSender<PaneInput>>, Failure> {
     let status = Arc::new(status_line(app, parts, terminal));
-    let commands = Arc::new(TerminalCommands::new(app, parts, Arc::clone(&status))?);
+    let commands = Arc::new(TerminalCommands::new(
+        app,
+        parts,
+        Arc::clone(&status),
+        lines,
+    )?);
     let questions = Questions {
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.deployment.watcher),
@@ -232,6 +241,7 @@ impl Typist {
     fn take(&self, input: PaneInput) {
         let input = match input {
             PaneInput::Shutdown => return self.end.notify_one(),
+            PaneInput::Interrupt if self.commands.stop_lines() => return,
             PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),

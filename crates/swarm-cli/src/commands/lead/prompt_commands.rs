@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_config::Environment;
 use swarm_policy::ReadFilter;
 
-use super::person_shell::shell_line;
+use super::person_shell::ShellLines;
 
 /// Directories below `commands` that are looked into, one in another.
 const DEPTH: usize = 4;
@@ -17,6 +18,7 @@ const LONGEST_FILE: u64 = 100_000;
 /// The commands of a project and of a person.
 pub(super) struct PromptCommands {
     env: Environment,
+    lines: Arc<ShellLines>,
     /// Where commands are, the first ones win; and whether their `!` lines may run.
     folders: Vec<(PathBuf, bool)>,
     cwd: PathBuf,
@@ -28,13 +30,14 @@ impl PromptCommands {
     /// Those of the project at `top` and of the person, in the config directory `root`. The project's `!` lines run only
     /// if it is trusted, and none runs where others than a person can type.
     pub(super) fn new(
-        env: &Environment,
+        (env, lines): (&Environment, &Arc<ShellLines>),
         (root, top): (&Path, &Path),
         (is_trusted, may_run): (bool, bool),
         unreadable: ReadFilter,
     ) -> Self {
         Self {
             env: env.clone(),
+            lines: Arc::clone(lines),
             folders: vec![
                 (top.join(".claude").join("commands"), may_run && is_trusted),
                 (root.join("commands"), may_run),
@@ -84,7 +87,12 @@ impl PromptCommands {
             out.push_str(&with_arguments(&rest[..at]));
             let line = &rest[at + 2..at + 2 + length];
             if may_run {
-                out.push_str(&shell_line(&self.env, &self.cwd, &with_arguments(line)).text);
+                out.push_str(
+                    &self
+                        .lines
+                        .run(&self.env, &self.cwd, &with_arguments(line))
+                        .text,
+                );
             } else {
                 out.push_str(
                     "[not run, since the repository is not trusted or agents can type here: ",
@@ -206,7 +214,12 @@ mod tests {
         let env = Environment::new([("SHELL", "sh")], folder);
         let unreadable = ReadFilter::denials(&rules, folder, None);
         let root = folder.join("root");
-        PromptCommands::new(&env, (&root, folder), (is_trusted, true), unreadable)
+        PromptCommands::new(
+            (&env, &Arc::default()),
+            (&root, folder),
+            (is_trusted, true),
+            unreadable,
+        )
     }
 
     #[test]

@@ -18,7 +18,7 @@ use swarm_ui::{PaneInput, command_in};
 
 use super::completion::complete;
 use super::draft::Draft;
-use super::person_shell::{edited, shell_line};
+use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
 use super::sessions::team_of;
 use super::status_line::StatusLine;
@@ -102,6 +102,7 @@ pub(super) struct TerminalCommands {
     settings: Settings,
     env: Environment,
     prompts: PromptCommands,
+    lines: Arc<ShellLines>,
     status: Arc<StatusLine>,
     draft: Draft,
 }
@@ -115,6 +116,7 @@ impl TerminalCommands {
         app: &App,
         parts: &LeadParts,
         status: Arc<StatusLine>,
+        lines: &Arc<ShellLines>,
     ) -> Result<Self, Failure> {
         let implicit = match &parts.team {
             Some(team) => team.clone(),
@@ -125,7 +127,7 @@ impl TerminalCommands {
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
         let prompts = PromptCommands::new(
-            &env,
+            (&env, lines),
             (&app.root, &project_top(&app.root, cwd)),
             (app.is_trusted()?, acting == Acting::Person),
             ReadFilter::denials(&parts.rules, cwd, parts.home.as_deref()),
@@ -141,6 +143,7 @@ impl TerminalCommands {
                 .collect(),
             settings: app.settings.clone(),
             prompts,
+            lines: Arc::clone(lines),
             status,
             draft: Draft::new(&app.root, cwd),
             env,
@@ -195,10 +198,22 @@ impl TerminalCommands {
             self.show(format!("`!{line}` was not run: only a person may run it"));
             return None;
         }
-        let ran = shell_line(&self.env, &self.env.cwd, line);
-        let outcome = if ran.ok { "" } else { "\n[it failed]" };
-        self.show(format!("! {line}\n{}{outcome}", ran.text));
+        self.show(format!("! {line}"));
+        let ran = self.lines.run(&self.env, &self.env.cwd, line);
+        let outcome = if ran.ok { "" } else { "[it failed]" };
+        let shown: Vec<&str> = [ran.text.as_str(), outcome]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        if !shown.is_empty() {
+            self.show(shown.join("\n"));
+        }
         Some(ran.for_model(line))
+    }
+
+    /// Stops the shell lines that run. Returns whether any did.
+    pub(super) fn stop_lines(&self) -> bool {
+        self.lines.stop()
     }
 
     /// Has the person write on in their editor.
