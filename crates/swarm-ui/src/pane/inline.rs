@@ -82,6 +82,15 @@ fn escaped(rest: &str, may_wait: bool) -> Taken {
     }
 }
 
+/// What a mark is whose end has not come: it is waited for, or the mark is text.
+fn unended(mark: usize, may_wait: bool) -> Taken {
+    if may_wait {
+        Taken::Wait
+    } else {
+        Taken::Literal(mark)
+    }
+}
+
 fn code(rest: &str, may_wait: bool) -> Taken {
     let mark = run(rest, '`');
     let mut at = mark;
@@ -99,22 +108,14 @@ fn code(rest: &str, may_wait: bool) -> Taken {
         }
         at = start + length;
     }
-    if may_wait {
-        Taken::Wait
-    } else {
-        Taken::Literal(mark)
-    }
+    unended(mark, may_wait)
 }
 
 fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Taken {
     let sign = if rest.starts_with('*') { '*' } else { '_' };
     let mark = run(rest, sign);
     let Some(next) = rest[mark..].chars().next() else {
-        return if may_wait {
-            Taken::Wait
-        } else {
-            Taken::Literal(mark)
-        };
+        return unended(mark, may_wait);
     };
     let in_word = before.is_some_and(char::is_alphanumeric);
     // Within words two asterisks count, and nothing else: names are full of underscores, and formulas of asterisks.
@@ -141,11 +142,7 @@ fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Taken {
         }
         at = start + length;
     }
-    if may_wait {
-        Taken::Wait
-    } else {
-        Taken::Literal(mark)
-    }
+    unended(mark, may_wait)
 }
 
 /// How many times a text begins with a sign of one byte.
