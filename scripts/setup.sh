@@ -1,6 +1,6 @@
 # Shared by the scripts beside this file, which source it: `. "$(dirname "$0")/setup.sh"`.
 # It stands in the project's root, finds what a build and the tests need, and gives every program that is
-# started from here a home folder of its own, so that nothing of yours is read or written.
+# started from here a home directory of its own, so that nothing of yours is read or written.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -85,7 +85,7 @@ need_component() {
     rustup component add "$1" >&2 || stop "\`cargo $1\` is missing: run \`rustup component add $1\`"
 }
 
-# private_home: a scratch folder for this run, removed at its end. Cargo and rustup keep their own folders.
+# private_home: a scratch directory for this run, removed at its end. Cargo and rustup keep their own directories.
 private_home() {
     export CARGO_HOME="${CARGO_HOME:-${HOME:?is not set}/.cargo}"
     export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"

@@ -15,7 +15,7 @@ fn map() -> ArchitecturePage {
 
 fn rust_files() -> Vec<RustFile> {
     let root = architecture::root();
-    let below = |folder: &str| architecture::rust_files(&root, folder).unwrap();
+    let below = |directory: &str| architecture::rust_files(&root, directory).unwrap();
     [below("crates"), below("tests")].concat()
 }
 

@@ -15,13 +15,13 @@ fn the_demo_mends_its_repository_and_leaves_nothing() {
     assert_eq!(world.processes(), []);
     let panes: Vec<_> = world.own_servers().iter().flat_map(Tmux::panes).collect();
     assert_eq!(panes, []);
-    let left = std::fs::read_dir(world.folder().join("tmp"))
+    let left = std::fs::read_dir(world.directory().join("tmp"))
         .unwrap()
         .count();
     assert_eq!(
         left,
         0,
-        "the throw-away folder is thrown away: {}",
+        "the throw-away directory is thrown away: {}",
         world.report()
     );
     assert!(

@@ -69,8 +69,8 @@ fn scripts_and_programs_know_the_same_rows_and_parts() {
     }
 }
 
-/// The folder of a run that a process guards, once the run goes on.
-fn folder_of(guard: u32) -> Option<PathBuf> {
+/// The directory of a run that a process guards, once the run goes on.
+fn directory_of(guard: u32) -> Option<PathBuf> {
     let parent = format!("PPid:\t{guard}\n");
     std::fs::read_dir("/proc")
         .unwrap()
@@ -79,7 +79,7 @@ fn folder_of(guard: u32) -> Option<PathBuf> {
             let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
             let environ = std::fs::read(entry.path().join("environ")).ok()?;
             let environ = String::from_utf8_lossy(&environ);
-            let mark = |variable: &str| Some(variable.strip_prefix("SWARM_RUN_FOLDER=")?.into());
+            let mark = |variable: &str| Some(variable.strip_prefix("SWARM_RUN_DIRECTORY=")?.into());
             status
                 .contains(&parent)
                 .then(|| environ.split('\0').find_map(mark))?
@@ -87,8 +87,8 @@ fn folder_of(guard: u32) -> Option<PathBuf> {
 }
 
 /// The processes that bear the mark of a run.
-fn of_run(folder: &Path) -> usize {
-    let mark = format!("SWARM_RUN_FOLDER={}", folder.display());
+fn of_run(directory: &Path) -> usize {
+    let mark = format!("SWARM_RUN_DIRECTORY={}", directory.display());
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let environs = entries.filter_map(|entry| std::fs::read(entry.path().join("environ")).ok());
     environs
@@ -101,17 +101,17 @@ fn of_run(folder: &Path) -> usize {
 }
 
 #[test]
-fn a_run_that_is_cut_short_leaves_no_process_and_no_folder() {
+fn a_run_that_is_cut_short_leaves_no_process_and_no_directory() {
     let mut guard = Command::new(env!("CARGO_BIN_EXE_stress"))
         .args(["mail", "--seed", "1"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let folder = wait_for("the run", String::new, || folder_of(guard.id()));
+    let directory = wait_for("the run", String::new, || directory_of(guard.id()));
     let places = wait_for("its ground and its workers", String::new, || {
-        let places = std::fs::read_to_string(folder.join("places")).ok()?;
-        (places.ends_with('\n') && of_run(&folder) > 1).then_some(places)
+        let places = std::fs::read_to_string(directory.join("places")).ok()?;
+        (places.ends_with('\n') && of_run(&directory) > 1).then_some(places)
     });
     kill_process(Pid::from_child(&guard), Signal::INT).unwrap();
     let ended = wait_until("its end", swarm_tests::DEADLINE, || {
@@ -122,8 +122,8 @@ fn a_run_that_is_cut_short_leaves_no_process_and_no_folder() {
         guard.wait().unwrap()
     });
     assert_eq!(ended.code(), Some(130));
-    assert_eq!(of_run(&folder), 0);
-    assert!(!folder.exists());
+    assert_eq!(of_run(&directory), 0);
+    assert!(!directory.exists());
     for place in places.lines() {
         assert!(!Path::new(place).exists(), "{place}");
     }

@@ -24,7 +24,7 @@ pub(crate) fn world_with_team(name: &str) -> World {
 
 /// Enters members of another program into a roster, as Claude Code would: nothing of ours is on them.
 pub(crate) fn enter_foreign(world: &World, team: &str, names: &[&str]) {
-    let path = world.team(team).folder().join("config.json");
+    let path = world.team(team).directory().join("config.json");
     let mut config = world.team(team).config();
     let members = config["members"].as_array_mut().expect("a roster");
     for name in names {

@@ -90,7 +90,7 @@ fn a_person_in_another_pid_namespace_answers_nothing_and_ends_what_runs_all_the_
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
-    let file = world.team("demo").member_folder("bob").join("life");
+    let file = world.team("demo").member_directory("bob").join("life");
     let text = std::fs::read_to_string(&file).unwrap();
     let mut life: serde_json::Value = serde_json::from_str(&text).unwrap();
     // In place: the file is the lock.

@@ -4,12 +4,12 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use swarm_agent::{InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS};
 use swarm_config::{
     ClaudeSettings, Environment, FoundAgents, Looking, Settings, find_skills, gather,
-    instruction_settings, is_trusted, project_folder, project_top,
+    instruction_settings, is_trusted, project_directory, project_top,
 };
-use swarm_engine::{InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS};
-use swarm_policy::{
+use swarm_permissions::{
     AgentCatalog, AgentConfig, AgentDefinition, CompactionSettings, DefinitionProblem,
     HookSettings, ReadFilter,
 };
@@ -17,9 +17,9 @@ use swarm_protocol::{ErrorKind, ShellGuards, WebSettings};
 use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
 
 use crate::app::App;
+use crate::config_directory;
 use crate::failure::Failure;
 use crate::output::plain;
-use crate::root_folder;
 use crate::team_hooks::in_force;
 
 /// What applies to agents that this command starts, and the definitions that it was read from. Refused definitions are left
@@ -131,7 +131,7 @@ pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
 pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents, Failure> {
     Ok(gather(Looking {
         root: &app.root,
-        cwd: &project_folder(&app.root, &app.env.cwd),
+        cwd: &project_directory(&app.root, &app.env.cwd),
         flag: app.agents.as_deref(),
         trusted: app.is_trusted()?,
         plugins: &claude.plugins,
@@ -162,16 +162,16 @@ fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
         return Err(Failure::new(ErrorKind::Environment, message)
             .with_hint("use a kernel with landlock, or set `sandbox.required` to false"));
     }
-    root_folder::make(&app.root)?;
+    config_directory::make(&app.root)?;
     let shims = shims(&app.root, program).map_err(|error| {
         let message = format!(
             "the programs of agents cannot be put below {}: {error}",
             app.root.display()
         );
-        Failure::new(ErrorKind::Environment, message).with_hint("make that folder writable")
+        Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")
     })?;
     let home = app.env.home();
-    let folder = |text: &String| match (text.strip_prefix("~/"), &home) {
+    let directory = |text: &String| match (text.strip_prefix("~/"), &home) {
         (Some(rest), Some(home)) => Some(home.join(rest)),
         (Some(_), None) => None,
         (None, _) => Some(app.env.cwd.join(text)),
@@ -184,26 +184,30 @@ fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
             .map(|program| vec![program.to_owned(), HELPER_WORD.to_owned()])
             .unwrap_or_default(),
         shims: Some(shims),
-        write: settings.sandbox_write.iter().filter_map(folder).collect(),
+        write: settings
+            .sandbox_write
+            .iter()
+            .filter_map(directory)
+            .collect(),
     })
 }
 
-/// The folder of programs that agents' shells find first. What is in it leads to our own program, which knows by the name
+/// The directory of programs that agents' shells find first. What is in it leads to our own program, which knows by the name
 /// under which it was called what it is to be.
 fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
-    let folder = root.join("swarm").join("bin");
-    std::fs::create_dir_all(&folder)?;
-    let git = folder.join("git");
+    let directory = root.join("swarm").join("bin");
+    std::fs::create_dir_all(&directory)?;
+    let git = directory.join("git");
     if std::fs::read_link(&git).is_ok_and(|to| to == program) {
-        return Ok(folder);
+        return Ok(directory);
     }
     // Replaced as a whole: somebody else's shell may be looking for it.
-    let fresh = folder.join(format!(".git-{}", std::process::id()));
+    let fresh = directory.join(format!(".git-{}", std::process::id()));
     match std::fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     symlink(program, &fresh)?;
     std::fs::rename(&fresh, &git)?;
-    Ok(folder)
+    Ok(directory)
 }

@@ -10,10 +10,10 @@ use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 
+use crate::config_directory;
 use crate::failure::{Failure, with_causes};
 use crate::identity::Acting;
 use crate::output::{GlobalArgs, Output, plain, say};
-use crate::root_folder;
 
 /// What the flags of one command say to what every command starts from.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl App {
         flags: &CommandFlags<'_>,
     ) -> Result<Self, Failure> {
         let root = env.root()?;
-        root_folder::check(&root)?;
+        config_directory::check(&root)?;
         let places = Places::new(&root, &env.cwd);
         let settings = match Settings::load(&places, &env) {
             Err(error) if flags.only_stops => {

@@ -1,11 +1,11 @@
-//! The wait that all members of all teams below one root folder share, per server of models.
+//! The wait that all members of all teams below one config directory share, per server of models.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{FsError, LockOptions, LockPlan, create_sidecar, ensure_private_dir, with_lock};
 use swarm_model::Throttle;
+use swarm_os::{LockOptions, LockPlan, OsError, create_sidecar, ensure_private_dir, with_lock};
 use swarm_protocol::{Clock, SystemClock, UnixMs};
 
 /// A file that names a later time was written under another clock.
@@ -24,14 +24,14 @@ struct Backoff {
 /// The wait in a file.
 #[derive(Debug)]
 pub(crate) struct FileThrottle {
-    folder: PathBuf,
+    directory: PathBuf,
     file: PathBuf,
 }
 
 impl FileThrottle {
     /// The wait for a server, by its address.
     pub(crate) fn new(root: &Path, provider: &str, address: &str) -> Self {
-        let folder = root.join("swarm").join("backoff");
+        let directory = root.join("swarm").join("backoff");
         let server = address.split_once("://").map_or(address, |(_, rest)| rest);
         let server = server.split('/').next().unwrap_or_default();
         let plain = |c: char| match c {
@@ -40,21 +40,21 @@ impl FileThrottle {
         };
         let server: String = server.chars().map(plain).collect();
         Self {
-            file: folder.join(format!("{provider}+{server}")),
-            folder,
+            file: directory.join(format!("{provider}+{server}")),
+            directory,
         }
     }
 
     fn until(&self) -> Option<UnixMs> {
         // Most of the time there is none. What cannot be read holds nobody back.
-        let bytes = swarm_fs::read_optional(&self.file).ok().flatten()?;
+        let bytes = swarm_os::read_optional(&self.file).ok().flatten()?;
         let backoff: Backoff = serde_json::from_slice(&bytes).ok()?;
         Some(backoff.until)
     }
 
-    fn write(&self, until: UnixMs) -> Result<(), FsError> {
-        ensure_private_dir(&self.folder)?;
-        let sidecar = self.folder.join(".lock");
+    fn write(&self, until: UnixMs) -> Result<(), OsError> {
+        ensure_private_dir(&self.directory)?;
+        let sidecar = self.directory.join(".lock");
         create_sidecar(&sidecar)?;
         let plan = LockPlan {
             sidecar: &sidecar,
@@ -62,7 +62,7 @@ impl FileThrottle {
         };
         let options = LockOptions {
             deadline: PATIENCE,
-            ..LockOptions::below(&self.folder)
+            ..LockOptions::below(&self.directory)
         };
         with_lock(&plan, &options, |_| {
             let known = self.until().filter(|_| !self.remaining().is_zero());
@@ -71,7 +71,7 @@ impl FileThrottle {
             }
             // Numbers can always be written.
             let bytes = serde_json::to_vec(&Backoff { until }).unwrap_or_default();
-            swarm_fs::replace_alone(&self.file, &bytes)
+            swarm_os::replace_alone(&self.file, &bytes)
         })
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(throttle.remaining(), Duration::ZERO);
         throttle.hold(Duration::from_mins(1));
         assert!(throttle.remaining() > Duration::from_secs(50));
-        swarm_fs::replace_alone(&throttle.file, b"{").unwrap();
+        swarm_os::replace_alone(&throttle.file, b"{").unwrap();
         assert_eq!(throttle.remaining(), Duration::ZERO);
     }
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_config::{
-    ClaudeSettings, Environment, FoundAgents, HookFolders, Settings, fallback_model, model_names,
-    permitted_model, refuse_coordinator, worktree_records,
+    ClaudeSettings, Environment, FoundAgents, HookDirectories, Settings, fallback_model,
+    model_names, permitted_model, refuse_coordinator, worktree_records,
 };
-use swarm_fs::FolderWatcher;
-use swarm_fs::process::pid_space;
 use swarm_hooks::Hooks;
+use swarm_os::DirectoryWatcher;
+use swarm_os::process::pid_space;
 use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, backend_words};
-use swarm_policy::RequestSettings;
+use swarm_permissions::RequestSettings;
 use swarm_protocol::{ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::start_time;
 use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
@@ -167,7 +167,7 @@ pub(crate) fn for_stopping(app: &App) -> Deployment {
         cwd: app.env.cwd.clone(),
         store: Arc::clone(&app.store),
         clock: Arc::clone(&app.clock),
-        watcher: Arc::new(FolderWatcher::new()),
+        watcher: Arc::new(DirectoryWatcher::new()),
         program: PathBuf::new(),
         terminal: terminal(app),
         backend: BackendRequest::default(),
@@ -199,13 +199,13 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
     let settings = &app.settings;
     let location = settings.worktree_location.as_str();
     let location = match location.strip_prefix("~/") {
-        _ if location == swarm_fs::WORK_TREES => None,
+        _ if location == swarm_os::WORK_TREES => None,
         Some(below) => app.env.home().map(|home| home.join(below)),
         None => Some(PathBuf::from(location)),
     };
     let git = Git::new("git", app.env.for_git());
     let hooks = HookSource::of(app);
-    let maker = HookFolders::new(move || {
+    let maker = HookDirectories::new(move || {
         hooks.hooks().unwrap_or_else(|failure| {
             // Whoever starts an agent reads the same files, and stops there.
             tracing::warn!(failure.message, "hooks not read");
@@ -218,7 +218,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
             location,
             uncommitted: settings.worktree_uncommitted,
             dependencies: settings.worktree_dependencies,
-            dependency_folders: settings.worktree_dependency_folders.clone(),
+            dependency_directories: settings.worktree_dependency_directories.clone(),
             sparse_paths: settings.worktree_sparse_paths.clone(),
             merge: settings.worktree_merge,
         },
@@ -286,22 +286,23 @@ pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
         tmux_env: env.get("TMUX").map(str::to_owned),
         tmux_pane: env.get("TMUX_PANE").map(str::to_owned),
         tmux_program: env.find_program("tmux"),
-        own_socket_dir: socket_folder(env, root),
+        own_socket_dir: socket_directory(env, root),
         server_env: server_env.into_iter().collect(),
         // What depends on the team is filled in by the spawn.
         ..TerminalFacts::default()
     }
 }
 
-/// The folder for sockets of swarm's own servers: tmux's own, of this user, unless its path is too long for a socket.
-pub(crate) fn socket_folder(env: &Environment, root: &Path) -> PathBuf {
+/// The directory for sockets of swarm's own servers: tmux's own, of this user, unless its path is too long for a socket.
+pub(crate) fn socket_directory(env: &Environment, root: &Path) -> PathBuf {
     let base = env
         .get("TMUX_TMPDIR")
         .or_else(|| env.get("TMPDIR"))
         .unwrap_or("/tmp");
-    let folder = PathBuf::from(base).join(format!("tmux-{}", rustix::process::getuid().as_raw()));
-    if folder.as_os_str().len() < 80 {
-        folder
+    let directory =
+        PathBuf::from(base).join(format!("tmux-{}", rustix::process::getuid().as_raw()));
+    if directory.as_os_str().len() < 80 {
+        directory
     } else {
         root.join("swarm").join("tmux")
     }

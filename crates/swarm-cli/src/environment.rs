@@ -16,7 +16,7 @@ pub(crate) fn raw_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// The variables of this process and its working folder.
+/// The variables of this process and its working directory.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one place that reads the environment"
@@ -25,8 +25,9 @@ pub(crate) fn read() -> Result<Environment, Failure> {
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let cwd = std::env::current_dir().map_err(|error| {
-        let message = format!("the working folder cannot be read: {error}");
-        Failure::new(ErrorKind::Environment, message).with_hint("change into a folder that exists")
+        let message = format!("the working directory cannot be read: {error}");
+        Failure::new(ErrorKind::Environment, message)
+            .with_hint("change into a directory that exists")
     })?;
     Ok(Environment::new(variables, &cwd))
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use swarm_agent::HostFacts;
 use swarm_config::Environment;
-use swarm_engine::HostFacts;
 use swarm_worktree::{GitSummary, Worktrees};
 
 use crate::program_docs::PROGRAM_DOCS;

@@ -5,7 +5,7 @@
 //! that. A member without a terminal descends from its lead: of several members among the ancestors the nearest acts.
 
 use swarm_config::Environment;
-use swarm_fs::{Liveness, probe};
+use swarm_os::{Liveness, probe};
 use swarm_protocol::{
     ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use swarm_config::Environment;
-use swarm_fs::process::{Process, ProcessStat, pid_space};
+use swarm_os::process::{Process, ProcessStat, pid_space};
 
 /// Variables that other agent programs set in what they start, and the program.
 const MARKS: [(&str, &str); 6] = [
@@ -155,8 +155,8 @@ fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
 }
 
 /// A process and its parent's pid.
-fn stat(folder: &Path) -> Option<(Process, i32)> {
-    let line = read(&folder.join("stat"))?;
+fn stat(directory: &Path) -> Option<(Process, i32)> {
+    let line = read(&directory.join("stat"))?;
     let stat = ProcessStat::parse(&String::from_utf8_lossy(&line))?;
     Some((stat.process, stat.parent))
 }
@@ -184,21 +184,21 @@ mod tests {
 
     /// A `/proc` with these processes: pid, parent, environment. The first is this one.
     fn proc(processes: &[(u32, u32, &str)]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (number, (pid, parent, environ)) in processes.iter().enumerate() {
-            let own = folder.path().join(pid.to_string());
+            let own = directory.path().join(pid.to_string());
             fs::create_dir(&own).unwrap();
             let stat = format!(
                 "{pid} (a) b) S {parent} 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 77{pid} 1 1"
             );
-            swarm_fs::replace_alone(&own.join("stat"), stat.as_bytes()).unwrap();
+            swarm_os::replace_alone(&own.join("stat"), stat.as_bytes()).unwrap();
             let environ = environ.replace(' ', "\0");
-            swarm_fs::replace_alone(&own.join("environ"), environ.as_bytes()).unwrap();
+            swarm_os::replace_alone(&own.join("environ"), environ.as_bytes()).unwrap();
             if number == 0 {
-                std::os::unix::fs::symlink(&own, folder.path().join("self")).unwrap();
+                std::os::unix::fs::symlink(&own, directory.path().join("self")).unwrap();
             }
         }
-        folder
+        directory
     }
 
     #[test]

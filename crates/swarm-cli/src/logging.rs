@@ -9,9 +9,9 @@ use tracing_subscriber::EnvFilter;
 /// Starts logging when a filter is given; each process writes a file of its own below `root/swarm/logs`.
 pub(crate) fn start(filter: Option<&str>, root: &Path, program: &str) {
     let Some(filter) = filter else { return };
-    let folder = root.join("swarm").join("logs");
-    let path = folder.join(format!("{program}-{}.log", std::process::id()));
-    let file = std::fs::create_dir_all(&folder).and_then(|()| {
+    let directory = root.join("swarm").join("logs");
+    let path = directory.join(format!("{program}-{}.log", std::process::id()));
+    let file = std::fs::create_dir_all(&directory).and_then(|()| {
         OpenOptions::new()
             .create(true)
             .append(true)

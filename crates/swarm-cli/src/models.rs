@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use swarm_agent::{ModelFactory, ReadyModel};
 use swarm_config::resolve_model;
-use swarm_engine::{ModelFactory, ReadyModel};
 use swarm_model::{
     ChatCompletionsConfig, Connection, MessagesApiConfig, Model, ModelName, ModelSettings, Pace,
     Provider, Secret, Throttle, connect,
 };
-use swarm_policy::{ModelNames, RequestSettings};
+use swarm_permissions::{ModelNames, RequestSettings};
 use swarm_protocol::ErrorKind;
 use swarm_supervisor::Deployment;
 use swarm_team::SpawnOrder;

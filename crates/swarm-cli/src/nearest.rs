@@ -1,6 +1,6 @@
 //! Which of the names that there are was probably meant.
 
-use swarm_policy::nearest;
+use swarm_permissions::nearest;
 
 /// What to say of a name that there is not: the one that was probably meant before all there are, if any.
 pub(crate) fn offer<'a>(

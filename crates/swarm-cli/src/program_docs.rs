@@ -1,6 +1,6 @@
 //! The documentation that is embedded in the program.
 
-use swarm_engine::{ProgramDocs, ProgramPage};
+use swarm_agent::{ProgramDocs, ProgramPage};
 
 use crate::deployment::VERSION;
 

@@ -1,7 +1,7 @@
 //! What a person says of the requests to models.
 
 use swarm_config::Settings;
-use swarm_policy::RequestSettings;
+use swarm_permissions::RequestSettings;
 use swarm_protocol::{Effort, Thinking};
 
 use crate::failure::Failure;

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use swarm_agent::{HookClients, find_transcript};
 use swarm_config::{ClaudeSettings, Environment, is_trusted, project_top};
-use swarm_engine::{HookClients, find_transcript};
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject, TeamEvents, TeamHook};
-use swarm_policy::{HookEvent, HookSettings};
+use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
 use swarm_store::TeamStore;
 use tokio_util::sync::CancellationToken;

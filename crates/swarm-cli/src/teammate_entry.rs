@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use swarm_config::{Environment, HookFolders, worktree_records};
-use swarm_engine::{HookClients, HostFacts, Isolator, WorktreeIsolator};
+use swarm_agent::{HookClients, HostFacts, Isolator, WorktreeIsolator};
+use swarm_config::{Environment, HookDirectories, worktree_records};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
 use swarm_panes::own_backend;
-use swarm_policy::{ChosenModel, ModelSource};
+use swarm_permissions::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_supervisor::WorktreeMerger;
@@ -40,7 +40,7 @@ struct Args {
     /// Which spawn this is.
     #[arg(long)]
     spawn_id: SpawnId,
-    /// Root folder of all state.
+    /// Config directory of all state.
     #[arg(long)]
     root: PathBuf,
 }
@@ -75,10 +75,10 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
-    let folder = store
+    let directory = store
         .team(&args.agent_id.team)
         .member_dir(&args.agent_id.name);
-    let order = SpawnOrder::take(&folder.join(SpawnOrder::file_name(args.spawn_id)))?;
+    let order = SpawnOrder::take(&directory.join(SpawnOrder::file_name(args.spawn_id)))?;
     if order.version != VERSION {
         anyhow::bail!(
             "this is version {VERSION} but the lead runs {}: install both of one version",
@@ -114,7 +114,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         .build()?;
     runtime.block_on(async {
         let name = &args.agent_id.name;
-        let log = folder.join("output.log");
+        let log = directory.join("output.log");
         let terminal = Terminal::open(&env, name, order.color_output, &log).await;
         let keyboard = terminal.keyboard;
         let parts = TeammateParts {
@@ -125,7 +125,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             root: args.root,
             store,
             clock,
-            runtime: Arc::new(swarm_engine::ModelLoop),
+            runtime: Arc::new(swarm_agent::ModelLoop),
             model,
             models,
             process: ProcessFacts {
@@ -176,11 +176,11 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
             .project
             .clone()
             .unwrap_or_else(|| order.cwd.clone()),
-        // Whoever waits for the folder is told what went wrong.
+        // Whoever waits for the directory is told what went wrong.
         notice: Arc::new(|line| tracing::info!(line)),
         reach: Some(Arc::new(HookClients::default())),
     };
-    let maker = HookFolders::new(move || Hooks::new(parts));
+    let maker = HookDirectories::new(move || Hooks::new(parts));
     let git = Git::new("git", env.for_git());
     let settings = serde_json::from_value(order.worktree_settings.clone()).unwrap_or_default();
     Worktrees::new(git, settings, worktree_records(root)).with_maker(Arc::new(maker))
@@ -206,7 +206,7 @@ fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
 }
 
 /// The worktree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.
-/// One that a hook has made need be no checkout; then the folder alone counts.
+/// One that a hook has made need be no checkout; then the directory alone counts.
 fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeReport> {
     if ordered.head.is_empty() {
         let (cwd, top) = (env.cwd.canonicalize(), ordered.toplevel.canonicalize());

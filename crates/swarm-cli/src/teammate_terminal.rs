@@ -148,7 +148,7 @@ fn keys_one_by_one() -> io::Result<Termios> {
 async fn own_log(env: &Environment, log: &Path) -> Option<File> {
     let program = env.find_program("tmux")?;
     let (tmux_env, pane) = (env.get("TMUX")?, PaneId::new(env.get("TMUX_PANE")?));
-    let file = swarm_fs::open_for_appending(log)
+    let file = swarm_os::open_for_appending(log)
         .inspect_err(|error| {
             tracing::warn!(log = %log.display(), %error, "the output's file is left to tmux");
         })

@@ -1,4 +1,4 @@
-//! The environment as the program handed it down: its variables and its working folder.
+//! The environment as the program handed it down: its variables and its working directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,16 +53,16 @@ const SECRET: [&str; 3] = [
     "OPENAI_API_KEY",
 ];
 
-/// The variables of this process and its working folder.
+/// The variables of this process and its working directory.
 #[derive(Debug, Clone)]
 pub struct Environment {
     vars: BTreeMap<String, String>,
-    /// The working folder.
+    /// The working directory.
     pub cwd: PathBuf,
 }
 
 impl Environment {
-    /// These variables, in this folder.
+    /// These variables, in this directory.
     pub fn new<N: Into<String>, V: Into<String>>(
         variables: impl IntoIterator<Item = (N, V)>,
         cwd: &Path,
@@ -93,7 +93,7 @@ impl Environment {
         SECRET.contains(&name)
     }
 
-    /// The home folder.
+    /// The home directory.
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)
     }
@@ -172,8 +172,8 @@ impl Environment {
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         self.get("PATH")?
             .split(':')
-            .filter(|folder| !folder.is_empty())
-            .map(|folder| Path::new(folder).join(name))
+            .filter(|directory| !directory.is_empty())
+            .map(|directory| Path::new(directory).join(name))
             .find(|path| is_executable(path))
     }
 }

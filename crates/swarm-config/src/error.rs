@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use swarm_fs::FsError;
+use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
 /// A configuration that cannot be read, is not understood, or asks for what is not allowed.
@@ -112,7 +112,7 @@ pub enum ConfigError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: FsError,
+        source: OsError,
     },
     /// The list of trusted repositories is not understood.
     #[error("{} is damaged: {source}", .path.display())]
@@ -164,7 +164,9 @@ impl ConfigError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NoRoot => "set CLAUDE_CONFIG_DIR to the folder that shall hold teams and tasks",
+            Self::NoRoot => {
+                "set CLAUDE_CONFIG_DIR to the directory that shall hold teams and tasks"
+            }
             Self::NotUtf8 { .. } => "save it as UTF-8",
             Self::Unreadable { .. } => "make it a file that you may read, or move it away",
             Self::NotToml { .. } => "correct the file; it is written in TOML",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swarm_policy::InstructionSettings;
+use swarm_permissions::InstructionSettings;
 
 use crate::settings::Settings;
 use crate::trust::project_top;

@@ -5,7 +5,7 @@ mod claude_settings;
 mod environment;
 mod error;
 mod expand;
-mod hook_folders;
+mod hook_directories;
 mod instructions;
 mod mcp;
 mod models;
@@ -17,15 +17,16 @@ pub use agents::{EnabledPlugins, FoundAgents, Looking, gather, unused_parts};
 pub use claude_settings::{ClaudeSettings, FoundHooks, refuse_coordinator};
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use hook_folders::{HookFolders, worktree_records};
+pub use hook_directories::{HookDirectories, worktree_records};
 pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
 pub use settings::{
     AnswerInPlace, Fate, Given, Layer, ListedSetting, Origin, Places, Settings, ValuePlace,
-    repository_folders,
+    repository_directories,
 };
 pub use skills::{FoundSkills, find_skills};
 pub use trust::{
-    Own, OwnThings, TrustFile, Trusted, is_trusted, own_things, project_folder, project_top, top_of,
+    Own, OwnThings, TrustFile, Trusted, is_trusted, own_things, project_directory, project_top,
+    top_of,
 };

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use swarm_policy::{McpBounds, McpServer, McpServerConfig, McpSettings};
+use swarm_permissions::{McpBounds, McpServer, McpServerConfig, McpSettings};
 
 use crate::environment::Environment;
 use crate::expand::expand;
-use crate::settings::{Settings, repository_folders};
-use crate::trust::project_folder;
+use crate::settings::{Settings, repository_directories};
+use crate::trust::project_directory;
 
 /// The machine's servers, in the place of Claude Code's.
 const MANAGED: &str = "/etc/claude-code/managed-mcp.json";
 
-/// The file of a repository, and of the user in the root folder.
+/// The file of a repository, and of the user in the config directory.
 const FILE: &str = ".mcp.json";
 
 /// What was found, and what is wrong with the rest.
@@ -43,7 +43,7 @@ pub fn mcp_bounds(settings: &Settings) -> McpBounds {
 /// Where servers are looked for.
 #[derive(Debug)]
 pub struct ServerSources<'a> {
-    /// The variables that servers name, and the working folder.
+    /// The variables that servers name, and the working directory.
     pub env: &'a Environment,
     /// The config directory.
     pub root: &'a Path,
@@ -55,7 +55,7 @@ pub struct ServerSources<'a> {
 
 impl ServerSources<'_> {
     /// All servers; of two with one name that of the stronger source counts: the machine's, the command line's, the
-    /// repository's (nearest folder first), the user's.
+    /// repository's (nearest directory first), the user's.
     pub fn load(&self) -> FoundServers {
         self.load_with(Path::new(MANAGED))
     }
@@ -93,11 +93,11 @@ impl ServerSources<'_> {
         found
     }
 
-    /// The files of the repository around the present folder, nearest first; outside of one only that of the folder.
+    /// The files of the repository around the present directory, nearest first; outside of one only that of the directory.
     fn project_files(&self) -> Vec<PathBuf> {
-        repository_folders(&project_folder(self.root, &self.env.cwd))
-            .filter(|folder| *folder != self.root)
-            .map(|folder| folder.join(FILE))
+        repository_directories(&project_directory(self.root, &self.env.cwd))
+            .filter(|directory| *directory != self.root)
+            .map(|directory| directory.join(FILE))
             .filter(|path| path.is_file())
             .collect()
     }
@@ -172,19 +172,19 @@ mod tests {
     use super::*;
 
     struct Scene {
-        folder: tempfile::TempDir,
+        directory: tempfile::TempDir,
         vars: Vec<(&'static str, &'static str)>,
         given: Vec<String>,
     }
 
     impl Scene {
         fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
+            let directory = tempfile::tempdir().unwrap();
             for below in ["root", "repo/.git", "repo/deep"] {
-                std::fs::create_dir_all(folder.path().join(below)).unwrap();
+                std::fs::create_dir_all(directory.path().join(below)).unwrap();
             }
             Self {
-                folder,
+                directory,
                 vars: Vec::new(),
                 given: Vec::new(),
             }
@@ -192,22 +192,22 @@ mod tests {
 
         #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
         fn file(self, name: &str, text: &str) -> Self {
-            std::fs::write(self.folder.path().join(name), text).unwrap();
+            std::fs::write(self.directory.path().join(name), text).unwrap();
             self
         }
 
         fn load(&self, trusted: bool) -> FoundServers {
             let env = Environment::new(
                 self.vars.iter().copied(),
-                &self.folder.path().join("repo/deep"),
+                &self.directory.path().join("repo/deep"),
             );
             let sources = ServerSources {
                 env: &env,
-                root: &self.folder.path().join("root"),
+                root: &self.directory.path().join("root"),
                 trusted,
                 given: &self.given,
             };
-            sources.load_with(&self.folder.path().join("managed.json"))
+            sources.load_with(&self.directory.path().join("managed.json"))
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use swarm_model::{ModelName, Provider};
-use swarm_policy::ModelNames;
+use swarm_permissions::ModelNames;
 
 use crate::error::ConfigError;
 use crate::settings::Settings;

@@ -1,13 +1,13 @@
-//! Skills on disk: `.claude/skills/<name>/SKILL.md` from the present folder upwards, then those of the user.
+//! Skills on disk: `.claude/skills/<name>/SKILL.md` from the present directory upwards, then those of the user.
 
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use swarm_policy::SkillFile;
+use swarm_permissions::SkillFile;
 use swarm_protocol::Skill;
 
-use crate::settings::repository_folders;
+use crate::settings::repository_directories;
 
 /// Bytes at the beginning of a file in which its frontmatter stands.
 const FRONT: u64 = 16 * 1024;
@@ -21,15 +21,16 @@ pub struct FoundSkills {
     pub problems: Vec<String>,
 }
 
-/// Every skill that holds in `cwd`. Of two of one name the nearer is taken: the repository's folders from `cwd` upwards, then
+/// Every skill that holds in `cwd`. Of two of one name the nearer is taken: the repository's directories from `cwd` upwards, then
 /// those below `root`. A repository that is not trusted grants no calls by its skills.
 pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
     let mut found = FoundSkills::default();
     let own = root.join("skills");
-    let of_repository = repository_folders(cwd).map(|folder| folder.join(".claude/skills"));
-    for folder in of_repository.chain([own.clone()]) {
-        let may_grant = trusted || folder == own;
-        for (mut skill, problems) in in_folder(&folder) {
+    let of_repository =
+        repository_directories(cwd).map(|directory| directory.join(".claude/skills"));
+    for directory in of_repository.chain([own.clone()]) {
+        let may_grant = trusted || directory == own;
+        for (mut skill, problems) in in_directory(&directory) {
             let path = skill.path.display();
             let told = problems.iter().map(|what| format!("{path}: {what}"));
             found.problems.extend(told);
@@ -46,9 +47,9 @@ pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
     found
 }
 
-/// The skills in a folder, each with what is wrong with its file.
-pub(crate) fn in_folder(folder: &Path) -> Vec<(Skill, Vec<String>)> {
-    let Ok(entries) = fs::read_dir(folder) else {
+/// The skills in a directory, each with what is wrong with its file.
+pub(crate) fn in_directory(directory: &Path) -> Vec<(Skill, Vec<String>)> {
+    let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
     };
     entries
@@ -96,10 +97,10 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
-    fn put(folder: &Path, name: &str, text: &str) {
-        let folder = folder.join(name);
-        fs::create_dir_all(&folder).unwrap();
-        let mut file = fs::File::create(folder.join("SKILL.md")).unwrap();
+    fn put(directory: &Path, name: &str, text: &str) {
+        let directory = directory.join(name);
+        fs::create_dir_all(&directory).unwrap();
+        let mut file = fs::File::create(directory.join("SKILL.md")).unwrap();
         file.write_all(text.as_bytes()).unwrap();
     }
 

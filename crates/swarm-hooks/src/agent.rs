@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use swarm_policy::{HookEvent, HookSettings};
+use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{Task, TaskId};
 use tokio_util::sync::CancellationToken;
 

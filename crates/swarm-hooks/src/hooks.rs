@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Map, Value};
-use swarm_policy::{HookAction, HookCommand, HookEvent, HookSettings};
+use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, answer};
@@ -32,7 +32,7 @@ pub struct HooksParts {
     pub settings: HookSettings,
     /// The variables of hooks, without keys of providers. `CLAUDE_PROJECT_DIR` is added.
     pub env: BTreeMap<String, String>,
-    /// Where they run: the project's folder. No agent may write there without being asked.
+    /// Where they run: the project's directory. No agent may write there without being asked.
     pub project: PathBuf,
     /// Who is told what a person should see.
     pub notice: Arc<HookTrouble>,

@@ -1,7 +1,7 @@
 //! Runs the user's hooks: their input, their timeouts, and the combined meaning of their answers.
 //!
 //! [`Hooks`] runs the hooks of an event; [`AgentHooks`] does so for one agent, whose [`Subject`] every hook is told.
-//! Which hooks there are is read by `swarm-policy`; when an event happens is known by whoever calls.
+//! Which hooks there are is read by `swarm-permissions`; when an event happens is known by whoever calls.
 
 mod agent;
 mod answer;

@@ -1,7 +1,7 @@
 //! What the answers of all hooks of an event mean together.
 
 use serde_json::Value;
-use swarm_policy::HookCommand;
+use swarm_permissions::HookCommand;
 
 use crate::answer::Answer;
 use crate::control::{Control, Permission};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use swarm_policy::HookEvent;
+use swarm_permissions::HookEvent;
 use tokio_util::sync::CancellationToken;
 
 use crate::HookReach;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_policy::{HookEvent, HookSettings};
+use swarm_permissions::{HookEvent, HookSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{HookOutcome, HookReach, HookReply, HookRequest, Hooks, HooksParts, Subject};

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 /// bash by the search path of the hook's environment, else where it usually is, else the shell that every system has.
 pub(crate) fn shell(env: &BTreeMap<String, String>) -> PathBuf {
     let path = env.get("PATH").map_or("", String::as_str);
-    let named = path.split(':').filter(|folder| folder.starts_with('/'));
+    let named = path
+        .split(':')
+        .filter(|directory| directory.starts_with('/'));
     named
         .chain(["/bin", "/usr/bin", "/usr/local/bin"])
-        .map(|folder| PathBuf::from(folder).join("bash"))
+        .map(|directory| PathBuf::from(directory).join("bash"))
         .find(|bash| bash.is_file())
         .unwrap_or_else(|| "/bin/sh".into())
 }

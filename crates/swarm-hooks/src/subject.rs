@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use swarm_policy::HookEvent;
+use swarm_permissions::HookEvent;
 use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName};
 
 /// The fields that every hook's input has, whatever the event and wherever the agent runs; null where there is none.
@@ -14,7 +14,7 @@ pub struct Subject {
     pub session_id: Option<String>,
     /// Its transcript.
     pub transcript_path: Option<PathBuf>,
-    /// The agent's working folder.
+    /// The agent's working directory.
     pub cwd: PathBuf,
     /// Its permission mode.
     pub permission_mode: Option<PermissionMode>,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_policy::HookEvent;
+use swarm_permissions::HookEvent;
 use swarm_protocol::{AgentId, Event, MemberName, TeamName};
 use tokio::sync::Notify;
 

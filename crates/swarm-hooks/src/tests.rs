@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_policy::{HookEvent, HookSettings};
+use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{Event, MemberName, PermissionMode, SpawnId, TaskId, TeamName};
 use tokio_util::sync::CancellationToken;
 
 use crate::{AgentHooks, HookOutcome, Hooks, HooksParts, Permission, Subject, TeamEvents};
 
 struct Yard {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     told: Arc<Mutex<Vec<String>>>,
 }
 
 impl Yard {
     fn new() -> Self {
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            directory: tempfile::tempdir().unwrap(),
             told: Arc::default(),
         }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn read(&self, name: &str) -> String {
@@ -43,7 +43,7 @@ impl Yard {
                 ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
                 ("SWARM_NAME".to_owned(), "bob".to_owned()),
             ]),
-            project: self.folder.path().to_owned(),
+            project: self.directory.path().to_owned(),
             notice: Arc::new(move |line| told.lock().push(line)),
             reach: None,
         })
@@ -100,9 +100,9 @@ async fn a_hook_reads_who_acts_and_runs_in_the_project() {
             "agent_type": "reviewer", "task": "3", "parent": "team-lead@demo", "hook_event_name": "Stop"
         })
     );
-    let real = yard.folder.path().canonicalize().unwrap();
+    let real = yard.directory.path().canonicalize().unwrap();
     assert_eq!(Path::new(yard.read("pwd").trim()), real);
-    let env = format!("{} bob\n", yard.folder.path().display());
+    let env = format!("{} bob\n", yard.directory.path().display());
     assert_eq!(yard.read("env"), env);
 }
 

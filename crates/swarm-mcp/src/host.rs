@@ -5,18 +5,18 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use swarm_policy::McpBounds;
+use swarm_permissions::McpBounds;
 
 /// What the servers of one owner are started with.
 #[derive(Clone)]
 pub struct McpHost {
-    /// The working folder of started programs, absolute.
+    /// The working directory of started programs, absolute.
     pub cwd: PathBuf,
     /// The environment of started programs: exactly this and what a server's own configuration adds. It holds the marks of
     /// the owner, so that whoever ends the owner's processes finds them, and no keys of model providers. Proxies of servers
     /// that are reached over HTTP are taken from it too.
     pub env: BTreeMap<String, String>,
-    /// The folder for what programs write to standard error, one file for each server; `None` keeps only the end of it in
+    /// The directory for what programs write to standard error, one file for each server; `None` keeps only the end of it in
     /// memory.
     pub logs: Option<PathBuf>,
     /// Bounds.

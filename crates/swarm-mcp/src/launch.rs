@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use swarm_fs::process::{self, Target};
+use swarm_os::process::{self, Target};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use uuid::Uuid;
 
@@ -44,7 +44,10 @@ pub(crate) fn launch(
         why,
     };
     if !host.cwd.is_dir() {
-        let why = format!("the working folder {} does not exist", host.cwd.display());
+        let why = format!(
+            "the working directory {} does not exist",
+            host.cwd.display()
+        );
         return Err(failed(why));
     }
     let mark = Uuid::new_v4().to_string();

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_policy::{McpServerConfig, McpToolSpec};
+use swarm_permissions::{McpServerConfig, McpToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
@@ -31,7 +31,7 @@ pub(crate) async fn connect(
     match config {
         McpServerConfig::Stdio { command, args, env } => {
             let log = host.logs.as_ref();
-            let log = log.map(|folder| folder.join(format!("mcp-{server}.log")));
+            let log = log.map(|directory| directory.join(format!("mcp-{server}.log")));
             let start = || launch(command, args, env, host, log.clone());
             let connected = match shake_hands(start()?, Protocol::Either, host, stop).await {
                 Err(ConnectFailure {

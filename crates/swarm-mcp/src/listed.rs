@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use swarm_policy::McpToolSpec;
+use swarm_permissions::McpToolSpec;
 
 use crate::name::tool_name;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::{join_all, try_join_all};
-use swarm_policy::{McpServerConfig, McpSettings, McpUse};
+use swarm_permissions::{McpServerConfig, McpSettings, McpUse};
 use swarm_tools::Tool;
 
 use crate::name::server_part;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_policy::{McpSettings, McpUse};
+use swarm_permissions::{McpSettings, McpUse};
 use swarm_tools::Tool;
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use swarm_policy::{McpServer, McpServerConfig, McpToolSpec};
+use swarm_permissions::{McpServer, McpServerConfig, McpToolSpec};
 use swarm_tools::ToolContext;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;

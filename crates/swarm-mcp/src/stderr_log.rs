@@ -104,8 +104,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_stays_within_its_bound_and_keeps_the_newest() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s.log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.log");
         let text = "a line that says nothing of use\n".repeat(10_000) + "the last words\n";
         let (reader, mut writer) = tokio::io::duplex(1024);
         let tail = drain(reader, Some(path.clone()), 40_000);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_policy::McpToolSpec;
+use swarm_permissions::McpToolSpec;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line};
 

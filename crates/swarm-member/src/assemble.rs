@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_engine::{
-    AgentEnvironment, AgentParts, AgentRuntime, Brief, EngineError, EngineLimits, EnvironmentFact,
-    EventSink, ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections,
-    Isolator, MANAGED_INSTRUCTIONS, ModelFactory, PromptEnvironment, Rights, Session, SubAgentKit,
-    SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools, without_unreadable,
+use swarm_agent::{
+    AgentEnvironment, AgentError, AgentParts, AgentRuntime, Brief, EnvironmentFact, EventSink,
+    ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections, Isolator,
+    MANAGED_INSTRUCTIONS, ModelFactory, PromptEnvironment, Rights, Session, SessionLimits,
+    SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
+    without_unreadable,
 };
-use swarm_fs::FolderWatcher;
 use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
 use swarm_mcp::{McpServers, ProcessServers};
 use swarm_model::{Model, ModelName};
-use swarm_policy::{AgentConfig, AgentDefinition, ReadFilter};
+use swarm_os::DirectoryWatcher;
+use swarm_permissions::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId, Skill};
 use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
@@ -41,7 +42,7 @@ pub(crate) struct MemberSetup {
     pub(crate) mail: Arc<MailHandler>,
     pub(crate) reporter: Arc<Reporter>,
     pub(crate) rights: Arc<Rights>,
-    pub(crate) watcher: Arc<FolderWatcher>,
+    pub(crate) watcher: Arc<DirectoryWatcher>,
     pub(crate) runtime: Arc<dyn AgentRuntime>,
     pub(crate) model: Arc<dyn Model>,
     /// Its name as `provider/model`.
@@ -60,7 +61,7 @@ pub(crate) struct MemberSetup {
     pub(crate) send_message: SendMessageTool,
     /// The tools of its role.
     pub(crate) role_tools: Vec<Arc<dyn Tool>>,
-    pub(crate) limits: EngineLimits,
+    pub(crate) limits: SessionLimits,
     /// How long a permission request waits for an answer; `None` is for ever.
     pub(crate) permission_timeout: Option<Duration>,
     /// Files that deny rules keep from it.
@@ -87,7 +88,7 @@ pub(crate) struct Assembled {
     sub_agents: Arc<SubAgents>,
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
-    watcher: Arc<FolderWatcher>,
+    watcher: Arc<DirectoryWatcher>,
     servers: Arc<McpServers>,
     hook_watch: Option<HookWatch>,
     models: Arc<dyn ModelFactory>,
@@ -99,13 +100,13 @@ impl Assembled {
     /// Opens the conversation. `stop` interrupts the member, and `inputs` is what a person types into its terminal.
     ///
     /// # Errors
-    /// [`EngineError`] when the transcript cannot be used.
+    /// [`AgentError`] when the transcript cannot be used.
     pub(crate) fn open<R>(
         self,
         role: R,
         stop: CancellationToken,
         inputs: Option<UnboundedReceiver<PaneInput>>,
-    ) -> Result<MemberLoop<R>, EngineError> {
+    ) -> Result<MemberLoop<R>, AgentError> {
         let (mail, reporter) = (self.mail, self.reporter);
         let mut hook_watch = JoinSet::new();
         if let Some(watch) = self.hook_watch {
@@ -146,12 +147,12 @@ impl MemberSetup {
     /// Puts the member together. `spawner` adds teammates for it.
     ///
     /// # Errors
-    /// [`EngineError`] when the transcript cannot be opened.
+    /// [`AgentError`] when the transcript cannot be opened.
     pub(crate) fn assemble(
         self,
         servers: &ProcessServers,
         spawner: Arc<dyn TeammateSpawner>,
-    ) -> Result<Assembled, EngineError> {
+    ) -> Result<Assembled, AgentError> {
         let seat = Arc::clone(&self.mail.seat);
         let hooks = self.hooks();
         let hook_watch = self.hook_watch(&hooks);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_engine::PermissionGate;
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
-use swarm_policy::{PermissionOutcome, PermissionRequest};
+use swarm_agent::PermissionGate;
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL};
 use swarm_store::{StoreError, Team};
 use swarm_team::{Wake, open_request, wait_for_answer};
@@ -23,7 +23,7 @@ const WITHDRAWN: &str = "the question was withdrawn, since you are asked to shut
 pub(crate) struct PermissionBroker {
     /// The member's mail. A shutdown request in it withdraws the question.
     pub(crate) mail: Arc<MailHandler>,
-    pub(crate) watcher: Arc<FolderWatcher>,
+    pub(crate) watcher: Arc<DirectoryWatcher>,
     pub(crate) reporter: Arc<Reporter>,
     /// How long a request waits for an answer; `None` is for ever.
     pub(crate) timeout: Option<Duration>,
@@ -47,7 +47,7 @@ impl Wake for AnswerWake {
 
 impl PermissionBroker {
     pub(crate) fn wake(&self, team: &dyn Team) -> AnswerWake {
-        let requests = team.requests_folder();
+        let requests = team.requests_directory();
         AnswerWake {
             inbox: self.inbox(team),
             requests: self
@@ -58,9 +58,9 @@ impl PermissionBroker {
 
     fn inbox(&self, team: &dyn Team) -> Subscription {
         let own = format!("{}.json", self.mail.seat.name).into();
-        let folder = team.inbox_folder();
+        let directory = team.inbox_directory();
         self.watcher
-            .subscribe(&folder, NameFilter::Exact(vec![own]))
+            .subscribe(&directory, NameFilter::Exact(vec![own]))
     }
 
     async fn queue(

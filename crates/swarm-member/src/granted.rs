@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_engine::Rights;
+use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, SpawnId};
 use swarm_store::Team;
 use swarm_team::{ordered_mode, ordered_rules};

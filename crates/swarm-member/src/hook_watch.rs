@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use futures::FutureExt as _;
 use futures::future::select_all;
 use serde_json::{Value, json};
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
 use swarm_hooks::AgentHooks;
-use swarm_policy::HookEvent;
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_permissions::HookEvent;
 use swarm_protocol::Skill;
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +55,7 @@ impl HookWatch {
     /// Begins to watch; `None` where no hook wants to hear of files.
     pub(crate) fn new(
         hooks: &AgentHooks,
-        watcher: &FolderWatcher,
+        watcher: &DirectoryWatcher,
         places: &Places<'_>,
     ) -> Option<Self> {
         let event = HookEvent::FileChanged;

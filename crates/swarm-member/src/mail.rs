@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_engine::{Injected, Interjections, Withheld};
-use swarm_fs::SyncHandle;
+use swarm_agent::{Injected, Interjections, Withheld};
+use swarm_os::SyncHandle;
 use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, ShutdownRequest,
 };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_engine::{Injected, ModelFactory, Session, SubAgents, TurnOutcome, told_by_hooks};
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
-use swarm_policy::HookEvent;
+use swarm_agent::{Injected, ModelFactory, Session, SubAgents, TurnOutcome, told_by_hooks};
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState, TeamName};
 use swarm_store::Team;
 use swarm_team::{Incoming, Seat};
@@ -375,13 +375,13 @@ impl<R: Role> MemberLoop<R> {
 
 /// Watches the inbox of a member's present team.
 pub(crate) struct InboxWatch {
-    watcher: Arc<FolderWatcher>,
+    watcher: Arc<DirectoryWatcher>,
     seat: Arc<Seat>,
     watched: Option<(TeamName, Subscription)>,
 }
 
 impl InboxWatch {
-    pub(crate) fn new(watcher: Arc<FolderWatcher>, seat: Arc<Seat>) -> Self {
+    pub(crate) fn new(watcher: Arc<DirectoryWatcher>, seat: Arc<Seat>) -> Self {
         let mut watch = Self {
             watcher,
             seat,
@@ -399,8 +399,11 @@ impl InboxWatch {
         }
         self.watched = team.map(|team| {
             let filter = NameFilter::Exact(vec![format!("{}.json", self.seat.name).into()]);
-            let folder = team.inbox_folder();
-            (team.name().clone(), self.watcher.subscribe(&folder, filter))
+            let directory = team.inbox_directory();
+            (
+                team.name().clone(),
+                self.watcher.subscribe(&directory, filter),
+            )
         });
     }
 

@@ -1,6 +1,6 @@
 //! The other members of a team, as one of them is told.
 
-use swarm_policy::AgentCatalog;
+use swarm_permissions::AgentCatalog;
 use swarm_protocol::{Member, MemberName};
 
 /// Characters of a description.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
-use swarm_engine::{EventSink as _, Rights};
+use swarm_agent::{EventSink as _, Rights};
 use swarm_mcp::McpServers;
 use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, Skill};
 use swarm_store::{Draft, StoreError, Team};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use swarm_engine::{EngineError, TurnOutcome};
+use swarm_agent::{AgentError, TurnOutcome};
 use swarm_protocol::MemberState;
 use swarm_store::StoreError;
 use swarm_team::Incoming;
@@ -26,7 +26,7 @@ pub(crate) trait Role: Sized {
     /// How the loop ends.
     type End;
     /// Why the loop cannot go on.
-    type Error: From<StoreError> + From<EngineError> + fmt::Display;
+    type Error: From<StoreError> + From<AgentError> + fmt::Display;
     /// What the role watches during a turn.
     type TurnEvent;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use swarm_mcp::{McpHost, ProcessServers};
-use swarm_policy::{AgentDefinition, McpSettings, servers_without_tools};
+use swarm_permissions::{AgentDefinition, McpSettings, servers_without_tools};
 use tokio_util::sync::CancellationToken;
 
 use crate::teammate::TeammateError;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::{SubAgents, TurnOutcome, TurnSignals};
+use swarm_agent::{SubAgents, TurnOutcome, TurnSignals};
 use swarm_ui::PaneInput;
 
 use crate::mail::MailHandler;

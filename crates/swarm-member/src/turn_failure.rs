@@ -1,6 +1,6 @@
 //! The state in which a failed turn leaves a member.
 
-use swarm_engine::TurnOutcome;
+use swarm_agent::TurnOutcome;
 use swarm_protocol::MemberState;
 
 /// Why a turn failed, in one line, and what state that is.

@@ -164,14 +164,14 @@ impl ModelName {
         })
     }
 
-    /// The same name with a relative scenario path put under `folder`, so that it means the same file in a
+    /// The same name with a relative scenario path put under `directory`, so that it means the same file in a
     /// child with another working directory. Other providers' names are unchanged.
     #[must_use]
-    pub fn anchored(self, folder: &Path) -> Self {
+    pub fn anchored(self, directory: &Path) -> Self {
         if self.provider != Provider::Scripted {
             return self;
         }
-        let model = folder.join(&self.model).to_string_lossy().into_owned();
+        let model = directory.join(&self.model).to_string_lossy().into_owned();
         Self { model, ..self }
     }
 }
@@ -270,8 +270,13 @@ mod tests {
 
     #[test]
     fn only_scenario_paths_are_anchored() {
-        let folder = Path::new("/work");
-        let anchor = |name| ModelName::parse(name).unwrap().anchored(folder).to_string();
+        let directory = Path::new("/work");
+        let anchor = |name| {
+            ModelName::parse(name)
+                .unwrap()
+                .anchored(directory)
+                .to_string()
+        };
         assert_eq!(anchor("scripted/demo.toml"), "scripted//work/demo.toml");
         assert_eq!(anchor("scripted//x.toml"), "scripted//x.toml");
         assert_eq!(anchor("claude-x"), "anthropic/claude-x");

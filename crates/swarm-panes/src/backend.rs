@@ -31,7 +31,7 @@ pub trait PaneBackend: Send + Sync + fmt::Debug {
     /// Runs a program in an opened pane, in place of whatever ran there.
     ///
     /// # Errors
-    /// [`PaneError`] when the pane is gone, or the folder or program cannot be used. That the program then lives is
+    /// [`PaneError`] when the pane is gone, or the directory or program cannot be used. That the program then lives is
     /// its own to report.
     async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError>;
 

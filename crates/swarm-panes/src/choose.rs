@@ -42,7 +42,7 @@ pub struct TerminalFacts {
     pub tmux_pane: Option<String>,
     /// Absolute path of the tmux program, when there is one.
     pub tmux_program: Option<PathBuf>,
-    /// Folder of the user alone, for sockets and for records of members without a terminal; made when needed. Every
+    /// Directory of the user alone, for sockets and for records of members without a terminal; made when needed. Every
     /// process that is to find such a member must name the same one.
     pub own_socket_dir: PathBuf,
     /// The number in the socket's name of a server of our own: [`crate::server_number`] of the team.

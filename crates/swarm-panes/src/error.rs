@@ -172,7 +172,7 @@ pub enum PaneError {
     },
     /// A file could not be read or written.
     #[error(transparent)]
-    File(#[from] swarm_fs::FsError),
+    File(#[from] swarm_os::OsError),
 }
 
 /// Features one after another, as in a sentence.

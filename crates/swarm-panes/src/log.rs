@@ -9,9 +9,9 @@ use crate::PaneError;
 /// the middle of a line; the next one begins on its own.
 ///
 /// # Errors
-/// [`PaneError`] when the folder is missing or something else is in its place.
+/// [`PaneError`] when the directory is missing or something else is in its place.
 pub(crate) fn open(path: &Path) -> Result<File, PaneError> {
-    Ok(swarm_fs::open_for_appending(path)?)
+    Ok(swarm_os::open_for_appending(path)?)
 }
 
 #[cfg(test)]
@@ -22,8 +22,8 @@ mod tests {
 
     #[test]
     fn what_comes_after_a_killed_spawn_begins_on_a_line_of_its_own() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("output.log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("output.log");
         for (before, after) in [("", ""), ("whole\n", "whole\n"), ("hal", "whole\nhal\n")] {
             open(&path).unwrap().write_all(before.as_bytes()).unwrap();
             open(&path).unwrap();

@@ -18,7 +18,7 @@ pub struct PaneSpec {
     pub member: MemberName,
     /// This spawn of it; only who knows it can close the pane.
     pub spawn_id: SpawnId,
-    /// The root folder of the team's files: another one may have a team of the same name on the same server.
+    /// The config directory of the team's files: another one may have a team of the same name on the same server.
     pub root: PathBuf,
     /// What the pane's border says. Any text; what a terminal would act on is taken out, the rest cut at 60
     /// characters.
@@ -49,7 +49,7 @@ pub struct PaneCommand {
     /// without a terminal, or on swarm's own server, gets exactly these (and what describes its terminal); in the
     /// user's tmux they come on top of what that server holds.
     pub env: Vec<(String, String)>,
-    /// Its working folder; must exist.
+    /// Its working directory; must exist.
     pub cwd: PathBuf,
     /// File that gets everything the program prints, appended; made with mode 0600 if it is not there. Without one
     /// a pane keeps no copy, and a process without a terminal writes to a file beside its record.
@@ -60,11 +60,11 @@ pub struct PaneCommand {
 const ANY_EXECUTE: u32 = 0o111;
 
 impl PaneCommand {
-    /// Looks at what a backend could only report by a process that ends at once: tmux falls back to the home folder
-    /// where the working folder is missing, and says nothing of a program that is not there.
+    /// Looks at what a backend could only report by a process that ends at once: tmux falls back to the home directory
+    /// where the working directory is missing, and says nothing of a program that is not there.
     ///
     /// # Errors
-    /// [`PaneError::Invalid`] when the program or the folder cannot be used.
+    /// [`PaneError::Invalid`] when the program or the directory cannot be used.
     pub(crate) fn check(&self) -> Result<(), PaneError> {
         let refuse = |what, path: &Path, why| {
             Err(PaneError::Invalid {
@@ -86,9 +86,9 @@ impl PaneCommand {
         }
         if !self.cwd.is_absolute() || !self.cwd.is_dir() {
             return refuse(
-                "working folder",
+                "working directory",
                 &self.cwd,
-                "it is not the absolute path of a folder",
+                "it is not the absolute path of a directory",
             );
         }
         let holds_nul = |word: &OsString| word.as_bytes().contains(&0);
@@ -138,7 +138,7 @@ pub struct TaggedPane {
     pub member: MemberName,
     /// Which spawn of it.
     pub spawn_id: SpawnId,
-    /// The root folder of the team's files; none where the pane does not say.
+    /// The config directory of the team's files; none where the pane does not say.
     pub root: Option<PathBuf>,
     /// Its title as shown.
     pub title: String,
@@ -147,8 +147,8 @@ pub struct TaggedPane {
 }
 
 impl TaggedPane {
-    /// Whether it says of itself that it belongs to another root folder that is there. Ids and names are copied with a root
-    /// folder, and then it is the other one's pane that bears them. `root` is without symbolic links.
+    /// Whether it says of itself that it belongs to another config directory that is there. Ids and names are copied with a root
+    /// directory, and then it is the other one's pane that bears them. `root` is without symbolic links.
     pub fn is_of_another(&self, root: &Path) -> bool {
         let theirs = self.root.as_deref();
         theirs.is_some_and(|theirs| theirs != root && theirs.is_dir())

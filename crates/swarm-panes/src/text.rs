@@ -1,9 +1,9 @@
 //! The one door through which text reaches tmux.
 //!
 //! tmux arguments are not inert (all seen on tmux 3.3a): a word that ends in `;` ends the command, window names,
-//! titles, start folders and borders run `#(…)`, and a border draws `#[…]` as a style. So a word becomes an
-//! argument only by [`argument`], a text to be shown only by [`DisplayText`], a start folder only by
-//! [`start_folder`], and an environment only by [`environment_word`].
+//! titles, start directories and borders run `#(…)`, and a border draws `#[…]` as a style. So a word becomes an
+//! argument only by [`argument`], a text to be shown only by [`DisplayText`], a start directory only by
+//! [`start_directory`], and an environment only by [`environment_word`].
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -83,8 +83,8 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A folder for `-c`, which tmux expands as a format.
-pub(crate) fn start_folder(path: &Path) -> OsString {
+/// A directory for `-c`, which tmux expands as a format.
+pub(crate) fn start_directory(path: &Path) -> OsString {
     let mut escaped = Vec::new();
     push_format(&mut escaped, path.as_os_str().as_bytes());
     OsString::from_vec(escaped)

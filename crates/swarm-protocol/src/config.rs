@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamConfig {
-    /// The team's name, equal to its folder's.
+    /// The team's name, equal to its directory's.
     pub name: TeamName,
     /// What the team is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub struct Member {
     /// Its pane.
     #[serde(default = "PaneId::absent", skip_serializing_if = "PaneId::is_absent")]
     pub tmux_pane_id: PaneId,
-    /// Its working folder; empty where the file does not say, and then not written.
+    /// Its working directory; empty where the file does not say, and then not written.
     #[serde(default, skip_serializing_if = "is_empty_path")]
     pub cwd: PathBuf,
     /// Its isolated worktree.

@@ -12,7 +12,7 @@ pub enum PermissionMode {
     /// Ask for everything that is not read-only.
     #[default]
     Default,
-    /// File edits inside the working folder are allowed; the rest asks.
+    /// File edits inside the working directory are allowed; the rest asks.
     AcceptEdits,
     /// Only reading is allowed.
     Plan,

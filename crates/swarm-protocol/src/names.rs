@@ -21,7 +21,7 @@ pub const LEAD_AGENT: &str = "lead-agent";
 /// The variable that marks every process of a member, and of what works for it: its value is the spawn id.
 pub const SPAWN_MARK: &str = "SWARM_SPAWN_ID";
 
-/// The variable that names the root folder of all files, in every process of a member and of what works for it.
+/// The variable that names the config directory of all files, in every process of a member and of what works for it.
 pub const ROOT_VARIABLE: &str = "CLAUDE_CONFIG_DIR";
 
 /// Longest name in bytes (`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`, the pattern of Claude Code's Agent tool).
@@ -133,7 +133,7 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// The name of a team, which is also the name of its folders.
+    /// The name of a team, which is also the name of its directories.
     TeamName,
     TEAM
 );
@@ -221,7 +221,7 @@ impl From<AgentId> for String {
     }
 }
 
-/// Whether two names would share a folder or file under one of Claude Code's two sanitizers: one folds case and
+/// Whether two names would share a directory or file under one of Claude Code's two sanitizers: one folds case and
 /// turns `_` into `-`, the other keeps both, and a file system may fold case by itself.
 pub fn sanitized_collision(a: &str, b: &str) -> bool {
     let fold = |s: &str| s.to_ascii_lowercase().replace('_', "-");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_leave_a_folder_are_refused() {
+    fn names_that_leave_a_directory_are_refused() {
         for bad in [
             "",
             ".",

@@ -31,7 +31,7 @@ pub struct RightsReport {
     pub ask: Vec<RuleText>,
     /// Calls that run without a question.
     pub allow: Vec<RuleText>,
-    /// Folders that count as part of the working folder.
+    /// Directories that count as part of the working directory.
     #[serde(default)]
     pub directories: Vec<PathBuf>,
 }

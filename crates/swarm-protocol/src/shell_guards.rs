@@ -15,9 +15,9 @@ pub struct ShellGuards {
     pub required: bool,
     /// A program and its first words that takes rights from itself and then becomes the command. Empty: there is none.
     pub helper: Vec<String>,
-    /// A folder that stands first on the search path of commands.
+    /// A directory that stands first on the search path of commands.
     pub shims: Option<PathBuf>,
-    /// Folders that commands in the sandbox may write to besides their own.
+    /// Directories that commands in the sandbox may write to besides their own.
     pub write: Vec<PathBuf>,
 }
 

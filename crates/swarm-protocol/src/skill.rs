@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A skill that was found, as `<folder>/skills/<name>/SKILL.md`. The text stays in its file until it is asked for.
+/// A skill that was found, as `<directory>/skills/<name>/SKILL.md`. The text stays in its file until it is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Skill {
-    /// The name of its folder.
+    /// The name of its directory.
     pub name: String,
     /// When to use it, on one line; empty where the file does not say.
     pub description: String,

@@ -10,7 +10,7 @@ use crate::{ContextUse, PaneId, PermissionMode, SessionId, SpawnId, TaskId, Unix
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeReport {
-    /// Its uppermost folder, without symbolic links.
+    /// Its uppermost directory, without symbolic links.
     pub toplevel: PathBuf,
     /// The branch that is checked out; none where HEAD is detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct Hello {
     /// The pane it finds itself in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<PaneId>,
-    /// Its working folder.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Its isolated worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,13 +16,13 @@ use swarm_protocol::{
     parse_inbox,
 };
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code-2.1.329")
 }
 
-/// The samples of a subfolder, as file stem and content.
-fn samples(subfolder: &str) -> Vec<(String, String)> {
-    let mut samples: Vec<_> = fs::read_dir(folder().join(subfolder))
+/// The samples of a subdirectory, as file stem and content.
+fn samples(subdirectory: &str) -> Vec<(String, String)> {
+    let mut samples: Vec<_> = fs::read_dir(directory().join(subdirectory))
         .unwrap()
         .map(|file| {
             let path = file.unwrap().path();
@@ -36,7 +36,9 @@ fn samples(subfolder: &str) -> Vec<(String, String)> {
 }
 
 fn entry(stem: &str) -> InboxEntry {
-    let path = folder().join("inbox-entries").join(format!("{stem}.json"));
+    let path = directory()
+        .join("inbox-entries")
+        .join(format!("{stem}.json"));
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -167,7 +169,7 @@ struct LabCase {
 }
 
 fn lab_cases() -> Vec<LabCase> {
-    let text = fs::read_to_string(folder().join("malformed_entries.json")).unwrap();
+    let text = fs::read_to_string(directory().join("malformed_entries.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 

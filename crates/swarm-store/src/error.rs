@@ -5,7 +5,7 @@ mod hint;
 use std::io;
 use std::path::PathBuf;
 
-use swarm_fs::FsError;
+use swarm_os::OsError;
 use swarm_protocol::{Answer, ErrorKind, MemberName, RequestId, SpawnId, TaskId, TeamName};
 
 /// What every method of the store returns.
@@ -22,7 +22,7 @@ pub enum StoreError {
         team: TeamName,
         /// The teams that exist.
         known: Vec<TeamName>,
-        /// The folder of a team of this name that has lost its roster.
+        /// The directory of a team of this name that has lost its roster.
         remains: Option<PathBuf>,
     },
     /// A team of this name exists.
@@ -33,9 +33,9 @@ pub enum StoreError {
         /// What it is at, as half a sentence.
         state: String,
     },
-    /// Two teams would share a folder.
+    /// Two teams would share a directory.
     #[error(
-        "team `{team}` would share its folders with team `{other}`, from which it differs only in case, `_` and `-`"
+        "team `{team}` would share its directories with team `{other}`, from which it differs only in case, `_` and `-`"
     )]
     TeamCollides {
         /// The name that was asked for.
@@ -46,7 +46,7 @@ pub enum StoreError {
     /// A task list of this name exists without a team.
     #[error("{} already holds tasks, but not of a swarm team", path.display())]
     TasksInTheWay {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
     },
     /// A team cannot be deleted under its members.
@@ -62,7 +62,7 @@ pub enum StoreError {
     /// A team that another program made has no locks of ours.
     #[error("{} was made by another program: swarm has no locks in it and does not write to it", path.display())]
     ForeignTeam {
-        /// The team's folder.
+        /// The team's directory.
         path: PathBuf,
     },
     /// Another process leads the team.
@@ -196,10 +196,10 @@ pub enum StoreError {
         path: Vec<TaskId>,
     },
     /// There is no number left for another task.
-    #[error("no task can be created in {}: the number {highest} is used there and is the highest possible, or nearly so", folder.display())]
+    #[error("no task can be created in {}: the number {highest} is used there and is the highest possible, or nearly so", directory.display())]
     NumbersUsedUp {
         /// The task list.
-        folder: PathBuf,
+        directory: PathBuf,
         /// The highest number, of `.highwatermark` or of a file.
         highest: TaskId,
     },
@@ -265,7 +265,7 @@ pub enum StoreError {
     },
     /// The disk.
     #[error(transparent)]
-    Fs(#[from] FsError),
+    Fs(#[from] OsError),
 }
 
 impl StoreError {
@@ -310,7 +310,7 @@ impl StoreError {
     /// Whether the disk takes nothing more, so that what is there can still be read and nothing can be changed.
     pub fn is_for_want_of_room(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-        let Self::Fs(FsError::Io { source, .. }) = self else {
+        let Self::Fs(OsError::Io { source, .. }) = self else {
             return false;
         };
         matches!(
@@ -320,18 +320,18 @@ impl StoreError {
     }
 }
 
-fn fs_kind(error: &FsError) -> ErrorKind {
+fn fs_kind(error: &OsError) -> ErrorKind {
     match error {
-        FsError::Gone { .. } => ErrorKind::NotFound,
-        FsError::LockTimeout { .. } => ErrorKind::TimedOut,
-        FsError::Exists { .. } => ErrorKind::Conflict,
-        FsError::NotOurs { .. } => ErrorKind::Refused,
-        FsError::Io { source, .. } if is_of_the_machine(source) => ErrorKind::Environment,
+        OsError::Gone { .. } => ErrorKind::NotFound,
+        OsError::LockTimeout { .. } => ErrorKind::TimedOut,
+        OsError::Exists { .. } => ErrorKind::Conflict,
+        OsError::NotOurs { .. } => ErrorKind::Refused,
+        OsError::Io { source, .. } if is_of_the_machine(source) => ErrorKind::Environment,
         _ => ErrorKind::Internal,
     }
 }
 
-/// Whether a disk refuses for a reason that somebody can mend: rights, room, a file where a folder is expected.
+/// Whether a disk refuses for a reason that somebody can mend: rights, room, a file where a directory is expected.
 fn is_of_the_machine(error: &io::Error) -> bool {
     use io::ErrorKind::{
         IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,

@@ -1,10 +1,10 @@
-//! Teams as files under one root folder.
+//! Teams as files under one config directory.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_fs::LockOptions;
+use swarm_os::LockOptions;
 use swarm_protocol::{Clock, Event, TeamConfig, TeamName};
 
 use crate::file_team::FileTeam;
@@ -15,7 +15,7 @@ use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
 /// From how many tasks on it takes long enough to complete an interrupted write that a person is told.
 const WORTH_TELLING: usize = 100;
 
-/// [`TeamStore`] on Claude Code's files below one root folder (`~/.claude`, unless told otherwise).
+/// [`TeamStore`] on Claude Code's files below one config directory (`~/.claude`, unless told otherwise).
 #[derive(Clone)]
 pub struct FileStore {
     pub(crate) layout: Layout,

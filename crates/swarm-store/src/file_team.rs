@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{FsError, Held, LockInterrupt, LockPlan};
+use swarm_os::{Held, LockInterrupt, LockPlan, OsError};
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 
 use crate::layout::TeamLayout;
 use crate::{
     FileStore, MemberView, ReconcileReport, Result, Roster, StoreError, Team, TeamDamage,
-    TeamFolders, TeamView,
+    TeamDirectories, TeamView,
 };
 
 /// The handle of a team, which need not exist. Each subject's operations are in a module of their own.
@@ -25,20 +25,20 @@ pub(crate) struct FileTeam {
     pub(crate) is_aside: bool,
 }
 
-impl TeamFolders for FileTeam {
-    fn team_folder(&self) -> PathBuf {
-        self.at.folder().to_owned()
+impl TeamDirectories for FileTeam {
+    fn team_directory(&self) -> PathBuf {
+        self.at.directory().to_owned()
     }
 
-    fn inbox_folder(&self) -> PathBuf {
+    fn inbox_directory(&self) -> PathBuf {
         self.at.inboxes()
     }
 
-    fn tasks_folder(&self) -> PathBuf {
+    fn tasks_directory(&self) -> PathBuf {
         self.at.tasks().to_owned()
     }
 
-    fn requests_folder(&self) -> PathBuf {
+    fn requests_directory(&self) -> PathBuf {
         self.at.requests()
     }
 
@@ -75,7 +75,7 @@ impl Team for FileTeam {
 
     fn damage(&self) -> Option<TeamDamage> {
         let why = if self.exists() {
-            self.fault_of_folders().or_else(|| self.config().err())
+            self.fault_of_directories().or_else(|| self.config().err())
         } else {
             self.lack_of_roster()
         };
@@ -154,11 +154,11 @@ impl FileTeam {
     ) -> Result<T> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
-            // A member that another program entered has none yet. A deleted team has no folder for it either.
+            // A member that another program entered has none yet. A deleted team has no directory for it either.
             let created = self
                 .refuse_links()
-                .and_then(|()| refuse_linked_folder(&sidecar))
-                .and_then(|()| Ok(swarm_fs::create_sidecar(&sidecar)?));
+                .and_then(|()| refuse_linked_directory(&sidecar))
+                .and_then(|()| Ok(swarm_os::create_sidecar(&sidecar)?));
             created.map_err(|error| self.explain(error))?;
         }
         self.locked(&sidecar, &[self.at.inbox(name)], work)
@@ -180,24 +180,24 @@ impl FileTeam {
         let mut paths = data.iter().map(PathBuf::as_path).chain([sidecar]);
         let done = self
             .refuse_links()
-            .and_then(|()| paths.try_for_each(refuse_linked_folder))
+            .and_then(|()| paths.try_for_each(refuse_linked_directory))
             .and_then(|()| {
                 let plan = LockPlan { sidecar, data };
-                swarm_fs::with_lock(&plan, &self.store.lock_options, work)
+                swarm_os::with_lock(&plan, &self.store.lock_options, work)
             });
         done.map_err(|error| self.explain(error))
     }
 
-    /// Refuses a team of which a folder is a link: what it leads to is not ours to write into. The folders around all
+    /// Refuses a team of which a directory is a link: what it leads to is not ours to write into. The directories around all
     /// teams may be links, to another disk say.
     pub(crate) fn refuse_links(&self) -> Result<()> {
-        swarm_fs::check_own_dir(self.at.folder())?;
-        Ok(swarm_fs::check_own_dir(&self.at.own())?)
+        swarm_os::check_own_dir(self.at.directory())?;
+        Ok(swarm_os::check_own_dir(&self.at.own())?)
     }
 
     /// Says what a missing file means: usually that there is no such team.
     pub(crate) fn explain(&self, error: StoreError) -> StoreError {
-        if !matches!(error, StoreError::Fs(FsError::Gone { .. })) {
+        if !matches!(error, StoreError::Fs(OsError::Gone { .. })) {
             return error;
         }
         if !self.exists() {
@@ -205,7 +205,7 @@ impl FileTeam {
         }
         if self.is_foreign() {
             StoreError::ForeignTeam {
-                path: self.at.folder().to_owned(),
+                path: self.at.directory().to_owned(),
             }
         } else {
             error
@@ -216,15 +216,15 @@ impl FileTeam {
         StoreError::TeamNotFound {
             team: self.team.clone(),
             known: self.store.team_names().unwrap_or_default(),
-            remains: is_there(&self.at.own()).then(|| self.at.folder().to_owned()),
+            remains: is_there(&self.at.own()).then(|| self.at.directory().to_owned()),
         }
     }
 }
 
-/// Refuses a file whose folder is a link.
-pub(crate) fn refuse_linked_folder(path: &Path) -> Result<()> {
+/// Refuses a file whose directory is a link.
+pub(crate) fn refuse_linked_directory(path: &Path) -> Result<()> {
     match path.parent() {
-        Some(folder) => Ok(swarm_fs::check_own_dir(folder)?),
+        Some(directory) => Ok(swarm_os::check_own_dir(directory)?),
         None => Ok(()),
     }
 }
@@ -235,7 +235,7 @@ pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(StoreError::Fs(FsError::Io {
+        Err(source) => Err(StoreError::Fs(OsError::Io {
             path: path.to_owned(),
             op: "look at",
             source,

@@ -1,6 +1,6 @@
 //! `journal.jsonl`: one event a line, append-only.
 
-use swarm_fs::PendingSync;
+use swarm_os::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
 use crate::file_team::FileTeam;
@@ -32,7 +32,7 @@ impl Journal for FileTeam {
     }
 
     fn events_from(&self, from: u64) -> Result<Events> {
-        let bytes = swarm_fs::read_optional_from(&self.at.journal(), from)?;
+        let bytes = swarm_os::read_optional_from(&self.at.journal(), from)?;
         if bytes.is_none() && !self.exists() {
             return Err(self.not_found());
         }
@@ -69,7 +69,7 @@ impl FileTeam {
         }
         self.refuse_links().map_err(|error| self.explain(error))?;
         let entered =
-            swarm_fs::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
+            swarm_os::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
         if !self.is_aside {
             for entry in &entries {
                 self.store.testify(&self.team, &entry.event);
@@ -104,7 +104,7 @@ impl FileTeam {
         text: &str,
         wanted: impl Fn(&Event) -> bool,
     ) -> Result<Option<Event>> {
-        let bytes = swarm_fs::read_optional(&self.at.journal())?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(&self.at.journal())?.unwrap_or_default();
         let lines = bytes.rsplit(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
         let mut events = lines

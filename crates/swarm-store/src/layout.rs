@@ -1,10 +1,10 @@
-//! Where everything lies under the root folder. Names are checked types, so no path can leave it.
+//! Where everything lies under the config directory. Names are checked types, so no path can leave it.
 
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::{MemberName, RequestId, SpawnId, TaskId, TeamName};
 
-/// The paths of one root folder.
+/// The paths of one config directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     root: PathBuf,
@@ -15,7 +15,7 @@ impl Layout {
         Self { root }
     }
 
-    /// The root folder itself.
+    /// The config directory itself.
     pub(crate) fn root(&self) -> PathBuf {
         self.root.clone()
     }
@@ -53,7 +53,7 @@ impl Layout {
 
     pub(crate) fn team(&self, team: &TeamName) -> TeamLayout {
         TeamLayout {
-            folder: self.teams().join(team.as_str()),
+            directory: self.teams().join(team.as_str()),
             tasks: self.all_tasks().join(team.as_str()),
         }
     }
@@ -62,43 +62,43 @@ impl Layout {
 /// The paths of one team.
 #[derive(Debug, Clone)]
 pub(crate) struct TeamLayout {
-    folder: PathBuf,
+    directory: PathBuf,
     tasks: PathBuf,
 }
 
 impl TeamLayout {
-    /// The same paths below another team folder: one that is being built aside or was renamed for deletion.
-    pub(crate) fn moved_to(&self, folder: PathBuf) -> Self {
+    /// The same paths below another team directory: one that is being built aside or was renamed for deletion.
+    pub(crate) fn moved_to(&self, directory: PathBuf) -> Self {
         Self {
-            folder,
+            directory,
             tasks: self.tasks.clone(),
         }
     }
 
-    /// The same with the task list in another folder.
+    /// The same with the task list in another directory.
     pub(crate) fn with_tasks(self, tasks: PathBuf) -> Self {
         Self { tasks, ..self }
     }
 
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     pub(crate) fn config(&self) -> PathBuf {
-        self.folder.join("config.json")
+        self.directory.join("config.json")
     }
 
     pub(crate) fn inboxes(&self) -> PathBuf {
-        self.folder.join("inboxes")
+        self.directory.join("inboxes")
     }
 
     pub(crate) fn inbox(&self, name: &MemberName) -> PathBuf {
         self.inboxes().join(format!("{name}.json"))
     }
 
-    /// The folder of what only swarm reads and writes.
+    /// The directory of what only swarm reads and writes.
     pub(crate) fn own(&self) -> PathBuf {
-        self.folder.join("swarm")
+        self.directory.join("swarm")
     }
 
     pub(crate) fn locks(&self) -> PathBuf {
@@ -237,10 +237,10 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
         #[test]
-        fn d12_names_become_files_one_to_one_and_none_leaves_its_folder(
+        fn d12_names_become_files_one_to_one_and_none_leaves_its_directory(
             names in prop::collection::vec(any_name(), 50),
         ) {
-            let layout = Layout::new(PathBuf::from("/root-folder"));
+            let layout = Layout::new(PathBuf::from("/root-directory"));
             let mut taken: HashMap<PathBuf, String> = HashMap::new();
             for given in names {
                 let team = TeamName::parse(&given);
@@ -248,15 +248,15 @@ mod tests {
                 prop_assert_eq!(team.is_ok(), member.is_ok());
                 let (Ok(team), Ok(member)) = (team, member) else { continue };
                 let at = layout.team(&team);
-                for (path, folder) in [
-                    (at.folder().to_owned(), layout.teams()),
+                for (path, directory) in [
+                    (at.directory().to_owned(), layout.teams()),
                     (at.tasks().to_owned(), layout.all_tasks()),
                     (at.inbox(&member), at.inboxes()),
                     (at.member(&member), at.members()),
                     (at.inbox_lock(&member), at.locks()),
                     (at.mail_archive(&member), at.archive()),
                 ] {
-                    prop_assert_eq!(path.parent(), Some(folder.as_path()));
+                    prop_assert_eq!(path.parent(), Some(directory.as_path()));
                     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::RootDir);
                     prop_assert!(path.components().all(plain));
                     let before = taken.insert(path, given.clone());

@@ -33,7 +33,7 @@ pub use record::BrokenFile;
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::{
-    Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamFolders, TeamStore,
+    Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamDirectories, TeamStore,
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 pub use team::{Leftover, NewTeam, TeamDamage};

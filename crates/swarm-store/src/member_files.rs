@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::Serialize;
-use swarm_fs::{FsError, LifeHolder, Liveness};
+use swarm_os::{LifeHolder, Liveness, OsError};
 use swarm_protocol::{
     Hello, LifeRecord, Member, MemberName, MemberState, PauseMark, RightsReport, SpawnId,
     StateReport, TeamConfig,
 };
 
-use crate::file_team::{FileTeam, refuse_linked_folder};
+use crate::file_team::{FileTeam, refuse_linked_directory};
 use crate::{BrokenFile, Presence, Result, Roster, StoreError, process, record};
 
 /// A member with what is known of it.
@@ -64,10 +64,10 @@ impl Presence for FileTeam {
 
     fn write_plan(&self, name: &MemberName, spawn: SpawnId, plan: &str) -> Result<PathBuf> {
         let path = self.store.layout.plan(&self.team, name, spawn);
-        if let Some(folder) = path.parent() {
-            swarm_fs::ensure_private_dir(folder)?;
+        if let Some(directory) = path.parent() {
+            swarm_os::ensure_private_dir(directory)?;
         }
-        swarm_fs::replace_alone(&path, plan.as_bytes())?;
+        swarm_os::replace_alone(&path, plan.as_bytes())?;
         Ok(path)
     }
 
@@ -105,7 +105,7 @@ impl Presence for FileTeam {
     }
 
     fn names_on_disk(&self) -> Vec<MemberName> {
-        let names = swarm_fs::names_in(&self.at.members());
+        let names = swarm_os::names_in(&self.at.members());
         let names = names.ok().flatten().unwrap_or_default().into_iter();
         names
             .filter_map(|name| MemberName::parse(name.to_str()?).ok())
@@ -116,7 +116,7 @@ impl Presence for FileTeam {
         let path = self.at.life(name);
         let taken = self
             .refuse_links()
-            .and_then(|()| refuse_linked_folder(&path))
+            .and_then(|()| refuse_linked_directory(&path))
             .and_then(|()| Ok(LifeHolder::take(&path, content)?));
         taken.map_err(|error| self.explain(error))
     }
@@ -127,7 +127,7 @@ impl FileTeam {
         let path = self.at.paused(name);
         match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::Fs(FsError::Io {
+                Err(StoreError::Fs(OsError::Io {
                     path,
                     op: "remove",
                     source,
@@ -140,17 +140,17 @@ impl FileTeam {
     /// Writes what a process reports about itself, which means nothing after a reboot.
     fn write_passing<T: Serialize>(&self, path: &Path, content: &T) -> Result<()> {
         let content = record::pretty(path, content)?;
-        let written = refuse_linked_folder(path)
-            .and_then(|()| Ok(swarm_fs::replace_passing(path, &content)?));
+        let written = refuse_linked_directory(path)
+            .and_then(|()| Ok(swarm_os::replace_passing(path, &content)?));
         written.map_err(|error| self.explain(error))
     }
 
     /// Keeps the entry of a member that leaves the roster, with its conversation.
     pub(crate) fn write_former(&self, member: &Member) -> Result<()> {
         let path = self.at.former(&member.name);
-        swarm_fs::ensure_private_dir(&self.at.member(&member.name))?;
+        swarm_os::ensure_private_dir(&self.at.member(&member.name))?;
         if let Err(error) = self.former_member(&member.name) {
-            let kept = swarm_fs::set_aside(&path)?;
+            let kept = swarm_os::set_aside(&path)?;
             tracing::warn!(%error, kept = %kept.display(), "record of a former member set aside");
         }
         write_alone(&path, member)
@@ -177,7 +177,7 @@ impl FileTeam {
     /// The same, with what the living process says of itself.
     fn process_of(&self, member: &Member) -> Result<(Liveness, Option<LifeRecord>)> {
         let path = self.at.life(&member.name);
-        let (found, content) = swarm_fs::probe_and_read(&path)?;
+        let (found, content) = swarm_os::probe_and_read(&path)?;
         // Unreadable content is no proof of anything; the lock is.
         let holder: Option<LifeRecord> =
             content.and_then(|bytes| record::parse(&path, &bytes).ok());
@@ -214,7 +214,7 @@ impl FileTeam {
     pub(crate) fn refuse_if_led(&self, config: Option<&TeamConfig>) -> Result<()> {
         let path = self.at.life(&MemberName::lead());
         let named = config.and_then(|config| config.lead_process.as_ref());
-        let (pid, start) = match swarm_fs::probe(&path)? {
+        let (pid, start) = match swarm_os::probe(&path)? {
             Liveness::Dead => return Ok(()),
             Liveness::Alive => match record::read::<LifeRecord>(&path).ok().flatten() {
                 Some(life) => (life.pid, life.proc_start),
@@ -321,8 +321,8 @@ pub(crate) fn has_stopped(report: &StateReport) -> bool {
 
 /// Writes a file that nobody else writes.
 pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
-    refuse_linked_folder(path)?;
-    Ok(swarm_fs::replace_alone(
+    refuse_linked_directory(path)?;
+    Ok(swarm_os::replace_alone(
         path,
         &record::pretty(path, content)?,
     )?)

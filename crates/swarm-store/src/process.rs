@@ -1,7 +1,7 @@
 //! Telling a process from a later one with the same pid, by its start time in `/proc`.
 
 use serde_json::Map;
-use swarm_fs::process::{Process, ProcessStat, pid_space};
+use swarm_os::process::{Process, ProcessStat, pid_space};
 use swarm_protocol::{LeadProcess, UnixMs};
 
 /// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as decimal text. `None`

@@ -1,6 +1,6 @@
 //! Bringing the records in line with who is alive.
 
-use swarm_fs::{Held, Liveness};
+use swarm_os::{Held, Liveness};
 use swarm_protocol::{
     Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig,
 };

@@ -31,7 +31,7 @@ impl From<BrokenFile> for StoreError {
 /// # Errors
 /// [`StoreError::Damaged`] when the file is not such a record.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    match swarm_fs::read_optional(path)? {
+    match swarm_os::read_optional(path)? {
         Some(bytes) => parse(path, &bytes).map(Some),
         None => Ok(None),
     }

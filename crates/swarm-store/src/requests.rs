@@ -1,6 +1,6 @@
 //! The queue of requests that wait for a person: one file each.
 
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::{
     Answer, AnsweredBy, Event, Member, RequestId, RequestKind, RequestRecord, RequestState,
     input_digest,
@@ -21,7 +21,7 @@ pub const NOT_ENTERED: &str = "no command entered it in the journal";
 pub struct RequestList {
     /// Oldest first.
     pub requests: Vec<RequestRecord>,
-    /// Files in the folder that should be requests and are not.
+    /// Files in the directory that should be requests and are not.
     pub broken: Vec<BrokenFile>,
 }
 
@@ -60,16 +60,16 @@ impl RequestQueue for FileTeam {
     }
 
     fn requests(&self) -> Result<RequestList> {
-        let folder = self.at.requests();
+        let directory = self.at.requests();
         let mut list = RequestList::default();
-        let names = match swarm_fs::names_in(&folder) {
+        let names = match swarm_os::names_in(&directory) {
             Ok(Some(names)) => names,
             Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
             Ok(None) => return Ok(list),
             Err(error) => return Err(error.into()),
         };
         for name in names {
-            let path = folder.join(&name);
+            let path = directory.join(&name);
             let hidden = name.as_encoded_bytes().starts_with(b".");
             if hidden || path.extension().is_none_or(|extension| extension != "json") {
                 continue;
@@ -153,7 +153,7 @@ impl FileTeam {
     /// cannot be read is replaced, and the requests on file then say what is taken.
     fn next_request_number(&self, held: &Held) -> Result<u32> {
         let path = self.at.request_mark();
-        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         let mark = std::str::from_utf8(&bytes).ok();
         let mark = mark.and_then(|text| text.trim().parse::<u32>().ok());
         let on_file = self.requests()?.requests.into_iter();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{LifeHolder, Liveness, LockInterrupt};
+use swarm_os::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
     MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, RequestId, RequestKind,
@@ -27,18 +27,18 @@ pub trait TeamStore: Send + Sync + Debug {
     /// not at all, and an existing one is never touched.
     ///
     /// # Errors
-    /// [`StoreError::TeamExists`], which tells its state; [`StoreError::TeamCollides`] when another team's folders would
+    /// [`StoreError::TeamExists`], which tells its state; [`StoreError::TeamCollides`] when another team's directories would
     /// be the same under one of Claude Code's sanitizers; [`StoreError::TasksInTheWay`].
     fn create_team(&self, new: NewTeam) -> Result<TeamConfig>;
 
     /// The names of all teams, sorted.
     fn teams(&self) -> Result<Vec<TeamName>>;
 
-    /// The same, and the names of folders that were teams of ours and have no roster any more.
+    /// The same, and the names of directories that were teams of ours and have no roster any more.
     fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)>;
 
-    /// Finds what killed processes left between the files of all teams, and removes it with `clear`: folders of teams
-    /// that were being made or deleted, orders that no child took, temporary files, empty folders. Tells of each
+    /// Finds what killed processes left between the files of all teams, and removes it with `clear`: directories of teams
+    /// that were being made or deleted, orders that no child took, temporary files, empty directories. Tells of each
     /// whether it could be removed.
     fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>>;
 }
@@ -48,7 +48,16 @@ pub trait TeamStore: Send + Sync + Debug {
 /// Every method may block while another process holds a lock, up to the store's deadline. If the team does not exist,
 /// every method that can fail returns [`StoreError::TeamNotFound`].
 pub trait Team:
-    Roster + Mailbox + TaskBoard + RequestQueue + Journal + Presence + TeamFolders + Send + Sync + Debug
+    Roster
+    + Mailbox
+    + TaskBoard
+    + RequestQueue
+    + Journal
+    + Presence
+    + TeamDirectories
+    + Send
+    + Sync
+    + Debug
 {
     /// Returns its name.
     fn name(&self) -> &TeamName;
@@ -66,7 +75,7 @@ pub trait Team:
     /// [`StoreError::ForeignTeam`].
     fn is_foreign(&self) -> bool;
 
-    /// Ends a team: tasks and journal move to an archive whose folder is returned, or are dropped with `purge`.
+    /// Ends a team: tasks and journal move to an archive whose directory is returned, or are dropped with `purge`.
     ///
     /// # Errors
     /// [`StoreError::LeadAlive`] while another process than the caller's leads, even with `force`: it would go on
@@ -402,25 +411,25 @@ pub trait Presence {
     fn names_on_disk(&self) -> Vec<MemberName>;
 
     /// Takes a member's life lock for this process, see [`LifeHolder::take`], and puts `content` into its file. In a
-    /// team of which a folder is a link it is refused.
+    /// team of which a directory is a link it is refused.
     fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder>;
 }
 
 /// Where the files of a team are.
-pub trait TeamFolders {
-    /// The team's folder, which holds `config.json`.
-    fn team_folder(&self) -> PathBuf;
+pub trait TeamDirectories {
+    /// The team's directory, which holds `config.json`.
+    fn team_directory(&self) -> PathBuf;
 
-    /// The folder of the inboxes; a member's is `<name>.json` in it.
-    fn inbox_folder(&self) -> PathBuf;
+    /// The directory of the inboxes; a member's is `<name>.json` in it.
+    fn inbox_directory(&self) -> PathBuf;
 
-    /// The folder of the task files.
-    fn tasks_folder(&self) -> PathBuf;
+    /// The directory of the task files.
+    fn tasks_directory(&self) -> PathBuf;
 
-    /// The folder of the requests.
-    fn requests_folder(&self) -> PathBuf;
+    /// The directory of the requests.
+    fn requests_directory(&self) -> PathBuf;
 
-    /// The folder of a member's own files.
+    /// The directory of a member's own files.
     fn member_dir(&self, name: &MemberName) -> PathBuf;
 
     /// The file that a member locks for as long as it lives.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::FolderWatcher;
+use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
-use swarm_policy::{
+use swarm_permissions::{
     AgentConfig, AgentDefinition, ChosenModel, ModelCandidates, RuleSet, SourcedRule, choose_model,
 };
 use swarm_protocol::RuleText;
@@ -80,14 +80,14 @@ pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 pub struct Deployment {
     /// The root of all state.
     pub root: PathBuf,
-    /// The working folder of the actor.
+    /// The working directory of the actor.
     pub cwd: PathBuf,
     /// The one owner of the files.
     pub store: Arc<dyn TeamStore>,
     /// Time for frames.
     pub clock: Arc<dyn Clock>,
     /// The one watcher of this process.
-    pub watcher: Arc<FolderWatcher>,
+    pub watcher: Arc<DirectoryWatcher>,
     /// The program of teammates.
     pub program: PathBuf,
     /// The terminal we are in.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use swarm_engine::EngineError;
-use swarm_fs::FsError;
+use swarm_agent::AgentError;
+use swarm_os::OsError;
 use swarm_panes::PaneError;
 use swarm_protocol::{ErrorKind, MemberName, NameError, PermissionMode, TeamName};
 use swarm_store::StoreError;
@@ -20,7 +20,7 @@ pub enum LeadError {
     Store(#[from] StoreError),
     /// The disk.
     #[error(transparent)]
-    Fs(#[from] FsError),
+    Fs(#[from] OsError),
     /// The terminal.
     #[error(transparent)]
     Pane(#[from] PaneError),
@@ -29,7 +29,7 @@ pub enum LeadError {
     Order(#[from] OrderError),
     /// The conversation.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(#[from] AgentError),
     /// The worktree that was asked for.
     #[error("{member} was not spawned: {error}")]
     Worktree {
@@ -39,7 +39,7 @@ pub enum LeadError {
         error: WorktreeError,
     },
     /// The worktree in which a member worked is no longer there.
-    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or name another folder", .path.display())]
+    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or name another directory", .path.display())]
     WorktreeGone {
         /// Who was to be spawned.
         member: MemberName,
@@ -110,9 +110,9 @@ pub enum LeadError {
         /// What is wrong with the model.
         reason: String,
     },
-    /// The working folder is not there.
-    #[error("{member} was not spawned: {} is not a folder", .cwd.display())]
-    NoFolder {
+    /// The working directory is not there.
+    #[error("{member} was not spawned: {} is not a directory", .cwd.display())]
+    NoDirectory {
         /// Who was to be spawned.
         member: MemberName,
         /// What was given.
@@ -204,7 +204,7 @@ impl LeadError {
             LeadError::Store(error) => error.kind(),
             LeadError::Pane(error) => error.kind(),
             LeadError::Worktree { error, .. } => error.kind(),
-            LeadError::NoProgram(_) | LeadError::Engine(EngineError::Transcript { .. }) => {
+            LeadError::NoProgram(_) | LeadError::Engine(AgentError::Transcript { .. }) => {
                 ErrorKind::Environment
             }
             LeadError::TakenOver { .. } | LeadError::WorktreeGone { .. } => ErrorKind::Conflict,
@@ -214,7 +214,7 @@ impl LeadError {
             | LeadError::AboveCeiling { .. }
             | LeadError::Model { .. }
             | LeadError::Foreign(_) => ErrorKind::Refused,
-            LeadError::Name(_) | LeadError::NoFolder { .. } => ErrorKind::Usage,
+            LeadError::Name(_) | LeadError::NoDirectory { .. } => ErrorKind::Usage,
             LeadError::EarlyExit { .. } | LeadError::Mismatch { .. } | LeadError::Engine(_) => {
                 ErrorKind::AgentFailed
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{
     Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState,
     SpawnId, Task, TaskId, TeamName,

@@ -1,7 +1,7 @@
 //! Leading a team: making it when it is first needed, and holding the lead's life lock while it lasts.
 
 use parking_lot::Mutex;
-use swarm_fs::{FsError, LifeHolder};
+use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{NewTeam, StoreError};
 use swarm_team::TeamCreator;
@@ -157,14 +157,14 @@ impl Leadership {
             LeadStanding::Led { pid } => return Err(alive(pid)),
             LeadStanding::Unknown { pid } => return Err(alive(Some(pid))),
             LeadStanding::Foreign { .. } => {
-                let path = files.team_folder();
+                let path = files.team_directory();
                 return Err(StoreError::ForeignTeam { path });
             }
             LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
         }
         // The life lock first: it is what two that take over at once cannot both hold.
         let life = match self.take_life(&team, dep.spawn_id) {
-            Err(StoreError::Fs(FsError::LockTimeout { .. })) => return Err(alive(None)),
+            Err(StoreError::Fs(OsError::LockTimeout { .. })) => return Err(alive(None)),
             taken => taken?,
         };
         let process = dep.process.lead_process(&*dep.clock);

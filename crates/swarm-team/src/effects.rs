@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_fs::process;
+use swarm_os::process;
 use swarm_protocol::{
     ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, UnixMs,
 };
@@ -161,8 +161,8 @@ pub fn reserve(team: &dyn Team, new: NewMember) -> Result<Member, StoreError> {
 fn attend(team: &dyn Team, done: &ReconcileReport) {
     for undone in &done.rolled_back {
         // Its spawner died, perhaps before the child took its order, with the keys in it.
-        let folder = team.member_dir(&undone.member);
-        if let Err(error) = SpawnOrder::discard(&folder, undone.spawn_id) {
+        let directory = team.member_dir(&undone.member);
+        if let Err(error) = SpawnOrder::discard(&directory, undone.spawn_id) {
             tracing::error!(team = %team.name(), member = %undone.member, %error, "spawn order not removed");
         }
     }

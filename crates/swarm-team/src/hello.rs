@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use swarm_policy::AgentDefinition;
+use swarm_permissions::AgentDefinition;
 use swarm_protocol::{DefinitionReport, Effort, Hello, PaneId, WorktreeReport};
 
 use crate::SpawnOrder;
@@ -32,7 +32,7 @@ pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(
     same("permission mode", &order.mode, &hello.mode)?;
     same("session", &order.session_id, &hello.session_id)?;
     same(
-        "working folder",
+        "working directory",
         &canonical(&order.cwd),
         &canonical(&hello.cwd),
     )?;
@@ -96,7 +96,7 @@ fn in_definition(
     same("initial prompt", &first, &reported.initial_prompt)
 }
 
-/// One folder may be reached by several paths; the child reports what the kernel calls it.
+/// One directory may be reached by several paths; the child reports what the kernel calls it.
 fn canonical(path: &Path) -> String {
     let found = path.canonicalize();
     found

@@ -1,7 +1,7 @@
 //! Mail as it comes in: what the program handles, and what the model reads.
 
 use crate::frame_text::{FrameText, frame_line, frame_text};
-use swarm_policy::mark_handoff;
+use swarm_permissions::mark_handoff;
 use swarm_protocol::{
     AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
     LEAD_NAME, MailText, MarkKind, MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest,

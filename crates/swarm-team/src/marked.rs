@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use swarm_fs::process::{KnownProcesses, Process, Target, pid_space};
-use swarm_fs::{Liveness, probe_and_read};
+use swarm_os::process::{KnownProcesses, Process, Target, pid_space};
+use swarm_os::{Liveness, probe_and_read};
 use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
 use swarm_store::Team;
 
-/// What bears the mark of a spawn of the teams below a root folder. Those of another root bear the same mark where that root, or
+/// What bears the mark of a spawn of the teams below a config directory. Those of another root bear the same mark where that root, or
 /// this one, is a copy; they are not meant.
 pub fn processes_of_spawn(root: &Path, spawn: SpawnId) -> Target {
     marked(root, [spawn])
@@ -36,7 +36,7 @@ pub fn processes_of_spawns(team: &dyn Team, spawns: impl IntoIterator<Item = Spa
 
 /// Who holds one of these life locks for one of these spawns, and what bears their marks.
 fn living_or_marked(team: &dyn Team, lives: Vec<PathBuf>, spawns: HashSet<SpawnId>) -> Target {
-    let target = marked(root_of(&team.team_folder()), spawns.iter().copied());
+    let target = marked(root_of(&team.team_directory()), spawns.iter().copied());
     let find = move || {
         let holders = lives.iter().filter_map(|path| life_holder(path));
         let holders = holders.filter(|(spawn, _)| spawns.contains(spawn));
@@ -59,9 +59,9 @@ fn marked(root: &Path, spawns: impl IntoIterator<Item = SpawnId>) -> Target {
     }
 }
 
-/// The root folder of a team: it is `teams/<team>` in there.
-fn root_of(team_folder: &Path) -> &Path {
-    team_folder.ancestors().nth(2).unwrap_or(team_folder)
+/// The config directory of a team: it is `teams/<team>` in there.
+fn root_of(team_directory: &Path) -> &Path {
+    team_directory.ancestors().nth(2).unwrap_or(team_directory)
 }
 
 /// The process of a member, which cannot be inspected.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use swarm_fs::FsError;
-use swarm_policy::{
+use swarm_os::OsError;
+use swarm_permissions::{
     AgentConfig, AgentDefinition, Anchors, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
 };
 use swarm_protocol::{
@@ -22,7 +22,7 @@ use swarm_protocol::{
 pub enum OrderError {
     /// It is no file of ours, or cannot be read.
     #[error("spawn order not taken: {0}")]
-    File(#[from] FsError),
+    File(#[from] OsError),
     /// It is not there, or cannot be unlinked.
     #[error("spawn order {path}: {source}")]
     Io {
@@ -93,9 +93,9 @@ pub struct SpawnOrder {
     pub definition: Option<AgentDefinition>,
     /// The configuration of its own agents.
     pub agent_config: AgentConfig,
-    /// Working folder.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// The worktree that the folder is in, where it is to have one of its own.
+    /// The worktree that the directory is in, where it is to have one of its own.
     #[serde(default)]
     pub worktree: Option<WorktreeReport>,
     /// Whether its work is merged when it completes a task.
@@ -124,7 +124,7 @@ pub struct SpawnOrder {
     pub deny: Vec<RuleText>,
     /// Rules in force: calls that are asked about.
     pub ask: Vec<RuleText>,
-    /// Where relative rules start besides the working folder: they were written for its spawner's.
+    /// Where relative rules start besides the working directory: they were written for its spawner's.
     #[serde(default)]
     pub anchors: Anchors,
     /// The conversation to continue or begin.
@@ -161,7 +161,7 @@ impl fmt::Debug for SpawnOrder {
 }
 
 impl SpawnOrder {
-    /// File name of the order of one spawn, inside the member's folder.
+    /// File name of the order of one spawn, inside the member's directory.
     pub fn file_name(spawn_id: SpawnId) -> String {
         format!("order-{spawn_id}.json")
     }
@@ -175,7 +175,7 @@ impl SpawnOrder {
             path: path.to_owned(),
             source,
         };
-        let bytes = swarm_fs::read_optional(path)?.ok_or_else(|| io(ErrorKind::NotFound.into()))?;
+        let bytes = swarm_os::read_optional(path)?.ok_or_else(|| io(ErrorKind::NotFound.into()))?;
         std::fs::remove_file(path).map_err(io)?;
         serde_json::from_slice(&bytes).map_err(|source| OrderError::Json {
             path: path.to_owned(),
@@ -187,8 +187,8 @@ impl SpawnOrder {
     ///
     /// # Errors
     /// [`OrderError::Io`]; the keys in it are still there then.
-    pub fn discard(member_folder: &Path, spawn_id: SpawnId) -> Result<(), OrderError> {
-        let path = member_folder.join(Self::file_name(spawn_id));
+    pub fn discard(member_directory: &Path, spawn_id: SpawnId) -> Result<(), OrderError> {
+        let path = member_directory.join(Self::file_name(spawn_id));
         match std::fs::remove_file(&path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 Err(OrderError::Io { path, source })

@@ -1,7 +1,7 @@
 //! When a receiver reads a message that waits for it, as its sender is told.
 
 use serde::Serialize;
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{MemberState, UnixMs};
 use swarm_store::MemberView;
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use swarm_fs::{Liveness, LockInterrupt, probe};
 use swarm_hooks::AgentHooks;
+use swarm_os::{Liveness, LockInterrupt, probe};
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };

@@ -2,7 +2,7 @@
 //! them once.
 
 use swarm_hooks::AgentHooks;
-use swarm_policy::HookEvent;
+use swarm_permissions::HookEvent;
 use swarm_protocol::{TaskId, TaskStatus};
 use swarm_store::{Actor, Team};
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 //! obey is what a command has entered in the journal, as with answers to requests.
 
 use serde_json::json;
-use swarm_policy::{Behavior, Destination, Rule, RuleValue, Suggestion};
+use swarm_permissions::{Behavior, Destination, Rule, RuleValue, Suggestion};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, LEAD_NAME, Member, MemberName, ModeSetRequest, PermissionMode,
     RuleText, SpawnId, TeamPermissionUpdate,

@@ -24,9 +24,9 @@ pub struct ToolContext {
     pub env: Arc<BTreeMap<String, String>>,
     /// What file tools leave alone in every mode.
     pub protected: Arc<ProtectedPaths>,
-    /// The repository around the working folder as it was when the agent started; its sub-agents have the same.
+    /// The repository around the working directory as it was when the agent started; its sub-agents have the same.
     pub checkout: Arc<Checkout>,
-    /// The only folder in which this agent writes, where it has one of its own.
+    /// The only directory in which this agent writes, where it has one of its own.
     pub confine: Option<Arc<Confinement>>,
     /// What surrounds its shell commands.
     pub guards: Arc<ShellGuards>,

@@ -68,7 +68,7 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         Vec::new()
     }
 
-    /// The folder to which this tool has moved an agent that began in `origin`: its calls run there.
+    /// The directory to which this tool has moved an agent that began in `origin`: its calls run there.
     fn workplace(&self, _origin: &Path) -> Option<Workplace> {
         None
     }
@@ -77,12 +77,12 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput;
 }
 
-/// A folder to which an agent has moved.
+/// A directory to which an agent has moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workplace {
-    /// Its working folder there.
+    /// Its working directory there.
     pub cwd: PathBuf,
-    /// The folder outside of which nothing is written there, as it was found when the agent moved.
+    /// The directory outside of which nothing is written there, as it was found when the agent moved.
     pub confine: Arc<Confinement>,
 }
 

@@ -1,13 +1,13 @@
 //! Which of swarm's worktrees a path lies in, told by nothing that whoever works there can write.
 //!
-//! The `.git` file of a worktree and git's folder for it are writable from inside. So the way begins above the worktree:
+//! The `.git` file of a worktree and git's directory for it are writable from inside. So the way begins above the worktree:
 //! at the main checkout that it lies in, or in swarm's own list of places, and ends at the record in the repository found
 //! there. No other file says anything: a clone may bring it along.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use swarm_fs::WORK_TREES;
+use swarm_os::WORK_TREES;
 
 use crate::heads::look_at;
 use crate::places::Places;
@@ -17,7 +17,7 @@ use crate::{Slug, WorktreeError};
 /// A worktree and the repository that it belongs to.
 #[derive(Debug, Clone)]
 pub(crate) struct Anchored {
-    /// Git's folder for all checkouts.
+    /// Git's directory for all checkouts.
     pub(crate) common: PathBuf,
     /// What is known of the worktree.
     pub(crate) record: Record,
@@ -50,7 +50,7 @@ pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>,
     Ok(None)
 }
 
-/// The repository whose worktree a folder would be by the place where it lies.
+/// The repository whose worktree a directory would be by the place where it lies.
 fn repository_of(places: &Places, tree: &Path) -> Result<Option<PathBuf>, WorktreeError> {
     let Some(outer) = tree.parent() else {
         return Ok(None);
@@ -67,7 +67,7 @@ fn recorded(common: &Path, tree: &Path) -> Result<Option<Record>, WorktreeError>
     let Some(slug) = tree.file_name().and_then(OsStr::to_str) else {
         return Ok(None);
     };
-    // Its folder has its name, with `+` for each `/`.
+    // Its directory has its name, with `+` for each `/`.
     let Ok(slug) = Slug::parse(&slug.replace('+', "/")) else {
         return Ok(None);
     };

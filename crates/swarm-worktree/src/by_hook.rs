@@ -3,26 +3,27 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_fs::{HandedLock, ensure_private_dir, fingerprint, replace_alone};
+use swarm_os::{HandedLock, ensure_private_dir, fingerprint, replace_alone};
 
 use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
 use crate::record::read;
 use crate::{
-    Base, Condition, Created, FolderMaker, Hazard, Leaver, ListedWorktree, Occupants, ProcessMark,
-    Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome, usage,
+    Base, Condition, Created, DirectoryMaker, Hazard, Leaver, ListedWorktree, Occupants,
+    ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,
+    usage,
 };
 
-/// The maker of folders, and where is kept what it made: their folders need be in no repository.
+/// The maker of directories, and where is kept what it made: their directories need be in no repository.
 #[derive(Debug, Clone)]
 pub(crate) struct ByHook {
-    maker: Arc<dyn FolderMaker>,
+    maker: Arc<dyn DirectoryMaker>,
     records: PathBuf,
     pub(crate) occupants: Occupants,
 }
 
 impl ByHook {
-    pub(crate) fn new(maker: Arc<dyn FolderMaker>, records: PathBuf) -> Self {
+    pub(crate) fn new(maker: Arc<dyn DirectoryMaker>, records: PathBuf) -> Self {
         Self {
             maker,
             records,
@@ -30,12 +31,12 @@ impl ByHook {
         }
     }
 
-    /// Whether new folders are its to make.
+    /// Whether new directories are its to make.
     pub(crate) fn makes(&self) -> bool {
         self.maker.makes()
     }
 
-    /// Makes a folder, or takes one up that was made before and that nobody works in.
+    /// Makes a directory, or takes one up that was made before and that nobody works in.
     pub(crate) fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
         let from = self.origin(&request.from)?;
         ensure_private_dir(&self.records)?;
@@ -93,7 +94,7 @@ impl ByHook {
         let _lock = HandedLock::take(&self.records.join("all.lock"), LOCK_WAIT)?;
         if let Some(other) = self.meets(&path, &from, &request.slug)? {
             return Err(failed(format!(
-                "it printed {}, and {} is the folder of the worktree `{}`; let it print another one for each name",
+                "it printed {}, and {} is the directory of the worktree `{}`; let it print another one for each name",
                 said.display(),
                 other.path.display(),
                 other.slug
@@ -124,7 +125,7 @@ impl ByHook {
             carried: Vec::new(),
             notices: Vec::new(),
             hooks_path: None,
-            git_folder: None,
+            git_directory: None,
             git_settings: None,
             taken: None,
             taken_as: None,
@@ -134,7 +135,7 @@ impl ByHook {
         Ok(created(record, true, &request.from, Vec::new()))
     }
 
-    /// The worktree of another name that has this folder, holds it or lies in it.
+    /// The worktree of another name that has this directory, holds it or lies in it.
     fn meets(
         &self,
         path: &Path,
@@ -148,7 +149,7 @@ impl ByHook {
         Ok(self.all()?.0.into_iter().find(meets))
     }
 
-    /// Whoever was given a folder works in it still, though it was handed back.
+    /// Whoever was given a directory works in it still, though it was handed back.
     pub(crate) fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
         let record = &created.record;
         let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
@@ -163,7 +164,7 @@ impl ByHook {
         }
     }
 
-    /// Takes up a folder whose holder has ended, whoever else works in it.
+    /// Takes up a directory whose holder has ended, whoever else works in it.
     pub(crate) fn take_over(
         &self,
         given: &Record,
@@ -180,7 +181,7 @@ impl ByHook {
         Ok(created(record, false, &given.from, Vec::new()))
     }
 
-    /// Has a folder taken away in which nobody has begun to work.
+    /// Has a directory taken away in which nobody has begun to work.
     pub(crate) fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
         let record = &created.record;
         let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
@@ -245,14 +246,14 @@ impl ByHook {
         }))
     }
 
-    /// Has a folder taken away. Only `force` says that nothing in it is missed. `None` where there is none of this name.
+    /// Has a directory taken away. Only `force` says that nothing in it is missed. `None` where there is none of this name.
     pub(crate) fn remove(
         &self,
-        folder: &Path,
+        directory: &Path,
         slug: &Slug,
         force: bool,
     ) -> Result<Option<RemovedWorktree>, WorktreeError> {
-        let from = self.origin(folder)?;
+        let from = self.origin(directory)?;
         if self.load(&from, slug)?.is_none() {
             return Ok(None);
         }
@@ -282,7 +283,7 @@ impl ByHook {
         let there = || record.path.symlink_metadata().is_ok();
         if there() {
             let taken = self.maker.take_away(record);
-            // What the hook says counts for nothing once the folder is gone.
+            // What the hook says counts for nothing once the directory is gone.
             if there() {
                 let why = taken.err().unwrap_or_else(|| {
                     format!(
@@ -300,7 +301,7 @@ impl ByHook {
         std::fs::remove_file(&path).map_err(|source| WorktreeError::Read { path, source })
     }
 
-    /// The record of the folder that `path` is in.
+    /// The record of the directory that `path` is in.
     pub(crate) fn find(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
         let Ok(path) = path.canonicalize() else {
             return Ok(None);
@@ -316,19 +317,19 @@ impl ByHook {
     pub(crate) fn find_beside(
         &self,
         origin: &Path,
-        folder: &Path,
+        directory: &Path,
     ) -> Result<Option<Record>, WorktreeError> {
         let project = self.origin(origin)?;
-        let found = self.find(folder)?;
+        let found = self.find(directory)?;
         Ok(found.filter(|record| record.from == project))
     }
 
-    /// Those that were made for the project of a folder, and what is wrong with records that cannot be read.
+    /// Those that were made for the project of a directory, and what is wrong with records that cannot be read.
     pub(crate) fn list(
         &self,
-        folder: &Path,
+        directory: &Path,
     ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
-        let from = self.origin(folder)?;
+        let from = self.origin(directory)?;
         let (records, damaged) = self.all()?;
         let own = records.into_iter().filter(|record| record.from == from);
         Ok((
@@ -338,11 +339,11 @@ impl ByHook {
         ))
     }
 
-    /// The project that a folder belongs to: of one in such a worktree the project that it was made for.
-    fn origin(&self, folder: &Path) -> Result<PathBuf, WorktreeError> {
-        Ok(match self.find(folder)? {
+    /// The project that a directory belongs to: of one in such a worktree the project that it was made for.
+    fn origin(&self, directory: &Path) -> Result<PathBuf, WorktreeError> {
+        Ok(match self.find(directory)? {
             Some(record) => record.from,
-            None => top_of(folder),
+            None => top_of(directory),
         })
     }
 
@@ -375,16 +376,18 @@ impl ByHook {
 /// A name for the files of one worktree: projects have worktrees of the same name.
 fn stem(from: &Path, slug: &Slug) -> String {
     let hash = fingerprint(from.as_os_str().as_encoded_bytes());
-    format!("{}@{hash:016x}", slug.folder())
+    format!("{}@{hash:016x}", slug.directory())
 }
 
-/// The project of a folder: its checkout, or the folder itself.
-fn top_of(folder: &Path) -> PathBuf {
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let top = folder
+/// The project of a directory: its checkout, or the directory itself.
+fn top_of(directory: &Path) -> PathBuf {
+    let directory = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
+    let top = directory
         .ancestors()
         .find(|above| above.join(".git").symlink_metadata().is_ok());
-    top.map_or(folder.clone(), Path::to_owned)
+    top.map_or(directory.clone(), Path::to_owned)
 }
 
 /// The path that a hook of the project in `from` printed, if an agent can be kept in there.
@@ -399,14 +402,14 @@ fn usable(said: &Path, from: &Path) -> Result<PathBuf, String> {
         .canonicalize()
         .map_err(|error| format!("it printed {shown}, which cannot be used: {error}"))?;
     if !real.is_dir() {
-        return Err(format!("it printed {shown}, which is no folder"));
+        return Err(format!("it printed {shown}, which is no directory"));
     }
     if from.starts_with(&real) {
         return Err(format!(
             "it printed {shown}, which is the project itself or holds it"
         ));
     }
-    // What looks like a folder of the project must be one: behind a link there could be anything.
+    // What looks like a directory of the project must be one: behind a link there could be anything.
     let below = path.starts_with(from) && !real.starts_with(from);
     if below {
         return Err(format!(

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{Duplication, FsError, can_reflink, duplicate_file, duplicate_tree, read_optional};
+use swarm_os::{Duplication, OsError, can_reflink, duplicate_file, duplicate_tree, read_optional};
 
 use crate::git::{fields, path, text};
 use crate::repository::Repository;
@@ -96,13 +96,13 @@ pub(crate) fn listed_by(
         (code, _, said) => {
             return Err(WorktreeError::Git(GitError::Failed {
                 command: words.join(" "),
-                folder: checkout.to_owned(),
+                directory: checkout.to_owned(),
                 why: text(&said),
                 code,
             }));
         }
     };
-    // A repository inside the checkout is listed as a folder.
+    // A repository inside the checkout is listed as a directory.
     Ok(fields(&ignored)
         .filter(|name| !name.ends_with(b"/"))
         .map(path)
@@ -141,19 +141,19 @@ impl Carrying<'_> {
         Ok(())
     }
 
-    /// Makes the folders around a path; `false` if the way there leads out of the worktree.
+    /// Makes the directories around a path; `false` if the way there leads out of the worktree.
     fn make_room(&self, file: &Path) -> Result<bool, WorktreeError> {
         let Some(outer) = file.parent() else {
             return Ok(true);
         };
-        let mut folder = self.to.clone();
+        let mut directory = self.to.clone();
         for part in outer.components() {
-            folder.push(part);
-            match folder.symlink_metadata() {
+            directory.push(part);
+            match directory.symlink_metadata() {
                 Ok(found) if !found.is_dir() => return Ok(false),
                 Ok(_) => {}
-                Err(_) => fs::create_dir(&folder).map_err(|source| WorktreeError::Read {
-                    path: folder.clone(),
+                Err(_) => fs::create_dir(&directory).map_err(|source| WorktreeError::Read {
+                    path: directory.clone(),
                     source,
                 })?,
             }
@@ -177,8 +177,8 @@ impl Carrying<'_> {
         if settings.dependencies == Dependencies::None {
             return Ok(());
         }
-        for folder in self.dependency_folders(&settings.dependency_folders)? {
-            let (from, to) = (self.from.join(&folder), self.to.join(&folder));
+        for directory in self.dependency_directories(&settings.dependency_directories)? {
+            let (from, to) = (self.from.join(&directory), self.to.join(&directory));
             let outer = to.parent().unwrap_or(&self.to);
             if !outer.is_dir() || to.symlink_metadata().is_ok() {
                 continue;
@@ -187,25 +187,25 @@ impl Carrying<'_> {
                 Dependencies::None => {}
                 Dependencies::Auto => match sample(&from) {
                     Some(sample) if can_reflink(&self.to, &sample) => {
-                        self.duplicate(&folder, Duplication::Reflink, "reflink")?;
+                        self.duplicate(&directory, Duplication::Reflink, "reflink")?;
                     }
-                    _ => self.link(&folder)?,
+                    _ => self.link(&directory)?,
                 },
-                Dependencies::Copy => self.duplicate(&folder, Duplication::Copy, "copy")?,
-                Dependencies::Symlink => self.link(&folder)?,
+                Dependencies::Copy => self.duplicate(&directory, Duplication::Copy, "copy")?,
+                Dependencies::Symlink => self.link(&directory)?,
             }
         }
         Ok(())
     }
 
-    fn link(&mut self, folder: &Path) -> Result<(), WorktreeError> {
-        let from = self.from.join(folder);
-        link_packages(&from, &self.to.join(folder))?;
-        self.note(folder, "symlink");
+    fn link(&mut self, directory: &Path) -> Result<(), WorktreeError> {
+        let from = self.from.join(directory);
+        link_packages(&from, &self.to.join(directory))?;
+        self.note(directory, "symlink");
         self.notices.push(format!(
             "the packages in {} are links to those in {}: the sandbox keeps them as they are, and without it a write into one \
              changes the main checkout; install the dependencies in the worktree to change them",
-            folder.display(),
+            directory.display(),
             from.display()
         ));
         Ok(())
@@ -213,11 +213,11 @@ impl Carrying<'_> {
 
     fn duplicate(
         &mut self,
-        folder: &Path,
+        directory: &Path,
         how: Duplication,
         word: &str,
     ) -> Result<(), WorktreeError> {
-        let left = duplicate_tree(&self.from.join(folder), &self.to.join(folder), how)?;
+        let left = duplicate_tree(&self.from.join(directory), &self.to.join(directory), how)?;
         for path in left {
             let below = path.strip_prefix(&self.from).unwrap_or(&path).to_owned();
             self.leave(
@@ -225,12 +225,12 @@ impl Carrying<'_> {
                 "it leads back to where it comes from, or is no file",
             );
         }
-        self.note(folder, word);
+        self.note(directory, word);
         Ok(())
     }
 
-    /// Folders of these names that git ignores. Whatever is tracked is there already.
-    fn dependency_folders(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
+    /// Directories of these names that git ignores. Whatever is tracked is there already.
+    fn dependency_directories(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
         let from = Checkout::at(self.repository, &self.from)?;
         let out = from.git().run(&[
             "ls-files",
@@ -240,12 +240,12 @@ impl Carrying<'_> {
             "--exclude-standard",
             "--directory",
         ])?;
-        let is_wanted = |folder: &PathBuf| {
-            let name = folder.file_name().unwrap_or_default();
+        let is_wanted = |directory: &PathBuf| {
+            let name = directory.file_name().unwrap_or_default();
             names.iter().any(|wanted| name == wanted.as_str())
                 && self
                     .from
-                    .join(folder)
+                    .join(directory)
                     .symlink_metadata()
                     .is_ok_and(|found| found.is_dir())
         };
@@ -274,25 +274,25 @@ impl Carrying<'_> {
     }
 }
 
-/// Some regular file in a folder or the folders in it.
-fn sample(folder: &Path) -> Option<PathBuf> {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).ok()?.flatten() {
+/// Some regular file in a directory or the directories in it.
+fn sample(directory: &Path) -> Option<PathBuf> {
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).ok()?.flatten() {
             let kind = entry.file_type().ok()?;
             if kind.is_file() {
                 return Some(entry.path());
             }
             if kind.is_dir() {
-                folders.push(entry.path());
+                directories.push(entry.path());
             }
         }
     }
     None
 }
 
-/// A folder of its own with one link for each package. One link to the whole would let an installation in the worktree
-/// empty the folder that it leads to.
+/// A directory of its own with one link for each package. One link to the whole would let an installation in the worktree
+/// empty the directory that it leads to.
 fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
     let failed = |path: &Path, source| WorktreeError::Read {
         path: path.to_owned(),
@@ -325,7 +325,7 @@ fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
 
 /// Whether two files hold the same bytes. One that cannot be read differs.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
-    let read = |path: &Path| -> Result<Option<Vec<u8>>, FsError> { read_optional(path) };
+    let read = |path: &Path| -> Result<Option<Vec<u8>>, OsError> { read_optional(path) };
     match (read(one), read(other)) {
         (Ok(Some(one)), Ok(Some(other))) => one == other,
         _ => false,

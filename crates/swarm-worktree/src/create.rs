@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swarm_fs::{HandedLock, WORK_TREES, replace_alone};
+use swarm_os::{HandedLock, WORK_TREES, replace_alone};
 use swarm_protocol::UnixMs;
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,7 @@ pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(3);
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The caller's folder; the worktree is one of the repository that holds it.
+    /// The caller's directory; the worktree is one of the repository that holds it.
     pub from: PathBuf,
     /// The name it shall go by.
     pub slug: Slug,
@@ -50,7 +50,7 @@ pub struct Created {
     pub record: Record,
     /// Whether it was made now; otherwise it was there already.
     pub fresh: bool,
-    /// The caller's folder, in the worktree.
+    /// The caller's directory, in the worktree.
     pub cwd: PathBuf,
     /// The branch that is checked out in it.
     pub branch: Option<String>,
@@ -71,8 +71,8 @@ pub(crate) fn create(
         let why = "its refs are kept as tables (reftable), which swarm cannot read; `git refs migrate --ref-format=files` changes that";
         return Err(unsuitable(&repository.shown(), why));
     }
-    let path = place::folder(&repository, settings)?.join(request.slug.folder());
-    repository.make_own_folders()?;
+    let path = place::directory(&repository, settings)?.join(request.slug.directory());
+    repository.make_own_directories()?;
     recover::half_made(&repository, Some(&request.slug))?;
     view::clear(&repository);
     let lock = HandedLock::take(&repository.slug_lock_path(&request.slug), LOCK_WAIT)?;
@@ -154,12 +154,12 @@ impl Making<'_> {
         Ok(self.created(record, false, seen.branch, head, notices))
     }
 
-    /// A worktree whose folder somebody has removed. Its branch may still hold work.
+    /// A worktree whose directory somebody has removed. Its branch may still hold work.
     fn forget_missing(&self, record: &Record) -> Result<(), WorktreeError> {
         let lost = recover::commits_of_its_own(self.repository, record)?;
         if lost > 0 {
             let why = format!(
-                "its folder is gone and its branch {} has {lost} commits that no other branch has; merge it, or delete it with `git branch -D {}`",
+                "its directory is gone and its branch {} has {lost} commits that no other branch has; merge it, or delete it with `git branch -D {}`",
                 record.branch, record.branch
             );
             return Err(self.in_the_way(why));
@@ -186,7 +186,7 @@ impl Making<'_> {
             process: Some(self.request.process.clone()),
             carried: Vec::new(),
             notices: Vec::new(),
-            git_folder: None,
+            git_directory: None,
             git_settings: None,
             taken: None,
             taken_as: None,

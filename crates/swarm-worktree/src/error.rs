@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use swarm_fs::FsError;
+use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
 use crate::{GitError, Hazard, SlugError};
@@ -17,11 +17,11 @@ pub enum WorktreeError {
     /// A text is no slug.
     #[error(transparent)]
     Slug(#[from] SlugError),
-    /// There is no repository around a folder.
-    #[error("{} is in no git repository, so it cannot have a worktree; run `git init` there, or leave the worktree out", folder.display())]
+    /// There is no repository around a directory.
+    #[error("{} is in no git repository, so it cannot have a worktree; run `git init` there, or leave the worktree out", directory.display())]
     NoRepository {
-        /// The folder.
-        folder: PathBuf,
+        /// The directory.
+        directory: PathBuf,
     },
     /// A repository cannot be isolated as it is.
     #[error("no worktree for {}: {why}", repository.display())]
@@ -139,7 +139,7 @@ pub enum WorktreeError {
     Git(#[from] GitError),
     /// A file could not be used.
     #[error(transparent)]
-    Disk(#[from] FsError),
+    Disk(#[from] OsError),
     /// The work was cut off.
     #[error("the work on a worktree broke down: {0}")]
     BrokeDown(String),
@@ -168,7 +168,7 @@ impl WorktreeError {
             | Self::NotMerged { .. } => ErrorKind::Conflict,
             Self::Damaged { .. } => ErrorKind::Damaged,
             Self::Git(GitError::Missing { .. }) => ErrorKind::Environment,
-            Self::Disk(FsError::LockTimeout { .. }) => ErrorKind::TimedOut,
+            Self::Disk(OsError::LockTimeout { .. }) => ErrorKind::TimedOut,
             Self::Mismatch { .. }
             | Self::NotRemoved { .. }
             | Self::Git(_)

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use swarm_fs::{FsError, HandedLock};
+use swarm_os::{HandedLock, OsError};
 
 /// Variables that would make git work on another repository than the one it is run in, see git(1).
 const LEADS_ELSEWHERE: [&str; 9] = [
@@ -44,12 +44,12 @@ pub enum GitError {
         source: std::io::Error,
     },
     /// It ended with an error.
-    #[error("`git {command}` failed in {}: {why}", folder.display())]
+    #[error("`git {command}` failed in {}: {why}", directory.display())]
     Failed {
         /// Its arguments.
         command: String,
         /// Where it ran.
-        folder: PathBuf,
+        directory: PathBuf,
         /// What it said.
         why: String,
         /// Its exit status; none when a signal ended it.
@@ -57,7 +57,7 @@ pub enum GitError {
     },
     /// The lock could not be handed to it.
     #[error(transparent)]
-    Lock(FsError),
+    Lock(OsError),
 }
 
 /// The git program and the environment it runs in.
@@ -77,11 +77,11 @@ impl Git {
         }
     }
 
-    /// A call in a folder.
-    pub(crate) fn at<'a>(&'a self, folder: &'a Path) -> Call<'a> {
+    /// A call in a directory.
+    pub(crate) fn at<'a>(&'a self, directory: &'a Path) -> Call<'a> {
         Call {
             git: self,
-            folder,
+            directory,
             lock: None,
             checkout: None,
             index: None,
@@ -102,7 +102,7 @@ const FOREIGN_CONFIG: [&str; 3] = [
 #[derive(Debug, Clone)]
 pub(crate) struct Call<'a> {
     git: &'a Git,
-    folder: &'a Path,
+    directory: &'a Path,
     lock: Option<&'a HandedLock>,
     checkout: Option<&'a Path>,
     index: Option<&'a Path>,
@@ -129,7 +129,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// The folder is a checkout: git takes `own` for its folder of that checkout alone, and reads nothing in the checkout
+    /// The directory is a checkout: git takes `own` for its directory of that checkout alone, and reads nothing in the checkout
     /// to find it.
     pub(crate) fn in_checkout(mut self, own: &'a Path) -> Self {
         self.checkout = Some(own);
@@ -213,7 +213,7 @@ impl<'a> Call<'a> {
             .env("GIT_EDITOR", ":")
             .env("GIT_PAGER", "cat")
             .env("LC_ALL", "C")
-            .current_dir(self.folder)
+            .current_dir(self.directory)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         match self.lock {
@@ -232,7 +232,7 @@ impl<'a> Call<'a> {
         if let Some(own) = self.checkout {
             command
                 .env("GIT_DIR", own)
-                .env("GIT_WORK_TREE", self.folder);
+                .env("GIT_WORK_TREE", self.directory);
         }
         let foreign = FOREIGN_CONFIG.iter().filter(|_| self.checkout.is_some());
         for setting in CONFIG.iter().chain(foreign) {
@@ -255,7 +255,7 @@ impl<'a> Call<'a> {
         };
         GitError::Failed {
             command: words.join(" ").escape_debug().to_string(),
-            folder: self.folder.to_owned(),
+            directory: self.directory.to_owned(),
             why: if said.is_empty() {
                 ended
             } else {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use swarm_fs::FsError;
+use swarm_os::OsError;
 
 use crate::carry::{is_same_file, listed_by};
 use crate::error::named;
@@ -136,13 +136,13 @@ pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
 /// Why a look failed. An agent in a sandbox may look at the list, too, and cannot write what git needs for that.
 fn reason(error: &WorktreeError) -> String {
     match error {
-        WorktreeError::Disk(FsError::Io { path, source, .. })
+        WorktreeError::Disk(OsError::Io { path, source, .. })
             if source.kind() == io::ErrorKind::PermissionDenied =>
         {
             let path = path.parent().unwrap_or(path).display();
             format!("{path} cannot be written to from here; outside of a sandbox it can")
         }
-        WorktreeError::Disk(FsError::Io { source, .. }) => format!("{error}: {source}"),
+        WorktreeError::Disk(OsError::Io { source, .. }) => format!("{error}: {source}"),
         _ => error.to_string(),
     }
 }
@@ -169,7 +169,7 @@ fn look(
         (code, _, said) => {
             return Err(WorktreeError::Git(GitError::Failed {
                 command: "symbolic-ref HEAD".to_owned(),
-                folder: record.path.clone(),
+                directory: record.path.clone(),
                 why: text(&said),
                 code,
             }));
@@ -236,12 +236,12 @@ fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
 /// The refs that only this worktree has, by the files that hold them.
 fn own_refs(admin: &Path) -> Vec<String> {
     let mut names = Vec::new();
-    let mut folders = vec![admin.join("refs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    let mut directories = vec![admin.join("refs")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(path);
+                directories.push(path);
             } else if let Ok(name) = path.strip_prefix(admin) {
                 names.push(name.display().to_string());
             }
@@ -280,7 +280,7 @@ fn files(
             untracked.push(text(file));
         }
     }
-    // A submodule that was fetched into the worktree has its commits in the worktree's own part of git's folder.
+    // A submodule that was fetched into the worktree has its commits in the worktree's own part of git's directory.
     let has_modules = admin(repository, record).is_some_and(|admin| admin.join("modules").is_dir());
     if has_modules {
         repositories.push("its submodules".to_owned());

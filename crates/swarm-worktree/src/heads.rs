@@ -1,20 +1,20 @@
 //! Where a checkout stands, read from git's files without running git.
 //!
-//! The layout is that of gitrepository-layout(5): `.git` of a linked worktree is a file that names its own folder, which
+//! The layout is that of gitrepository-layout(5): `.git` of a linked worktree is a file that names its own directory, which
 //! holds `HEAD` and, in `commondir`, the way to everything that all worktrees have in common.
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::read_optional;
+use swarm_os::read_optional;
 
 /// Where a checkout stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its uppermost folder.
+    /// Its uppermost directory.
     pub toplevel: PathBuf,
-    /// Git's folder for this checkout alone.
+    /// Git's directory for this checkout alone.
     pub git_dir: PathBuf,
-    /// Git's folder for all checkouts of the repository.
+    /// Git's directory for all checkouts of the repository.
     pub common_dir: PathBuf,
     /// The branch that is checked out; `None` when none is.
     pub branch: Option<String>,
@@ -22,16 +22,16 @@ pub struct Seen {
     pub head: Option<String>,
 }
 
-/// The checkout that a folder belongs to. `None` when there is none, or its files are not as they should be: git must be
+/// The checkout that a directory belongs to. `None` when there is none, or its files are not as they should be: git must be
 /// asked then.
-pub fn seen(folder: &Path) -> Option<Seen> {
-    let toplevel = folder
+pub fn seen(directory: &Path) -> Option<Seen> {
+    let toplevel = directory
         .ancestors()
         .find(|above| above.join(".git").symlink_metadata().is_ok())?;
     look_at(toplevel)
 }
 
-/// The same for the uppermost folder itself.
+/// The same for the uppermost directory itself.
 pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
     let dot_git = toplevel.join(".git");
     let git_dir = if dot_git.is_dir() {

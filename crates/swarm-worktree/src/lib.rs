@@ -41,7 +41,7 @@ pub use git::{Git, GitError};
 pub use hazard::Hazard;
 pub use heads::{Seen, seen};
 pub use list::{Condition, ListedWorktree, Pruned};
-pub use maker::FolderMaker;
+pub use maker::DirectoryMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::{Resident, moved_notice, worktree_notice};
 pub use record::{Leaver, Owner, ProcessMark, Record, Stage};

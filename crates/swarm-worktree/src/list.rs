@@ -17,7 +17,7 @@ pub enum Condition {
     Clean,
     /// Something in it is not committed, or not merged.
     Work,
-    /// Its folder is gone.
+    /// Its directory is gone.
     Gone,
     /// Its maker died over it, or is still at it.
     HalfMade,
@@ -93,12 +93,12 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> ListedWorktre
     }
 }
 
-/// Bytes that a folder takes on disk, without what links in it lead to.
-pub(crate) fn size(folder: &Path) -> u64 {
-    let mut folders = vec![folder.to_owned()];
+/// Bytes that a directory takes on disk, without what links in it lead to.
+pub(crate) fn size(directory: &Path) -> u64 {
+    let mut directories = vec![directory.to_owned()];
     let mut blocks = 0_u64;
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else {
+    while let Some(directory) = directories.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else {
             continue;
         };
         for entry in entries.flatten() {
@@ -107,7 +107,7 @@ pub(crate) fn size(folder: &Path) -> u64 {
             };
             blocks = blocks.saturating_add(found.blocks());
             if found.is_dir() {
-                folders.push(entry.path());
+                directories.push(entry.path());
             }
         }
     }

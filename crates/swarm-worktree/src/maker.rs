@@ -1,4 +1,4 @@
-//! Who makes folders in git's place.
+//! Who makes directories in git's place.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Owner, Record, Slug};
 
-/// Makes the folders of worktrees, and takes them away. Both block.
-pub trait FolderMaker: Send + Sync + fmt::Debug {
-    /// Whether new folders are its to make; otherwise git makes them.
+/// Makes the directories of worktrees, and takes them away. Both block.
+pub trait DirectoryMaker: Send + Sync + fmt::Debug {
+    /// Whether new directories are its to make; otherwise git makes them.
     fn makes(&self) -> bool;
 
-    /// Makes a folder for an agent whose parent works in `from`; gives its path, which may be relative to the project.
+    /// Makes a directory for an agent whose parent works in `from`; gives its path, which may be relative to the project.
     /// It ends soon after `cancel` has fallen.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ pub trait FolderMaker: Send + Sync + fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<PathBuf, String>;
 
-    /// Takes away a folder that it has made.
+    /// Takes away a directory that it has made.
     ///
     /// # Errors
     /// What is in the way, in words for a person.

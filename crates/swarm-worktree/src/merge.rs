@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swarm_fs::HandedLock;
+use swarm_os::HandedLock;
 
 use crate::copy::copy;
 use crate::create::{LOCK_WAIT, changed_files};
@@ -246,7 +246,7 @@ impl Merging<'_> {
             code => {
                 return Err(WorktreeError::Git(GitError::Failed {
                     command: words.join(" "),
-                    folder: self.repository.shown(),
+                    directory: self.repository.shown(),
                     why: text(&said),
                     code,
                 }));
@@ -255,7 +255,7 @@ impl Merging<'_> {
         Ok(tree.trim().to_owned())
     }
 
-    /// Refuses a checkout that git lists because somebody has written so into its folder for a worktree of theirs.
+    /// Refuses a checkout that git lists because somebody has written so into its directory for a worktree of theirs.
     fn refuse_made_up(&self, path: &Path) -> Result<(), WorktreeError> {
         if self.repository.main.as_deref() == Some(path)
             || self.repository.recorded_at(path)?.is_some()
@@ -298,7 +298,7 @@ impl Merging<'_> {
             at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
             return Ok(());
         };
-        // Git's own entry for a submodule's main checkout names its folder instead.
+        // Git's own entry for a submodule's main checkout names its directory instead.
         let path = match &self.repository.main {
             Some(main) if checkout.path == self.repository.common => main,
             _ => &checkout.path,

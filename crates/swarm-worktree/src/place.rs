@@ -4,13 +4,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use swarm_fs::{WORK_TREES, append_durable, fingerprint, read_optional};
+use swarm_os::{WORK_TREES, append_durable, fingerprint, read_optional};
 
 use crate::repository::{Repository, unsuitable};
 use crate::{Record, Slug, WorktreeError, WorktreeSettings};
 
-/// The folder that holds the worktrees of a repository.
-pub(crate) fn folder(
+/// The directory that holds the worktrees of a repository.
+pub(crate) fn directory(
     repository: &Repository,
     settings: &WorktreeSettings,
 ) -> Result<PathBuf, WorktreeError> {
@@ -20,7 +20,7 @@ pub(crate) fn folder(
             let wanted = from.join(location).join(distinct_name(repository));
             real(&wanted).ok_or_else(|| {
                 let why = format!(
-                    "worktree.location leads to {}, with `..` behind what is not there; name the folder itself",
+                    "worktree.location leads to {}, with `..` behind what is not there; name the directory itself",
                     wanted.display()
                 );
                 unsuitable(&repository.shown(), why)
@@ -58,20 +58,20 @@ pub(crate) fn confirmed(
     slug: &Slug,
     record: Record,
 ) -> Result<Record, WorktreeError> {
-    let mut folders = repository.places.of_repository(&repository.common)?;
-    folders.extend(repository.main.as_ref().map(|main| main.join(WORK_TREES)));
-    let name = slug.folder();
+    let mut directories = repository.places.of_repository(&repository.common)?;
+    directories.extend(repository.main.as_ref().map(|main| main.join(WORK_TREES)));
+    let name = slug.directory();
     let is_its = |outer: &PathBuf| record.path == outer.join(&name) && !is_led_elsewhere(outer);
     let plain = |name: &String| Path::new(name).file_name() == Some(OsStr::new(name));
     if record.slug == *slug
-        && folders.iter().any(is_its)
-        && record.git_folder.as_ref().is_none_or(plain)
+        && directories.iter().any(is_its)
+        && record.git_directory.as_ref().is_none_or(plain)
     {
         return Ok(record);
     }
-    let places: Vec<_> = folders
+    let places: Vec<_> = directories
         .iter()
-        .map(|folder| folder.join(&name).display().to_string())
+        .map(|directory| directory.join(&name).display().to_string())
         .collect();
     Err(WorktreeError::Damaged {
         path: repository.records().join(format!("{name}.json")),
@@ -87,12 +87,12 @@ pub(crate) fn confirmed(
     })
 }
 
-/// Whether a link is on the way to a folder.
-fn is_led_elsewhere(folder: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|real| real != folder)
+/// Whether a link is on the way to a directory.
+fn is_led_elsewhere(directory: &Path) -> bool {
+    directory.canonicalize().is_ok_and(|real| real != directory)
 }
 
-/// A link in the place of the folder would put the worktrees somewhere else than everybody believes.
+/// A link in the place of the directory would put the worktrees somewhere else than everybody believes.
 fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeError> {
     for part in [".claude", WORK_TREES] {
         let path = main.join(part);
@@ -124,11 +124,11 @@ fn distinct_name(repository: &Repository) -> String {
 
 /// Lets the repository ignore worktrees that lie in it, in the one file that git keeps for that and nobody commits. Under
 /// the repository's lock.
-pub(crate) fn exclude(repository: &Repository, folder: &Path) -> Result<(), WorktreeError> {
+pub(crate) fn exclude(repository: &Repository, directory: &Path) -> Result<(), WorktreeError> {
     let Some(inside) = repository
         .main
         .as_ref()
-        .and_then(|main| folder.strip_prefix(main).ok())
+        .and_then(|main| directory.strip_prefix(main).ok())
     else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
-//! Which folders outside of main checkouts hold worktrees, and of which repository.
+//! Which directories outside of main checkouts hold worktrees, and of which repository.
 //!
-//! The list lies below swarm's own root folder. Nothing beside the worktrees is believed: a clone may bring any file along,
+//! The list lies below swarm's own config directory. Nothing beside the worktrees is believed: a clone may bring any file along,
 //! and whoever may write beside a checkout may put one there.
 
 use std::fs;
@@ -8,11 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{ensure_private_dir, fingerprint, read_optional, replace_alone};
+use swarm_os::{ensure_private_dir, fingerprint, read_optional, replace_alone};
 
 use crate::{Occupants, WorktreeError};
 
-/// The list: a file for each folder.
+/// The list: a file for each directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     files: PathBuf,
@@ -20,16 +20,16 @@ pub(crate) struct Places {
     pub(crate) occupants: Occupants,
 }
 
-/// A folder that holds worktrees.
+/// A directory that holds worktrees.
 #[derive(Debug, Serialize, Deserialize)]
 struct Place {
-    folder: PathBuf,
-    /// Git's folder for all checkouts of the repository.
+    directory: PathBuf,
+    /// Git's directory for all checkouts of the repository.
     common: PathBuf,
 }
 
 impl Places {
-    /// The list in this folder of swarm's own.
+    /// The list in this directory of swarm's own.
     pub(crate) fn below(own: &Path) -> Self {
         Self {
             files: own.join("places"),
@@ -37,28 +37,28 @@ impl Places {
         }
     }
 
-    /// Writes down that a folder holds the worktrees of a repository.
-    pub(crate) fn enter(&self, folder: &Path, common: &Path) -> Result<(), WorktreeError> {
-        if self.repository_of(folder)?.as_deref() == Some(common) {
+    /// Writes down that a directory holds the worktrees of a repository.
+    pub(crate) fn enter(&self, directory: &Path, common: &Path) -> Result<(), WorktreeError> {
+        if self.repository_of(directory)?.as_deref() == Some(common) {
             return Ok(());
         }
         ensure_private_dir(&self.files)?;
-        let path = self.file(folder);
+        let path = self.file(directory);
         let place = Place {
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
             common: common.to_owned(),
         };
         let bytes = serde_json::to_vec_pretty(&place).map_err(|error| damaged(&path, &error))?;
         Ok(replace_alone(&path, &bytes)?)
     }
 
-    /// Git's common folder of the repository whose worktrees a folder holds.
-    pub(crate) fn repository_of(&self, folder: &Path) -> Result<Option<PathBuf>, WorktreeError> {
-        let place = read(&self.file(folder))?.filter(|place| place.folder == folder);
+    /// Git's common directory of the repository whose worktrees a directory holds.
+    pub(crate) fn repository_of(&self, directory: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+        let place = read(&self.file(directory))?.filter(|place| place.directory == directory);
         Ok(place.map(|place| place.common))
     }
 
-    /// The folders that hold worktrees of a repository.
+    /// The directories that hold worktrees of a repository.
     pub(crate) fn of_repository(&self, common: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
         let entries = match fs::read_dir(&self.files) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -67,26 +67,26 @@ impl Places {
                 source,
             })?,
         };
-        let mut folders = Vec::new();
+        let mut directories = Vec::new();
         for entry in entries.flatten() {
             let path = entry.path();
             if path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
-            // One that cannot be read makes no folder a place.
+            // One that cannot be read makes no directory a place.
             match read(&path) {
-                Ok(Some(place)) if place.common == common => folders.push(place.folder),
+                Ok(Some(place)) if place.common == common => directories.push(place.directory),
                 Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "place of worktrees not read"),
             }
         }
-        Ok(folders)
+        Ok(directories)
     }
 
-    fn file(&self, folder: &Path) -> PathBuf {
+    fn file(&self, directory: &Path) -> PathBuf {
         self.files.join(format!(
             "{:016x}.json",
-            fingerprint(folder.as_os_str().as_encoded_bytes())
+            fingerprint(directory.as_os_str().as_encoded_bytes())
         ))
     }
 }

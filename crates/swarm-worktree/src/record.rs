@@ -1,4 +1,4 @@
-//! What swarm keeps about a worktree, in `swarm/worktrees/<slug>.json` of git's common folder.
+//! What swarm keeps about a worktree, in `swarm/worktrees/<slug>.json` of git's common directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{HandedLock, read_optional, replace_alone};
+use swarm_os::{HandedLock, read_optional, replace_alone};
 use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 
 use crate::create::LOCK_WAIT;
@@ -126,9 +126,9 @@ pub struct Record {
     /// What did not come along, and what else is worth knowing.
     #[serde(default)]
     pub notices: Vec<String>,
-    /// The name of git's folder for it, in `worktrees` of git's common folder.
+    /// The name of git's directory for it, in `worktrees` of git's common directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub git_folder: Option<String>,
+    pub git_directory: Option<String>,
     /// Git's settings for it alone, as it was made: the text of `config.worktree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_settings: Option<String>,
@@ -140,7 +140,7 @@ pub struct Record {
     /// merge can be taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_as: Option<String>,
-    /// The folder of the repository's hooks, where git would not find it from here.
+    /// The directory of the repository's hooks, where git would not find it from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks_path: Option<PathBuf>,
     /// Whether a hook of the user's has made it in git's place. It has no branch then, as far as is known here.
@@ -269,9 +269,9 @@ impl Record {
         self.process = None;
     }
 
-    /// The record of a name in a folder of records, wherever what it speaks of lies.
+    /// The record of a name in a directory of records, wherever what it speaks of lies.
     pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>, WorktreeError> {
-        read(&records.join(format!("{}.json", slug.folder())))
+        read(&records.join(format!("{}.json", slug.directory())))
     }
 
     pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<(), WorktreeError> {
@@ -300,12 +300,14 @@ impl Record {
         Ok((records, damaged))
     }
 
-    /// All records in a folder, wherever what they speak of lies.
-    pub(crate) fn all_in(folder: &Path) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
-        let entries = match fs::read_dir(folder) {
+    /// All records in a directory, wherever what they speak of lies.
+    pub(crate) fn all_in(
+        directory: &Path,
+    ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
+        let entries = match fs::read_dir(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(<_>::default()),
             entries => entries.map_err(|source| WorktreeError::Read {
-                path: folder.to_owned(),
+                path: directory.to_owned(),
                 source,
             })?,
         };
@@ -333,13 +335,15 @@ fn differ<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
 /// How our own locks begin.
 pub(crate) const OUR_LOCK: &str = "swarm: in use by ";
 
-/// The folder of the records of a repository, by git's common folder.
+/// The directory of the records of a repository, by git's common directory.
 pub(crate) fn records_of(common: &Path) -> PathBuf {
     common.join("swarm/worktrees")
 }
 
 fn file(repository: &Repository, slug: &Slug) -> PathBuf {
-    repository.records().join(format!("{}.json", slug.folder()))
+    repository
+        .records()
+        .join(format!("{}.json", slug.directory()))
 }
 
 pub(crate) fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {

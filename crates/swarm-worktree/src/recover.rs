@@ -1,9 +1,9 @@
-//! Taking away what was half made, so that no branch and no folder is left of it.
+//! Taking away what was half made, so that no branch and no directory is left of it.
 
 use std::fs;
 use std::path::Path;
 
-use swarm_fs::{HandedLock, read_optional, remove_tree};
+use swarm_os::{HandedLock, read_optional, remove_tree};
 
 use crate::create::LOCK_WAIT;
 use crate::registration::admin;
@@ -12,7 +12,7 @@ use crate::{GitError, Record, Slug, Stage, WorktreeError};
 
 /// The ref that keeps the snapshot at which a worktree began.
 pub(crate) fn snapshot_ref(slug: &Slug) -> String {
-    format!("refs/swarm/snapshots/{}", slug.folder())
+    format!("refs/swarm/snapshots/{}", slug.directory())
 }
 
 /// Takes away every worktree whose maker has died over it. Nobody has worked in them.
@@ -60,7 +60,7 @@ fn clear(repository: &Repository, record: &Record, tip: &str) -> Result<(), Work
     Record::forget(repository, &record.slug)
 }
 
-/// Takes folder and registration away, whatever state they are in.
+/// Takes directory and registration away, whatever state they are in.
 fn unregister(
     repository: &Repository,
     record: &Record,
@@ -78,7 +78,7 @@ fn unregister(
         tracing::debug!(slug = %record.slug, %error, "not known to git, or half known");
     }
     remove_tree(&record.path)?;
-    let folder = record.slug.folder();
+    let directory = record.slug.directory();
     let known = repository.common.join("worktrees");
     let Ok(entries) = fs::read_dir(&known) else {
         return Ok(());
@@ -86,9 +86,9 @@ fn unregister(
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_its = name
-            .strip_prefix(&folder)
+            .strip_prefix(&directory)
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-        // Git names these after the folder, and writes down whose they are a moment later.
+        // Git names these after the directory, and writes down whose they are a moment later.
         if is_its && belongs_to(&entry.path(), &record.path) {
             remove_tree(&entry.path())?;
         }
@@ -96,13 +96,13 @@ fn unregister(
     Ok(())
 }
 
-/// What git's lock on a worktree says, if there is one; also of a worktree whose folder is gone.
+/// What git's lock on a worktree says, if there is one; also of a worktree whose directory is gone.
 pub(crate) fn lock_reason(repository: &Repository, record: &Record) -> Option<String> {
     let reason = read_optional(&admin(repository, record)?.join("locked"));
     Some(String::from_utf8_lossy(&reason.ok()??).into_owned())
 }
 
-/// Whether git's folder of a worktree is that of this path, or was not yet anybody's.
+/// Whether git's directory of a worktree is that of this path, or was not yet anybody's.
 fn belongs_to(admin: &Path, path: &Path) -> bool {
     match fs::read_to_string(admin.join("gitdir")) {
         Ok(named) => Path::new(named.trim()).parent() == Some(path),
@@ -161,7 +161,7 @@ pub(crate) fn unheld(
     let count = repository.common_git().line(&words)?;
     count.parse().map_err(|_| GitError::Failed {
         command: words.join(" "),
-        folder: repository.shown(),
+        directory: repository.shown(),
         why: format!("it printed `{count}` instead of a number"),
         code: Some(0),
     })

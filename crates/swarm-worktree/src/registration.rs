@@ -1,6 +1,6 @@
 //! Whether a worktree is registered with git as it was made.
 //!
-//! Whoever works in a worktree can write its `.git` file and git's folder for it, and with them name programs that git runs
+//! Whoever works in a worktree can write its `.git` file and git's directory for it, and with them name programs that git runs
 //! as filters, or lead git into another repository. So both are held against the record, which they cannot write.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use swarm_fs::read_optional;
+use swarm_os::read_optional;
 
 use crate::git::{fields, text};
 use crate::heads::{Seen, look_at};
@@ -26,13 +26,13 @@ const HARMLESS: [&str; 5] = [
     "user.email",
 ];
 
-/// What helps when a worktree and git's folder for it do not lead to each other.
+/// What helps when a worktree and git's directory for it do not lead to each other.
 const REPAIR: &str = "`git worktree repair`, run in the main checkout, mends it";
 
 /// Git's file with the settings of one worktree alone.
 pub(crate) const SETTINGS: &str = "config.worktree";
 
-/// Makes sure, from files alone, that a folder is the worktree of a record: its own files and git's lead to each other, and
+/// Makes sure, from files alone, that a directory is the worktree of a record: its own files and git's lead to each other, and
 /// its settings name nothing that it was not made with.
 pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, WorktreeError> {
     let mismatch = |why: String| WorktreeError::Mismatch {
@@ -51,7 +51,7 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
     if seen.common_dir != repository.common {
         let other = seen.common_dir.display();
         let first = if record.path.join(".git").is_dir() {
-            "move that folder away; "
+            "move that directory away; "
         } else {
             ""
         };
@@ -78,18 +78,18 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
     Ok(seen)
 }
 
-/// Git's folder for a worktree of swarm.
+/// Git's directory for a worktree of swarm.
 pub(crate) fn admin(repository: &Repository, record: &Record) -> Option<PathBuf> {
     let all = repository.common.join("worktrees");
-    if let Some(name) = &record.git_folder {
+    if let Some(name) = &record.git_directory {
         return Some(all.join(name));
     }
-    // While it is being made, git has named its folder and nobody has written that down.
-    let folder = record.slug.folder();
+    // While it is being made, git has named its directory and nobody has written that down.
+    let directory = record.slug.directory();
     let is_its = |admin: &PathBuf| {
         let name = admin.file_name().unwrap_or_default().to_string_lossy();
         let numbered = name
-            .strip_prefix(folder.as_str())
+            .strip_prefix(directory.as_str())
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         let named = fs::read_to_string(admin.join("gitdir"));
         numbered && named.is_ok_and(|named| Path::new(named.trim()).parent() == Some(&record.path))
@@ -98,7 +98,7 @@ pub(crate) fn admin(repository: &Repository, record: &Record) -> Option<PathBuf>
     entries.flatten().map(|entry| entry.path()).find(is_its)
 }
 
-/// Whether git's folder of a worktree names this folder.
+/// Whether git's directory of a worktree names this directory.
 pub(crate) fn leads_back(admin: &Path, toplevel: &Path) -> bool {
     let back = read_optional(&admin.join("gitdir")).ok().flatten();
     let back = text(&back.unwrap_or_default());
@@ -115,7 +115,7 @@ pub(crate) fn note(repository: &Repository, record: &mut Record) -> Result<(), W
     let settings = read_optional(&admin.join(SETTINGS))?;
     record.git_settings = settings.map(|bytes| text(&bytes));
     let name = admin.file_name().and_then(OsStr::to_str);
-    record.git_folder = name.map(str::to_owned);
+    record.git_directory = name.map(str::to_owned);
     Ok(())
 }
 

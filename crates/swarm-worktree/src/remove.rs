@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use swarm_fs::HandedLock;
+use swarm_os::HandedLock;
 use swarm_protocol::UnixMs;
 
 use crate::create::LOCK_WAIT;
@@ -135,7 +135,7 @@ fn removed(record: &Record, rescue: Option<Rescue>) -> RemovedWorktree {
     }
 }
 
-/// Removes folder, registration, branch and record, and makes sure of it by looking.
+/// Removes directory, registration, branch and record, and makes sure of it by looking.
 fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<(), WorktreeError> {
     let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
     let tip = repository.tip(&record.branch)?;

@@ -1,9 +1,9 @@
-//! The repository that a folder belongs to.
+//! The repository that a directory belongs to.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swarm_fs::ensure_private_dir;
+use swarm_os::ensure_private_dir;
 
 use crate::anchor::{Anchored, anchored};
 use crate::git::{Call, fields, path, text};
@@ -21,11 +21,11 @@ pub(crate) struct Repository {
     git: Git,
     /// Where worktrees lie outside of main checkouts.
     pub(crate) places: Places,
-    /// The uppermost folder of the caller's checkout.
+    /// The uppermost directory of the caller's checkout.
     pub(crate) top: PathBuf,
-    /// Where the caller is below that, empty for the uppermost folder itself.
+    /// Where the caller is below that, empty for the uppermost directory itself.
     pub(crate) below: PathBuf,
-    /// Git's folder for all checkouts.
+    /// Git's directory for all checkouts.
     pub(crate) common: PathBuf,
     /// The main checkout; a bare repository has none.
     pub(crate) main: Option<PathBuf>,
@@ -41,13 +41,17 @@ pub(crate) struct Registered {
 }
 
 impl Repository {
-    /// The repository around a folder: the innermost one, so a nested repository or a submodule is its own.
+    /// The repository around a directory: the innermost one, so a nested repository or a submodule is its own.
     ///
     /// Git is not asked in a worktree of swarm, whose `.git` file may have been made to lead elsewhere.
-    pub(crate) fn find(git: &Git, places: &Places, folder: &Path) -> Result<Self, WorktreeError> {
-        match anchored(places, folder)? {
+    pub(crate) fn find(
+        git: &Git,
+        places: &Places,
+        directory: &Path,
+    ) -> Result<Self, WorktreeError> {
+        match anchored(places, directory)? {
             Some(anchored) => Self::of_worktree(git, places, anchored),
-            None => Self::around(git, places, folder),
+            None => Self::around(git, places, directory),
         }
     }
 
@@ -73,7 +77,7 @@ impl Repository {
         Ok(found)
     }
 
-    fn around(git: &Git, places: &Places, folder: &Path) -> Result<Self, WorktreeError> {
+    fn around(git: &Git, places: &Places, directory: &Path) -> Result<Self, WorktreeError> {
         let words = [
             // Files of a clone can be a repository without a checkout, with settings that name programs.
             "-c",
@@ -85,19 +89,19 @@ impl Repository {
             "--git-common-dir",
             "--show-prefix",
         ];
-        let out = match git.at(folder).status(&words)? {
+        let out = match git.at(directory).status(&words)? {
             (Some(0), out, _) => out,
-            (_, _, said) => return Err(no_checkout(folder, &text(&said))),
+            (_, _, said) => return Err(no_checkout(directory, &text(&said))),
         };
         let out = text(&out);
         let lines: Vec<_> = out.lines().map(PathBuf::from).collect();
         let [top, git_dir, common, below @ ..] = lines.as_slice() else {
-            return Err(unsuitable(folder, "git does not say where it is"));
+            return Err(unsuitable(directory, "git does not say where it is"));
         };
         // A line break in a path would shift the lines.
         if below.len() > 1 || !top.is_dir() || !common.is_dir() {
             return Err(unsuitable(
-                folder,
+                directory,
                 "its path has a character that swarm cannot use",
             ));
         }
@@ -129,7 +133,7 @@ impl Repository {
         if git_dir == self.common {
             return Ok(Some(self.top.clone()));
         }
-        // A submodule's folder lies in its superproject's, and its configuration says where its checkout is.
+        // A submodule's directory lies in its superproject's, and its configuration says where its checkout is.
         let config = self.common.join("config");
         let out = self.at(&self.common).status(&[
             "config".as_ref(),
@@ -144,21 +148,21 @@ impl Repository {
         Ok(named.canonicalize().ok())
     }
 
-    /// A call of git in a folder.
-    pub(crate) fn at<'a>(&'a self, folder: &'a Path) -> Call<'a> {
-        self.git.at(folder)
+    /// A call of git in a directory.
+    pub(crate) fn at<'a>(&'a self, directory: &'a Path) -> Call<'a> {
+        self.git.at(directory)
     }
 
     /// A call of git that speaks of the repository as a whole. The caller's checkout may be removed meanwhile, so it runs
     /// in the main one where there is one.
     pub(crate) fn common_git(&self) -> Call<'_> {
-        let folder = match &self.main {
+        let directory = match &self.main {
             Some(main) if main.is_dir() => main,
-            // In git's own folder most commands work, and nobody who works in a worktree has written what it says.
+            // In git's own directory most commands work, and nobody who works in a worktree has written what it says.
             _ if self.tree.is_some() || !self.top.is_dir() => &self.common,
             _ => &self.top,
         };
-        self.git.at(folder)
+        self.git.at(directory)
     }
 
     /// The same, in a person's own checkout if that is the caller's: what git takes over from there it shall take over.
@@ -238,8 +242,8 @@ impl Repository {
             .map(Some)
     }
 
-    /// swarm's own folder beside git's.
-    pub(crate) fn own_folder(&self) -> PathBuf {
+    /// swarm's own directory beside git's.
+    pub(crate) fn own_directory(&self) -> PathBuf {
         self.common.join("swarm")
     }
 
@@ -248,33 +252,33 @@ impl Repository {
         records_of(&self.common)
     }
 
-    /// Makes swarm's own folders.
-    pub(crate) fn make_own_folders(&self) -> Result<(), WorktreeError> {
+    /// Makes swarm's own directories.
+    pub(crate) fn make_own_directories(&self) -> Result<(), WorktreeError> {
         Ok(ensure_private_dir(&self.records())?)
     }
 
     /// The lock on what all worktrees of the repository share.
     pub(crate) fn lock_path(&self) -> PathBuf {
-        self.own_folder().join("lock")
+        self.own_directory().join("lock")
     }
 
     /// The lock on one worktree: whoever makes or removes it, or changes its record.
     pub(crate) fn slug_lock_path(&self, slug: &Slug) -> PathBuf {
-        self.records().join(format!("{}.lock", slug.folder()))
+        self.records().join(format!("{}.lock", slug.directory()))
     }
 }
 
-fn no_checkout(folder: &Path, said: &str) -> WorktreeError {
+fn no_checkout(directory: &Path, said: &str) -> WorktreeError {
     if said.contains("not a git repository") {
         return WorktreeError::NoRepository {
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
         };
     }
-    if said.contains("must be run in a work tree") || said.contains("safe.bareRepository") {
-        let why = "this is git's own folder, or a bare repository: go to a checkout of it";
-        return unsuitable(folder, why);
+    if said.contains("must be run in a worktree") || said.contains("safe.bareRepository") {
+        let why = "this is git's own directory, or a bare repository: go to a checkout of it";
+        return unsuitable(directory, why);
     }
-    unsuitable(folder, said.trim().trim_start_matches("fatal: "))
+    unsuitable(directory, said.trim().trim_start_matches("fatal: "))
 }
 
 pub(crate) fn unsuitable(repository: &Path, why: impl Into<String>) -> WorktreeError {

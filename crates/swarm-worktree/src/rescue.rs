@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use swarm_fs::{ensure_private_dir, replace_alone};
+use swarm_os::{ensure_private_dir, replace_alone};
 use swarm_protocol::UnixMs;
 
 use crate::hazard::changed_listed;
@@ -48,7 +48,7 @@ pub(crate) fn rescue(
     };
     tracing::info!(slug = %record.slug, %commit, %head, "worktree rescued");
     let stamp = stamp(now);
-    let name = format!("{}-{stamp}", record.slug.folder());
+    let name = format!("{}-{stamp}", record.slug.directory());
     let reference = format!("refs/swarm/rescue/{name}");
     let changing = repository.common_git().changing();
     changing.run(&["update-ref", "--create-reflog", &reference, &commit])?;
@@ -62,9 +62,9 @@ pub(crate) fn rescue(
         &record.base.sha,
         &commit,
     ])?;
-    let folder = repository.own_folder().join("rescue");
-    ensure_private_dir(&folder)?;
-    let patch = folder.join(format!("{name}.patch"));
+    let directory = repository.own_directory().join("rescue");
+    ensure_private_dir(&directory)?;
+    let patch = directory.join(format!("{name}.patch"));
     replace_alone(&patch, &diff)?;
     Ok(Rescue { reference, patch })
 }

@@ -31,7 +31,7 @@ impl Uncommitted {
     }
 }
 
-/// How folders of dependencies come into a worktree.
+/// How directories of dependencies come into a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dependencies {
@@ -89,15 +89,15 @@ impl MergeMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorktreeSettings {
-    /// The folder that holds them, in one folder for each repository; `None` is `.claude/worktrees` in the repository.
+    /// The directory that holds them, in one directory for each repository; `None` is `.claude/worktrees` in the repository.
     pub location: Option<PathBuf>,
     /// What becomes of uncommitted changes.
     pub uncommitted: Uncommitted,
     /// How dependencies come along.
     pub dependencies: Dependencies,
-    /// Names of the folders that hold dependencies.
-    pub dependency_folders: Vec<String>,
-    /// Folders that are checked out; empty is all.
+    /// Names of the directories that hold dependencies.
+    pub dependency_directories: Vec<String>,
+    /// Directories that are checked out; empty is all.
     pub sparse_paths: Vec<String>,
     /// When the work of a member is merged.
     pub merge: MergeMode,
@@ -109,7 +109,7 @@ impl Default for WorktreeSettings {
             location: None,
             uncommitted: Uncommitted::default(),
             dependencies: Dependencies::default(),
-            dependency_folders: vec!["node_modules".to_owned()],
+            dependency_directories: vec!["node_modules".to_owned()],
             sparse_paths: Vec::new(),
             merge: MergeMode::default(),
         }
@@ -126,7 +126,7 @@ mod tests {
             location: Some("/trees".into()),
             uncommitted: Uncommitted::Leave,
             dependencies: Dependencies::Symlink,
-            dependency_folders: vec!["vendor".into()],
+            dependency_directories: vec!["vendor".into()],
             sparse_paths: vec!["src".into()],
             merge: MergeMode::Manual,
         };

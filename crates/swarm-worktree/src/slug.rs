@@ -50,14 +50,14 @@ impl Slug {
         &self.0
     }
 
-    /// Name of its folder: one level, with `+` for each `/`.
-    pub fn folder(&self) -> String {
+    /// Name of its directory: one level, with `+` for each `/`.
+    pub fn directory(&self) -> String {
         self.0.replace('/', "+")
     }
 
     /// Name of its branch, without `refs/heads/`.
     pub fn branch(&self) -> String {
-        format!("worktree-{}", self.folder())
+        format!("worktree-{}", self.directory())
     }
 }
 
@@ -119,9 +119,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_become_one_folder_and_one_branch() {
+    fn slugs_become_one_directory_and_one_branch() {
         let slug = Slug::parse("fix/Import_2.x").unwrap();
-        assert_eq!(slug.folder(), "fix+Import_2.x");
+        assert_eq!(slug.directory(), "fix+Import_2.x");
         assert_eq!(slug.branch(), "worktree-fix+Import_2.x");
         assert_eq!(
             Slug::of_agent("a1b2c3d4e5f60718").unwrap().as_str(),

@@ -36,7 +36,7 @@ pub(crate) fn tree(
     further: &[PathBuf],
 ) -> Result<String, WorktreeError> {
     let name = format!("index-{}", Uuid::new_v4());
-    let index = TemporaryIndex(repository.own_folder().join(name));
+    let index = TemporaryIndex(repository.own_directory().join(name));
     let viewed = Checkout::at(repository, checkout)?;
     let inner = viewed.inner()?;
     if !inner.is_empty() {

@@ -31,22 +31,22 @@ pub struct GitSummary {
 
 impl Worktrees {
     /// What git says about the checkout around a directory. `None` where there is none.
-    pub fn summary(&self, folder: &Path) -> Option<GitSummary> {
-        let seen = seen(folder)?;
+    pub fn summary(&self, directory: &Path) -> Option<GitSummary> {
+        let seen = seen(directory)?;
         let mut summary = GitSummary {
             main_branch: main_branch(&seen.common_dir),
             toplevel: seen.toplevel,
             status: None,
             commits: Vec::new(),
         };
-        if let Err(error) = self.ask(folder, &mut summary) {
-            tracing::info!(folder = %folder.display(), %error, "no status of the checkout");
+        if let Err(error) = self.ask(directory, &mut summary) {
+            tracing::info!(directory = %directory.display(), %error, "no status of the checkout");
         }
         Some(summary)
     }
 
-    fn ask(&self, folder: &Path, summary: &mut GitSummary) -> Result<(), WorktreeError> {
-        let repository = Repository::find(self.git(), self.places(), folder)?;
+    fn ask(&self, directory: &Path, summary: &mut GitSummary) -> Result<(), WorktreeError> {
+        let repository = Repository::find(self.git(), self.places(), directory)?;
         let checkout = Checkout::at(&repository, &repository.top)?;
         let git = checkout.git();
         let status = git.run(&["status", "--porcelain=v1", checkout.submodules()])?;

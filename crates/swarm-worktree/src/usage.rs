@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_fs::process::Process;
-use swarm_fs::{Liveness, probe, read_optional};
+use swarm_os::process::Process;
+use swarm_os::{Liveness, probe, read_optional};
 use swarm_protocol::{AgentId, Hello, LifeRecord};
 
 use crate::{Owner, ProcessMark, Record};
@@ -33,12 +33,12 @@ impl Occupants {
         Self(Some(Arc::new(find)))
     }
 
-    /// One in this folder, in words. The calling process does not count.
-    fn within(&self, folder: &Path) -> Option<String> {
-        let folder = folder.canonicalize().ok()?;
+    /// One in this directory, in words. The calling process does not count.
+    fn within(&self, directory: &Path) -> Option<String> {
+        let directory = directory.canonicalize().ok()?;
         let is_here = |occupant: &Occupant| {
             let cwd = occupant.cwd.canonicalize();
-            occupant.pid != std::process::id() && cwd.is_ok_and(|cwd| cwd.starts_with(&folder))
+            occupant.pid != std::process::id() && cwd.is_ok_and(|cwd| cwd.starts_with(&directory))
         };
         let found = self.0.as_ref()?().into_iter().find(is_here)?;
         Some(format!("{} (process {})", found.who, found.pid))
@@ -52,7 +52,7 @@ impl fmt::Debug for Occupants {
 }
 
 /// Who works in a worktree, in words: whoever holds it, a member or lead whose recorded directory is in it, or any process
-/// whose working folder is in it. `Err` when that cannot be known.
+/// whose working directory is in it. `Err` when that cannot be known.
 pub(crate) fn user_of(record: &Record, occupants: &Occupants) -> Result<Option<String>, String> {
     let user = holder(record)?.or_else(|| occupants.within(&record.path));
     Ok(user.or_else(|| process_in(&record.path)))
@@ -97,7 +97,7 @@ fn runs(mark: &ProcessMark) -> bool {
     Process::running(mark.pid).is_some_and(|process| process.start.to_string() == mark.start)
 }
 
-/// A process that has its working folder in here, other than this one. Where the kernel does not tell, nobody is found.
+/// A process that has its working directory in here, other than this one. Where the kernel does not tell, nobody is found.
 fn process_in(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let own = std::process::id().to_string();
@@ -122,7 +122,7 @@ fn process_in(path: &Path) -> Option<String> {
     })
 }
 
-/// The working folder of a teammate, which nobody else can look up: as it reported it at its start. It is found by the
+/// The working directory of a teammate, which nobody else can look up: as it reported it at its start. It is found by the
 /// arguments that every teammate has.
 fn reported_cwd(words: &[u8], pid: u32) -> Option<PathBuf> {
     let words: Vec<&str> = std::str::from_utf8(words).ok()?.split('\0').collect();
@@ -139,7 +139,7 @@ fn reported_cwd(words: &[u8], pid: u32) -> Option<PathBuf> {
         .join(agent.name.as_str())
         .join("hello.json");
     let hello: Hello = serde_json::from_slice(&read_optional(&hello).ok()??).ok()?;
-    // The folder comes from the kernel, so it has no links in it.
+    // The directory comes from the kernel, so it has no links in it.
     (hello.pid == pid).then_some(hello.cwd)
 }
 
@@ -148,16 +148,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_working_folder_of_a_closed_teammate_is_the_one_that_it_reported() {
+    fn the_working_directory_of_a_closed_teammate_is_the_one_that_it_reported() {
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("teams/demo/swarm/members/bob");
-        fs::create_dir_all(&folder).unwrap();
+        let directory = root.path().join("teams/demo/swarm/members/bob");
+        fs::create_dir_all(&directory).unwrap();
         let id = "5b0b7d0e-3f5c-4a5e-9d6e-0123456789ab";
         let hello = serde_json::json!({
             "spawnId": id, "pid": 7, "procStart": "1", "cwd": "/work/tree", "model": "m", "mode": "default", "tools": [],
             "sessionId": id, "version": "0.0.0",
         });
-        swarm_fs::replace_alone(&folder.join("hello.json"), hello.to_string().as_bytes()).unwrap();
+        swarm_os::replace_alone(&directory.join("hello.json"), hello.to_string().as_bytes())
+            .unwrap();
         let root = root.path().display();
         let words =
             format!("swarm-teammate\0--agent-id\0bob@demo\0--spawn-id\0{id}\0--root\0{root}\0");

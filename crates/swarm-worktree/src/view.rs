@@ -1,6 +1,6 @@
 //! Git in a worktree that somebody else works in, without believing what they wrote for git to read.
 //!
-//! Git is told by its environment where everything is. Of what is the worktree's own it gets a folder that is made for the
+//! Git is told by its environment where everything is. Of what is the worktree's own it gets a directory that is made for the
 //! purpose, with the branch, the settings that the worktree was made with, and its index by name. So neither the `.git`
 //! file nor the settings in there are read, whatever becomes of them meanwhile.
 
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use swarm_fs::{ensure_private_dir, read_optional, replace_alone};
+use swarm_os::{ensure_private_dir, read_optional, replace_alone};
 use uuid::Uuid;
 
 use crate::git::{Call, fields, path, text};
@@ -17,7 +17,7 @@ use crate::registration::{SETTINGS, check, trusted_settings};
 use crate::repository::Repository;
 use crate::{Record, WorktreeError};
 
-/// How the folders of views begin; the number of the process that made it follows.
+/// How the directories of views begin; the number of the process that made it follows.
 const VIEW: &str = "view-";
 
 /// A checkout that git runs in.
@@ -69,8 +69,8 @@ pub(crate) struct View<'a> {
     repository: &'a Repository,
     /// Where the worktree stands.
     pub(crate) seen: Seen,
-    /// What git takes for the worktree's own folder.
-    folder: PathBuf,
+    /// What git takes for the worktree's own directory.
+    directory: PathBuf,
     index: PathBuf,
 }
 
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
         let name = format!("{VIEW}{}-{}", std::process::id(), Uuid::new_v4());
         let view = Self {
             repository,
-            folder: repository.own_folder().join(name),
+            directory: repository.own_directory().join(name),
             index: seen.git_dir.join("index"),
             seen,
         };
@@ -90,7 +90,7 @@ impl<'a> View<'a> {
     }
 
     fn fill(&self, record: &Record) -> Result<(), WorktreeError> {
-        ensure_private_dir(&self.folder)?;
+        ensure_private_dir(&self.directory)?;
         let unknown = || WorktreeError::Mismatch {
             path: record.path.clone(),
             why: "its commit cannot be told".to_owned(),
@@ -100,16 +100,16 @@ impl<'a> View<'a> {
             (None, Some(head)) => format!("{head}\n"),
             (None, None) => return Err(unknown()),
         };
-        replace_alone(&self.folder.join("HEAD"), head.as_bytes())?;
+        replace_alone(&self.directory.join("HEAD"), head.as_bytes())?;
         let common = self.repository.common.as_os_str().as_bytes();
-        replace_alone(&self.folder.join("commondir"), common)?;
+        replace_alone(&self.directory.join("commondir"), common)?;
         if let Some(settings) = trusted_settings(self.repository, record, &self.seen.git_dir)? {
-            replace_alone(&self.folder.join(SETTINGS), settings.as_bytes())?;
+            replace_alone(&self.directory.join(SETTINGS), settings.as_bytes())?;
         }
         let sparse = "info/sparse-checkout";
         if let Some(patterns) = read_optional(&self.seen.git_dir.join(sparse))? {
-            ensure_private_dir(&self.folder.join("info"))?;
-            replace_alone(&self.folder.join(sparse), &patterns)?;
+            ensure_private_dir(&self.directory.join("info"))?;
+            replace_alone(&self.directory.join(sparse), &patterns)?;
         }
         // Git would follow a symbolic link and write what it leads to.
         let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
@@ -126,12 +126,12 @@ impl<'a> View<'a> {
     pub(crate) fn git(&self) -> Call<'_> {
         self.repository
             .at(&self.seen.toplevel)
-            .in_checkout(&self.folder)
+            .in_checkout(&self.directory)
             .with_index(&self.index)
     }
 
     /// Commits of other repositories that are tracked here and have their repository with them, or anything else in their
-    /// folder: git looks at none of it.
+    /// directory: git looks at none of it.
     fn inner(&self) -> Result<Vec<String>, WorktreeError> {
         let listed = self.git().run(&["ls-files", "-z", "--stage"])?;
         let head = self.git().run(&["ls-tree", "-z", "-r", "HEAD"])?;
@@ -144,9 +144,9 @@ impl<'a> View<'a> {
             let tab = entry.iter().position(|byte| *byte == b'\t');
             let name = entry.get(tab.map_or(0, |at| at + 1)..).unwrap_or_default();
             let there = self.seen.toplevel.join(path(name));
-            let is_folder = there.symlink_metadata().is_ok_and(|found| found.is_dir());
-            // A folder that cannot be read may hold something.
-            if is_folder && fs::read_dir(&there).map_or(true, |mut held| held.next().is_some()) {
+            let is_directory = there.symlink_metadata().is_ok_and(|found| found.is_dir());
+            // A directory that cannot be read may hold something.
+            if is_directory && fs::read_dir(&there).map_or(true, |mut held| held.next().is_some()) {
                 inner.push(text(name));
             }
         }
@@ -157,7 +157,7 @@ impl<'a> View<'a> {
 
 impl Drop for View<'_> {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.folder) {
+        if let Err(error) = fs::remove_dir_all(&self.directory) {
             tracing::debug!(%error, "view of a worktree not removed");
         }
     }
@@ -165,7 +165,7 @@ impl Drop for View<'_> {
 
 /// Removes the views that dead processes have left.
 pub(crate) fn clear(repository: &Repository) {
-    let Ok(entries) = fs::read_dir(repository.own_folder()) else {
+    let Ok(entries) = fs::read_dir(repository.own_directory()) else {
         return;
     };
     for entry in entries.flatten() {

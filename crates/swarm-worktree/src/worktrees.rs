@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_fs::HandedLock;
+use swarm_os::HandedLock;
 use swarm_protocol::UnixMs;
 
 use crate::anchor::anchored;
@@ -15,9 +15,9 @@ use crate::registration::check;
 use crate::remove::{hand_back, let_git_go, part, remove};
 use crate::repository::Repository;
 use crate::{
-    Condition, Created, FolderMaker, Git, Leaver, ListedWorktree, Merged, Occupants, ProcessMark,
-    Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,
-    WorktreeSettings, merge, recover,
+    Condition, Created, DirectoryMaker, Git, Leaver, ListedWorktree, Merged, Occupants,
+    ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
+    WorktreeOutcome, WorktreeSettings, merge, recover,
 };
 
 /// Makes, lists, merges and removes the worktrees of swarm.
@@ -31,7 +31,7 @@ pub struct Worktrees {
 }
 
 impl Worktrees {
-    /// With this git, these settings, and the folder where swarm keeps what it knows of worktrees that lie in no main
+    /// With this git, these settings, and the directory where swarm keeps what it knows of worktrees that lie in no main
     /// checkout. Nobody who works in a worktree may be able to write there.
     pub fn new(git: Git, settings: WorktreeSettings, own: PathBuf) -> Self {
         Self {
@@ -43,9 +43,9 @@ impl Worktrees {
         }
     }
 
-    /// With somebody who makes folders in git's place.
+    /// With somebody who makes directories in git's place.
     #[must_use]
-    pub fn with_maker(mut self, maker: Arc<dyn FolderMaker>) -> Self {
+    pub fn with_maker(mut self, maker: Arc<dyn DirectoryMaker>) -> Self {
         let mut by_hook = ByHook::new(maker, self.own.clone());
         by_hook.occupants = self.places.occupants.clone();
         self.by_hook = Some(by_hook);
@@ -80,7 +80,7 @@ impl Worktrees {
         &self.settings
     }
 
-    /// Makes a worktree, or takes one up that is there and that nobody works in. On any failure branch, folder and
+    /// Makes a worktree, or takes one up that is there and that nobody works in. On any failure branch, directory and
     /// registration are as they were.
     ///
     /// # Errors
@@ -208,36 +208,36 @@ impl Worktrees {
         settled.map(drop)
     }
 
-    /// The worktree of swarm that a folder is in; `None` if it is in none.
+    /// The worktree of swarm that a directory is in; `None` if it is in none.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be read.
-    pub fn find(&self, folder: &Path) -> Result<Option<Record>, WorktreeError> {
+    pub fn find(&self, directory: &Path) -> Result<Option<Record>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
-            && let Some(record) = by_hook.find(folder)?
+            && let Some(record) = by_hook.find(directory)?
         {
             return Ok(Some(record));
         }
-        Ok(anchored(&self.places, folder)?.map(|anchored| anchored.record))
+        Ok(anchored(&self.places, directory)?.map(|anchored| anchored.record))
     }
 
-    /// The worktree that a folder is in, if it belongs to the repository around `origin`.
+    /// The worktree that a directory is in, if it belongs to the repository around `origin`.
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository around `origin`, or the record cannot be read.
     pub fn find_beside(
         &self,
         origin: &Path,
-        folder: &Path,
+        directory: &Path,
     ) -> Result<Option<Record>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
-            && let Some(record) = by_hook.find_beside(origin, folder)?
+            && let Some(record) = by_hook.find_beside(origin, directory)?
         {
             return Ok(Some(record));
         }
         let repository = Repository::find(&self.git, &self.places, origin)?;
-        let found =
-            anchored(&self.places, folder)?.filter(|anchored| anchored.common == repository.common);
+        let found = anchored(&self.places, directory)?
+            .filter(|anchored| anchored.common == repository.common);
         Ok(found.map(|anchored| anchored.record))
     }
 
@@ -261,7 +261,7 @@ impl Worktrees {
             return Ok(None);
         };
         let slug = anchored.record.slug.clone();
-        // Its own folder may be gone in a moment.
+        // Its own directory may be gone in a moment.
         let mut repository = Repository::of_worktree(&self.git, &self.places, anchored)?;
         if let Some(main) = &repository.main {
             repository.top.clone_from(main);
@@ -269,17 +269,17 @@ impl Worktrees {
         part(&repository, &slug, leaver, now)
     }
 
-    /// The worktrees of the repository that a folder is in, and what is wrong with records that cannot be read.
+    /// The worktrees of the repository that a directory is in, and what is wrong with records that cannot be read.
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository.
     pub fn list(
         &self,
-        folder: &Path,
+        directory: &Path,
     ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
-        let (mut made, mut wrong) = self.made_by_hook(folder)?;
-        let repository = match Repository::find(&self.git, &self.places, folder) {
-            // Hooks work in folders of any kind.
+        let (mut made, mut wrong) = self.made_by_hook(directory)?;
+        let repository = match Repository::find(&self.git, &self.places, directory) {
+            // Hooks work in directories of any kind.
             Err(WorktreeError::NoRepository { .. }) if self.works_without_git(&made) => {
                 return Ok((made, wrong));
             }
@@ -294,19 +294,19 @@ impl Worktrees {
         Ok((made, wrong))
     }
 
-    /// The worktrees of the repository around a folder that a process was given and has neither handed on nor handed back.
+    /// The worktrees of the repository around a directory that a process was given and has neither handed on nor handed back.
     /// None where there is no repository.
     ///
     /// # Errors
     /// [`WorktreeError`] if the repository cannot be looked at.
     pub fn held_by(
         &self,
-        folder: &Path,
+        directory: &Path,
         process: &ProcessMark,
     ) -> Result<Vec<Record>, WorktreeError> {
-        let (made, _) = self.made_by_hook(folder)?;
+        let (made, _) = self.made_by_hook(directory)?;
         let mut records: Vec<_> = made.into_iter().map(|listed| listed.record).collect();
-        match Repository::find(&self.git, &self.places, folder) {
+        match Repository::find(&self.git, &self.places, directory) {
             Err(WorktreeError::NoRepository { .. }) => {}
             found => records.extend(Record::all(&found?)?.0),
         }
@@ -324,27 +324,27 @@ impl Worktrees {
     /// [`WorktreeError::Unsafe`] with everything that would be lost.
     pub fn remove(
         &self,
-        folder: &Path,
+        directory: &Path,
         slug: &Slug,
         force: bool,
         now: UnixMs,
     ) -> Result<RemovedWorktree, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
-            && let Some(removed) = by_hook.remove(folder, slug, force)?
+            && let Some(removed) = by_hook.remove(directory, slug, force)?
         {
             return Ok(removed);
         }
-        let repository = Repository::find(&self.git, &self.places, folder)?;
+        let repository = Repository::find(&self.git, &self.places, directory)?;
         remove(&repository, slug, force, now)
     }
 
-    /// What hooks have made for the project of a folder.
+    /// What hooks have made for the project of a directory.
     fn made_by_hook(
         &self,
-        folder: &Path,
+        directory: &Path,
     ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
         let by_hook = self.by_hook.as_ref();
-        by_hook.map_or(Ok(<_>::default()), |by_hook| by_hook.list(folder))
+        by_hook.map_or(Ok(<_>::default()), |by_hook| by_hook.list(directory))
     }
 
     fn works_without_git(&self, made: &[ListedWorktree]) -> bool {
@@ -356,15 +356,15 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository, or its records cannot be read.
-    pub fn prune(&self, folder: &Path, dry: bool, now: UnixMs) -> Result<Pruned, WorktreeError> {
+    pub fn prune(&self, directory: &Path, dry: bool, now: UnixMs) -> Result<Pruned, WorktreeError> {
         let mut pruned = Pruned::default();
-        for listed in self.made_by_hook(folder)?.0 {
+        for listed in self.made_by_hook(directory)?.0 {
             let is_free = listed.condition == Condition::Gone;
             tidy(&mut pruned, listed, Ok(is_free), dry, |slug| {
-                self.remove(folder, slug, false, now)
+                self.remove(directory, slug, false, now)
             });
         }
-        let repository = match Repository::find(&self.git, &self.places, folder) {
+        let repository = match Repository::find(&self.git, &self.places, directory) {
             Err(WorktreeError::NoRepository { .. })
                 if self.works_without_git(&pruned.kept)
                     || !pruned.gone.is_empty()
@@ -400,8 +400,8 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError::Conflict`] with the files; the target is as it was then, as with every error.
-    pub fn merge(&self, folder: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
-        let made = self.made_by_hook(folder)?.0;
+    pub fn merge(&self, directory: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
+        let made = self.made_by_hook(directory)?.0;
         if made.iter().any(|listed| listed.record.slug == *slug) {
             return Err(WorktreeError::NotMerged {
                 branch: slug.to_string(),
@@ -409,7 +409,7 @@ impl Worktrees {
                     .to_owned(),
             });
         }
-        let repository = Repository::find(&self.git, &self.places, folder)?;
+        let repository = Repository::find(&self.git, &self.places, directory)?;
         merge::merge(&repository, slug)
     }
 }

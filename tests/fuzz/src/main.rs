@@ -1,5 +1,5 @@
 //! libFuzzer on one of the checks that the suite makes too: `SWARM_FUZZ_TARGET` names it (`list` lists them), and
-//! `SWARM_FUZZ_SEEDS` a folder for the sound data to begin with.
+//! `SWARM_FUZZ_SEEDS` a directory for the sound data to begin with.
 
 #![no_main]
 
@@ -23,11 +23,11 @@ fn begin() {
         std::process::exit(i32::from(asked != "list"));
     };
     CHECK.get_or_init(|| check);
-    if let Some(folder) = std::env::var_os("SWARM_FUZZ_SEEDS") {
+    if let Some(directory) = std::env::var_os("SWARM_FUZZ_SEEDS") {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for (number, seed) in seeds::seeds(name, &repository).iter().enumerate() {
-            let path = Path::new(&folder).join(format!("seed-{number}"));
-            std::fs::write(path, seed).expect("a folder for seeds");
+            let path = Path::new(&directory).join(format!("seed-{number}"));
+            std::fs::write(path, seed).expect("a directory for seeds");
         }
     }
 }

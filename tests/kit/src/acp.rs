@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_engine::{AgentRuntime, EngineError, Turn, TurnStop};
-use swarm_policy::{PermissionOutcome, PermissionRequest};
+use swarm_agent::{AgentError, AgentRuntime, Turn, TurnStop};
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{AgentEvent, Usage};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -32,7 +32,7 @@ struct Connection {
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(why: impl ToString) -> TurnStop {
     let why = why.to_string();
-    EngineError::Runtime { why }.into()
+    AgentError::Runtime { why }.into()
 }
 
 #[async_trait]

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process};
-use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
+use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
 use swarm_protocol::{MemberState, ROOT_VARIABLE as ROOT, SpawnId, SystemClock};
 use swarm_store::{FileStore, TeamStore as _};
 
@@ -91,12 +91,14 @@ pub fn play_child() {
     report_state(&store, &team(), &member, spawn, MemberState::Idle);
     match told(LOCK).as_deref() {
         Some("inbox") => {
-            let folder = store.team(&team()).team_folder();
+            let directory = store.team(&team()).team_directory();
             let plan = LockPlan {
-                sidecar: &folder.join("swarm/locks").join(format!("inbox-{member}")),
+                sidecar: &directory
+                    .join("swarm/locks")
+                    .join(format!("inbox-{member}")),
                 data: &[],
             };
-            with_lock::<(), FsError>(&plan, &LockOptions::default(), |_| live_on()).unwrap();
+            with_lock::<(), OsError>(&plan, &LockOptions::default(), |_| live_on()).unwrap();
         }
         Some("roster") => {
             store.update_config(&team(), |_| live_on()).unwrap();

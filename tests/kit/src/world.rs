@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_engine::EventSink;
-use swarm_fs::{FolderWatcher, LifeHolder};
+use swarm_agent::EventSink;
+use swarm_os::{DirectoryWatcher, LifeHolder};
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_protocol::RuleText;
 use swarm_protocol::{
@@ -73,7 +73,7 @@ impl EventSink for Events {
 
 #[derive(Debug)]
 pub struct World {
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     pub store: Arc<FileStore>,
     pub deployment: Deployment,
 }
@@ -101,19 +101,19 @@ impl World {
     }
 
     pub fn without_team() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
         let store = Arc::new(FileStore::new(root.clone(), Arc::new(SystemClock)));
-        let deployment = deployment(root, folder.path().to_owned(), store.clone());
+        let deployment = deployment(root, directory.path().to_owned(), store.clone());
         Self {
-            folder,
+            directory,
             store,
             deployment,
         }
     }
 
     pub fn path(&self) -> PathBuf {
-        self.folder.path().to_owned()
+        self.directory.path().to_owned()
     }
 
     pub fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
@@ -155,12 +155,12 @@ impl World {
         let path = self
             .store
             .team(&team())
-            .inbox_folder()
+            .inbox_directory()
             .join("team-lead.json");
         let bytes = std::fs::read(&path).unwrap_or_else(|_| b"[]".to_vec());
         let mut entries: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
         entries.push(serde_json::json!({"from": from, "text": text, "timestamp": "2026-11-20T17:53:21.411Z", "read": false}));
-        swarm_fs::replace_alone(&path, serde_json::to_string(&entries).unwrap().as_bytes())
+        swarm_os::replace_alone(&path, serde_json::to_string(&entries).unwrap().as_bytes())
             .unwrap();
     }
 
@@ -371,7 +371,7 @@ fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment 
         cwd,
         store,
         clock: Arc::new(SystemClock),
-        watcher: Arc::new(FolderWatcher::new()),
+        watcher: Arc::new(DirectoryWatcher::new()),
         program: std::env::current_exe().unwrap(),
         backend: BackendRequest::default(),
         shell_env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),

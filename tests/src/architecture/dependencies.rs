@@ -17,11 +17,11 @@ pub fn check_dependencies(packages: &[Package], map: &ArchitecturePage) -> Vec<S
                 "{} is not in the table of crates in docs/architecture.md",
                 package.name
             )),
-            Some(row) if !package.folder.ends_with(&row.folder) => found.push(format!(
+            Some(row) if !package.directory.ends_with(&row.directory) => found.push(format!(
                 "{} lives in {}, and docs/architecture.md says {}",
                 package.name,
-                package.folder.display(),
-                row.folder
+                package.directory.display(),
+                row.directory
             )),
             Some(row) => found.extend(
                 package
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "## Crates\n| a | b | c | d |\n|--|--|--|--|\n\
-        | `swarm-fs` | `crates/swarm-fs` | Disk. | – |\n\
+        | `swarm-os` | `crates/swarm-os` | Disk. | – |\n\
         | `swarm-store` | `crates/swarm-store` | Store. | fs |\n\
         ## Dependencies\n| a | b | c |\n|--|--|--|\n\
         | `serde` | anywhere | JSON. |\n| `fd-lock` | fs | Locks. |\n| `tempfile` | fs, tests | Names. |\n";
@@ -101,7 +101,7 @@ mod tests {
     fn violations(store_uses: &[(&str, DependencyKind)], fs_uses: &[&str]) -> Vec<String> {
         let package = |name: &str, uses: Vec<(&str, DependencyKind)>| Package {
             name: name.to_owned(),
-            folder: PathBuf::from(format!("/x/crates/{name}")),
+            directory: PathBuf::from(format!("/x/crates/{name}")),
             dependencies: uses
                 .into_iter()
                 .map(|(package, kind)| Dependency {
@@ -116,7 +116,7 @@ mod tests {
             .map(|name| (*name, DependencyKind::Normal))
             .collect();
         let packages = [
-            package("swarm-fs", fs),
+            package("swarm-os", fs),
             package("swarm-store", store_uses.to_vec()),
         ];
         check_dependencies(&packages, &ArchitecturePage::parse(PAGE).unwrap())
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_the_map_allows_passes() {
         use DependencyKind::{Dev, Normal};
-        let uses = [("swarm-fs", Normal), ("serde", Normal), ("tempfile", Dev)];
+        let uses = [("swarm-os", Normal), ("serde", Normal), ("tempfile", Dev)];
         assert_eq!(violations(&uses, &[]), Vec::<String>::new());
     }
 
@@ -134,7 +134,7 @@ mod tests {
         let found = violations(&[], &["swarm-store"]);
         assert_eq!(
             found,
-            ["swarm-fs may not use swarm-store: docs/architecture.md does not list it"]
+            ["swarm-os may not use swarm-store: docs/architecture.md does not list it"]
         );
     }
 

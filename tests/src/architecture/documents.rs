@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::map::ArchitecturePage;
 
-/// What may stand in the top folder, beside dot-files.
+/// What may stand in the top directory, beside dot-files.
 const TOP: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -24,22 +24,22 @@ const TOP: [&str; 13] = [
     "tests",
 ];
 
-/// Strangers in the top folder. The build folder is git's business.
+/// Strangers in the top directory. The build directory is git's business.
 pub fn check_top(names: &[String]) -> Vec<String> {
     names
         .iter()
         .filter(|name| !name.starts_with('.') && *name != "target" && !TOP.contains(&name.as_str()))
-        .map(|name| format!("{name} does not belong in the project's top folder"))
+        .map(|name| format!("{name} does not belong in the project's top directory"))
         .collect()
 }
 
-/// The names in a folder.
+/// The names in a directory.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn names_in(folder: &Path) -> Result<Vec<String>> {
-    let entries = std::fs::read_dir(folder)
-        .with_context(|| format!("{} could not be read", folder.display()))?;
+pub fn names_in(directory: &Path) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(directory)
+        .with_context(|| format!("{} could not be read", directory.display()))?;
     let mut names = Vec::new();
     for entry in entries {
         names.push(entry?.file_name().to_string_lossy().into_owned());
@@ -54,7 +54,7 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>> {
 pub fn check_sentences(root: &Path, map: &ArchitecturePage) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for (name, row) in &map.crates {
-        let path = root.join(&row.folder).join("src/lib.rs");
+        let path = root.join(&row.directory).join("src/lib.rs");
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("{} could not be read", path.display()))?;
         found.extend(sentence_differs(name, &text, &row.sentence));
@@ -118,9 +118,9 @@ fn command(line: &str) -> Option<String> {
 pub fn check_links(root: &Path, page: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join(page))
         .with_context(|| format!("{} could not be read", page.display()))?;
-    let folder = root.join(page.parent().unwrap_or(page));
+    let directory = root.join(page.parent().unwrap_or(page));
     let found = links(&text)
-        .filter(|link| !folder.join(link).exists())
+        .filter(|link| !directory.join(link).exists())
         .map(|link| format!("{} links to {link}, which does not exist", page.display()));
     Ok(found.collect())
 }
@@ -157,11 +157,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_in_the_top_folder_is_found() {
+    fn a_stranger_in_the_top_directory_is_found() {
         let names = ["Cargo.toml", ".ci", "target", "notes.txt"].map(str::to_owned);
         assert_eq!(
             check_top(&names),
-            ["notes.txt does not belong in the project's top folder"]
+            ["notes.txt does not belong in the project's top directory"]
         );
     }
 

@@ -19,7 +19,7 @@ const FORBIDDEN: [&str; 8] = [
 const NOISE: [(&str, &str); 9] = [
     ("env::var", "reads the environment"),
     ("env::args", "reads the command line"),
-    ("env::home_dir", "looks up a home folder"),
+    ("env::home_dir", "looks up a home directory"),
     ("env::temp_dir", "reads the environment"),
     ("println!", "prints"),
     ("eprintln!", "prints"),
@@ -37,20 +37,20 @@ pub struct RustFile {
     pub text: String,
 }
 
-/// Every Rust file below a folder of the project, sorted by path.
+/// Every Rust file below a directory of the project, sorted by path.
 ///
 /// # Errors
-/// When a folder or file cannot be read.
+/// When a directory or file cannot be read.
 pub fn rust_files(root: &Path, below: &str) -> Result<Vec<RustFile>> {
     let mut files = Vec::new();
-    let mut folders = vec![root.join(below)];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .with_context(|| format!("{} could not be read", folder.display()))?;
+    let mut directories = vec![root.join(below)];
+    while let Some(directory) = directories.pop() {
+        let entries = std::fs::read_dir(&directory)
+            .with_context(|| format!("{} could not be read", directory.display()))?;
         for entry in entries {
             let path = entry?.path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path)
                     .with_context(|| format!("{} could not be read", path.display()))?;
@@ -272,21 +272,21 @@ mod tests {
         ] {
             let text = format!("fn a() {{ {bad}; }}");
             assert_eq!(
-                check_silence(&file("crates/swarm-fs/src/a.rs", &text)).len(),
+                check_silence(&file("crates/swarm-os/src/a.rs", &text)).len(),
                 1,
                 "{bad}"
             );
             for fine in [
                 "crates/swarm-cli/src/a.rs",
-                "crates/swarm-fs/src/a_tests.rs",
-                "crates/swarm-fs/tests/a.rs",
+                "crates/swarm-os/src/a_tests.rs",
+                "crates/swarm-os/tests/a.rs",
             ] {
                 assert_eq!(check_silence(&file(fine, &text)).len(), 0, "{fine}");
             }
         }
         let quiet = "fn a() { my_println!(); } // println!\n#[cfg(test)]\nmod tests { fn t() { println!(); } }";
         assert_eq!(
-            check_silence(&file("crates/swarm-fs/src/a.rs", quiet)),
+            check_silence(&file("crates/swarm-os/src/a.rs", quiet)),
             Vec::<String>::new()
         );
     }

@@ -13,8 +13,8 @@ const PACKAGES: &str = "## Dependencies";
 /// What the page says of one crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrateRow {
-    /// Its folder below `crates/`, or `tests`.
-    pub folder: String,
+    /// Its directory below `crates/`, or `tests`.
+    pub directory: String,
     /// The first sentence of its documentation.
     pub sentence: String,
     /// The workspace crates that it may use.
@@ -58,14 +58,14 @@ impl ArchitecturePage {
     pub fn parse(page: &str) -> Result<Self> {
         let mut crates = BTreeMap::new();
         for row in table(page, CRATES)? {
-            let [name, folder, sentence, uses] = row.as_slice() else {
+            let [name, directory, sentence, uses] = row.as_slice() else {
                 bail!(
                     "a row under `{CRATES}` has {} cells, not 4: {row:?}",
                     row.len()
                 );
             };
             let row = CrateRow {
-                folder: plain(folder),
+                directory: plain(directory),
                 sentence: sentence.clone(),
                 uses: parse_uses(uses),
             };
@@ -160,8 +160,8 @@ fn cells(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# Architecture\n\n## Crates\n\nText.\n\n| crate | folder | sentence | uses |\n|---|---|---|---|\n\
-        | `swarm-fs` | `crates/swarm-fs` | The disk. | – |\n\
+    const PAGE: &str = "# Architecture\n\n## Crates\n\nText.\n\n| crate | directory | sentence | uses |\n|---|---|---|---|\n\
+        | `swarm-os` | `crates/swarm-os` | The disk. | – |\n\
         | `swarm-store` | `crates/swarm-store` | The store. | fs, protocol |\n\
         | `swarm` | `crates/swarm-cli` | The commands. | all |\n\n\
         ## Dependencies\n\n| package | used in | why |\n|---|---|---|\n\
@@ -171,13 +171,13 @@ mod tests {
     fn both_tables_are_read() {
         let map = ArchitecturePage::parse(PAGE).unwrap();
         assert_eq!(map.crates["swarm"].uses, Uses::All);
-        assert_eq!(map.crates["swarm-fs"].uses, Uses::Some(BTreeSet::new()));
-        let expected = BTreeSet::from(["swarm-fs".to_owned(), "swarm-protocol".to_owned()]);
+        assert_eq!(map.crates["swarm-os"].uses, Uses::Some(BTreeSet::new()));
+        let expected = BTreeSet::from(["swarm-os".to_owned(), "swarm-protocol".to_owned()]);
         assert_eq!(map.crates["swarm-store"].uses, Uses::Some(expected));
-        assert_eq!(map.crates["swarm-store"].folder, "crates/swarm-store");
+        assert_eq!(map.crates["swarm-store"].directory, "crates/swarm-store");
         assert!(map.packages["serde_json"].anywhere);
         let tempfile = &map.packages["tempfile"];
-        assert!(tempfile.tests && !tempfile.anywhere && tempfile.crates.contains("swarm-fs"));
+        assert!(tempfile.tests && !tempfile.anywhere && tempfile.crates.contains("swarm-os"));
     }
 
     #[test]

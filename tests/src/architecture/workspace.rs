@@ -29,13 +29,13 @@ pub struct Dependency {
 pub struct Package {
     /// Its name.
     pub name: String,
-    /// Its folder.
-    pub folder: PathBuf,
+    /// Its directory.
+    pub directory: PathBuf,
     /// What it declares.
     pub dependencies: Vec<Dependency>,
 }
 
-/// The project's root folder.
+/// The project's config directory.
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_owned()
@@ -83,9 +83,9 @@ fn package(value: &Value) -> Result<Package> {
         .context("no dependencies")?;
     Ok(Package {
         name: text("name")?,
-        folder: manifest
+        directory: manifest
             .parent()
-            .context("a manifest without folder")?
+            .context("a manifest without directory")?
             .to_owned(),
         dependencies: declared.iter().filter_map(dependency).collect(),
     })
@@ -120,7 +120,7 @@ mod tests {
             packages,
             [Package {
                 name: "a".to_owned(),
-                folder: PathBuf::from("/x/a"),
+                directory: PathBuf::from("/x/a"),
                 dependencies: vec![
                     dependency("b", DependencyKind::Normal),
                     dependency("d", DependencyKind::Dev),

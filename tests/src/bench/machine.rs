@@ -32,11 +32,11 @@ pub(crate) fn load() -> String {
     load.split(' ').next().unwrap_or("unknown").to_owned()
 }
 
-/// The kind of file system that a folder is on: the mount with the longest path that leads there.
-fn file_system(folder: &str) -> String {
+/// The kind of file system that a directory is on: the mount with the longest path that leads there.
+fn file_system(directory: &str) -> String {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let leads_there = |place: &str| {
-        let rest = folder.strip_prefix(place.trim_end_matches('/'));
+        let rest = directory.strip_prefix(place.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let mounts = mounts.lines().filter_map(|line| {

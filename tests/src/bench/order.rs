@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 /// What to measure, how often, and with which programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// The folder of `swarm` and `swarm-teammate`.
+    /// The directory of `swarm` and `swarm-teammate`.
     pub(crate) programs: PathBuf,
     /// Rows by name; none stands for the usual ones.
     pub(crate) rows: Vec<String>,

@@ -1,38 +1,38 @@
-//! Folders to measure in.
+//! Directories to measure in.
 
 use std::path::{Path, PathBuf};
 
 use crate::guard::note;
 
-/// What the folder that is not in memory is called.
+/// What the directory that is not in memory is called.
 pub(crate) const ON_DISK: &str = "disk";
 
 /// Where files are on a disk, and where they are in memory alone.
 const PLACES: [&str; 2] = ["/tmp", "/dev/shm"];
 
-/// A private folder on a disk.
+/// A private directory on a disk.
 ///
 /// # Panics
 /// When it cannot be made.
 pub(crate) fn on_disk() -> tempfile::TempDir {
-    private_folder(Path::new(PLACES[0]))
+    private_directory(Path::new(PLACES[0]))
 }
 
-/// Private folders by the name of what they are on: a disk, and where there is one, memory.
+/// Private directories by the name of what they are on: a disk, and where there is one, memory.
 pub(crate) fn everywhere() -> Vec<(&'static str, tempfile::TempDir)> {
     let memory = PathBuf::from(PLACES[1]);
-    let mut folders = vec![(ON_DISK, on_disk())];
+    let mut directories = vec![(ON_DISK, on_disk())];
     if memory.is_dir() {
-        folders.push(("tmpfs", private_folder(&memory)));
+        directories.push(("tmpfs", private_directory(&memory)));
     }
-    folders
+    directories
 }
 
-fn private_folder(place: &Path) -> tempfile::TempDir {
-    let folder = tempfile::Builder::new()
+fn private_directory(place: &Path) -> tempfile::TempDir {
+    let directory = tempfile::Builder::new()
         .prefix("swarm-bench.")
         .tempdir_in(place)
-        .expect("a folder to measure in");
-    note(folder.path());
-    folder
+        .expect("a directory to measure in");
+    note(directory.path());
+    directory
 }

@@ -7,7 +7,10 @@ fn main() {
     swarm_tests::hostile::say("Welcome back.");
     let mut out = io::stdout();
     // Nobody may be there to read it.
-    drop(write!(out, "Do you trust the files in this folder? [y/N] "));
+    drop(write!(
+        out,
+        "Do you trust the files in this directory? [y/N] "
+    ));
     drop(out.flush());
     swarm_tests::hostile::stay()
 }

@@ -25,10 +25,10 @@ pub struct DiskReport {
 /// # Panics
 /// When a promise is broken.
 pub fn fill_one(programs: &Programs) -> Option<DiskReport> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mount = folder.path().join("mount");
-    std::fs::create_dir(&mount).expect("a folder to mount on");
-    let log = path_of(folder.path(), "fills");
+    let directory = tempfile::tempdir().expect("a directory");
+    let mount = directory.path().join("mount");
+    std::fs::create_dir(&mount).expect("a directory to mount on");
+    let log = path_of(directory.path(), "fills");
     let script = "mount -t tmpfs -o size=64k,mode=700 none \"$1\" || exit 42\n\
                   exec \"$0\" fills \"$1/root\" \"$2\" reader";
     let output = Command::new("unshare")

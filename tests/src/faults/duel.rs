@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
-use swarm_fs::{FsError, Held, LockOptions, LockPlan, with_lock};
+use swarm_os::{Held, LockOptions, LockPlan, OsError, with_lock};
 
 use super::dice::{Dice, Seed};
 use super::ground::{Locking, place};
@@ -45,17 +45,17 @@ impl Duel {
     /// # Panics
     /// When two were inside at once, one was robbed, or something was left behind.
     pub fn run(&self, programs: &Programs, seed: Seed) -> u64 {
-        let folder = tempfile::Builder::new()
+        let directory = tempfile::Builder::new()
             .prefix("swarm.duel-")
             .tempdir_in(place())
-            .expect("a folder");
+            .expect("a directory");
         let mut dice = Dice::new(seed);
         for lane in 0..self.lanes {
             for round in 0..self.rounds {
-                Post::at(folder.path(), lane, round).leave_behind(self.locking, &mut dice);
+                Post::at(directory.path(), lane, round).leave_behind(self.locking, &mut dice);
             }
         }
-        let logs = tempfile::tempdir().expect("a folder for logs");
+        let logs = tempfile::tempdir().expect("a directory for logs");
         let begin = monotonic_nanos() + 300_000_000;
         let workers: Vec<Worker> = (0..self.breakers)
             .map(|number| {
@@ -67,18 +67,18 @@ impl Duel {
                 };
                 command
                     .arg(role)
-                    .args([folder.path(), &path_of(logs.path(), &name)])
+                    .args([directory.path(), &path_of(logs.path(), &name)])
                     .arg(&name)
                     .args([self.rounds, self.lanes, begin].map(|number| number.to_string()));
                 Worker::start(command, logs.path(), &name)
             })
             .collect();
         workers.into_iter().for_each(Worker::finish);
-        self.judge(folder.path(), logs.path());
+        self.judge(directory.path(), logs.path());
         self.rounds * self.lanes
     }
 
-    fn judge(&self, folder: &Path, logs: &Path) {
+    fn judge(&self, directory: &Path, logs: &Path) {
         let mut bad: Vec<Line> = Vec::new();
         for number in 0..self.breakers {
             let said = lines(&path_of(logs, &format!("breaker{number}")));
@@ -89,7 +89,7 @@ impl Duel {
         assert!(bad.is_empty(), "{} of them: {bad:#?}", bad.len());
         for lane in 0..self.lanes {
             for round in 0..self.rounds {
-                let post = Post::at(folder, lane, round);
+                let post = Post::at(directory, lane, round);
                 let entered = fs::read_to_string(&post.data).expect("a count");
                 assert_eq!(
                     entered,
@@ -99,7 +99,7 @@ impl Duel {
                 );
             }
         }
-        let names = fs::read_dir(folder).expect("a folder").flatten();
+        let names = fs::read_dir(directory).expect("a directory").flatten();
         let left: Vec<_> = names
             .map(|entry| entry.file_name())
             .filter(|name| {
@@ -122,8 +122,8 @@ struct Post {
 }
 
 impl Post {
-    fn at(folder: &Path, lane: u64, round: u64) -> Self {
-        let path = |end: &str| folder.join(format!("{lane}-{round}{end}"));
+    fn at(directory: &Path, lane: u64, round: u64) -> Self {
+        let path = |end: &str| directory.join(format!("{lane}-{round}{end}"));
         Self {
             data: path(".json"),
             sidecar: path(".side"),
@@ -134,7 +134,7 @@ impl Post {
 
     /// A lock directory as one left it a minute ago: one of another make, or in the one door also one of ours.
     fn leave_behind(&self, locking: Locking, dice: &mut Dice) {
-        swarm_fs::create_sidecar(&self.sidecar).expect("a sidecar");
+        swarm_os::create_sidecar(&self.sidecar).expect("a sidecar");
         fs::write(&self.data, "0").expect("a file");
         fs::create_dir(&self.lock).expect("a lock directory");
         if locking == Locking::Both && dice.below(2) == 0 {
@@ -147,7 +147,7 @@ impl Post {
     }
 
     /// Is alone inside for a moment and counts itself; says what is wrong.
-    fn enter(&self, held: &Held, stay: Duration) -> Result<Option<&'static str>, FsError> {
+    fn enter(&self, held: &Held, stay: Duration) -> Result<Option<&'static str>, OsError> {
         if File::create_new(&self.inside).is_err() {
             return Ok(Some("two are inside"));
         }
@@ -160,9 +160,14 @@ impl Post {
     }
 }
 
-/// The part of one process: `duels FOLDER LOG NAME ROUNDS LANES BEGIN`, the beginning in nanoseconds of the machine's
+/// The part of one process: `duels DIRECTORY LOG NAME ROUNDS LANES BEGIN`, the beginning in nanoseconds of the machine's
 /// monotonic clock.
-pub(super) fn fight(folder: &Path, log: &Path, locking: Locking, words: &[String]) -> Result<()> {
+pub(super) fn fight(
+    directory: &Path,
+    log: &Path,
+    locking: Locking,
+    words: &[String],
+) -> Result<()> {
     let number = |at: usize| -> Result<u64> {
         let word = words.get(at).context("a number is missing")?;
         Ok(word.parse()?)
@@ -181,7 +186,7 @@ pub(super) fn fight(folder: &Path, log: &Path, locking: Locking, words: &[String
                 let mut dice = Dice::new(Seed(lane + u64::from(std::process::id())));
                 for round in 0..rounds {
                     wait_for_round(begin, lane, lanes, round);
-                    let post = Post::at(folder, lane, round);
+                    let post = Post::at(directory, lane, round);
                     let stay = STAY * u32::try_from(dice.below(100)).unwrap_or(0) / 100;
                     let plan = LockPlan {
                         sidecar: &post.sidecar,

@@ -162,16 +162,16 @@ pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
 /// # Panics
 /// When it breaks down.
 pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().join("root");
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path().join("root");
     let mut command = Command::new("sh");
     command
         .args(["-c", "umask 000; exec \"$0\" \"$@\""])
         .arg(&programs.worker)
         .arg("everything")
-        .args([&root, &path_of(folder.path(), "all")])
+        .args([&root, &path_of(directory.path(), "all")])
         .args([READER, "from-nothing"]);
-    Worker::start(command, folder.path(), "all").finish();
+    Worker::start(command, directory.path(), "all").finish();
     let ground = Ground::at(&root, super::ground::Locking::Both);
     let mut paths = ground.paths();
     assert!(paths.len() > 15, "{paths:?}");
@@ -186,9 +186,9 @@ pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
     paths
 }
 
-/// Runs everything on a ground; what was said of each is in the log `all` of the folder.
+/// Runs everything on a ground; what was said of each is in the log `all` of the directory.
 pub(super) fn run(programs: &Programs, ground: &Ground, what: &str) -> tempfile::TempDir {
-    let logs = tempfile::tempdir().expect("a folder for logs");
+    let logs = tempfile::tempdir().expect("a directory for logs");
     let log = path_of(logs.path(), "all");
     let mut command = Command::new(&programs.worker);
     command

@@ -1,4 +1,4 @@
-//! A root folder with one team, on which faults are tried.
+//! A config directory with one team, on which faults are tried.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use swarm_fs::{LifeHolder, LockOptions};
+use swarm_os::{LifeHolder, LockOptions};
 use swarm_protocol::{
     Answer, AnsweredBy, BackendType, LifeKind, LifeRecord, MemberName, NewTask, PaneId, RequestId,
     Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
@@ -23,17 +23,17 @@ pub const TEAM: &str = "crew";
 /// How long a worker waits for a lock: everybody gets it at last, however slow the machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A store below a folder.
+/// A store below a directory.
 #[derive(Debug)]
 pub struct Ground {
-    /// The root folder of all state.
+    /// The config directory of all state.
     pub root: PathBuf,
     /// The store below it.
     pub store: FileStore,
     /// Its team.
     pub team: TeamName,
     /// Goes with the ground; a worker only visits.
-    folder: Option<tempfile::TempDir>,
+    directory: Option<tempfile::TempDir>,
 }
 
 /// Where grounds are made: where it is told, or else in memory where that is possible. A disk that others keep busy makes every
@@ -64,13 +64,13 @@ impl Ground {
     /// # Panics
     /// When it cannot be made.
     pub fn fresh() -> Self {
-        let folder = tempfile::Builder::new()
+        let directory = tempfile::Builder::new()
             .prefix("swarm.faults-")
             .tempdir_in(place())
-            .expect("a folder");
-        note(folder.path());
-        let mut ground = Self::at(&folder.path().join("root"), Locking::Both);
-        ground.folder = Some(folder);
+            .expect("a directory");
+        note(directory.path());
+        let mut ground = Self::at(&directory.path().join("root"), Locking::Both);
+        ground.directory = Some(directory);
         ground.create_team().expect("the team");
         ground
     }
@@ -95,7 +95,7 @@ impl Ground {
             root: root.to_owned(),
             store,
             team: TeamName::parse(TEAM).expect("a sound name"),
-            folder: None,
+            directory: None,
         }
     }
 
@@ -105,9 +105,9 @@ impl Ground {
     /// Never.
     #[must_use]
     pub fn locking(mut self, locking: Locking) -> Self {
-        let folder = self.folder.take();
+        let directory = self.directory.take();
         let mut other = Self::at(&self.root, locking);
-        other.folder = folder;
+        other.directory = directory;
         other
     }
 
@@ -160,7 +160,7 @@ impl Ground {
     ///
     /// # Panics
     /// When this process cannot look at itself.
-    pub fn live(&self, member: &str, spawn_id: SpawnId) -> Result<LifeHolder, swarm_fs::FsError> {
+    pub fn live(&self, member: &str, spawn_id: SpawnId) -> Result<LifeHolder, swarm_os::OsError> {
         let pid = std::process::id();
         let record = LifeRecord {
             kind: LifeKind::Process,
@@ -168,7 +168,7 @@ impl Ground {
             proc_start: process::start_time(pid).expect("a start time"),
             spawn_id,
             host: "here".to_owned(),
-            pid_space: swarm_fs::process::pid_space(),
+            pid_space: swarm_os::process::pid_space(),
         };
         let path = self.store.team(&self.team).life_path(&name(member));
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))
@@ -187,29 +187,29 @@ impl Ground {
 
     /// A member's inbox.
     pub fn inbox(&self, member: &str) -> PathBuf {
-        let folder = self.store.team(&self.team).inbox_folder();
-        folder.join(format!("{member}.json"))
+        let directory = self.store.team(&self.team).inbox_directory();
+        directory.join(format!("{member}.json"))
     }
 
     /// Where acknowledged messages of a member go at last.
     pub fn archive(&self, member: &str) -> PathBuf {
-        let folder = self
+        let directory = self
             .store
             .team(&self.team)
-            .team_folder()
+            .team_directory()
             .join("swarm/archive");
-        folder.join(format!("{member}.jsonl"))
+        directory.join(format!("{member}.jsonl"))
     }
 
-    /// Every file and folder below the root.
+    /// Every file and directory below the root.
     pub fn paths(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
-        let mut folders = vec![self.root.clone()];
-        while let Some(folder) = folders.pop() {
+        let mut directories = vec![self.root.clone()];
+        while let Some(directory) = directories.pop() {
             // Teams come and go while this looks.
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push(entry.path());
+                    directories.push(entry.path());
                 }
                 paths.push(entry.path());
             }
@@ -250,7 +250,7 @@ impl Ground {
         }
         let in_archive = path
             .parent()
-            .is_some_and(|folder| folder.ends_with("archive"));
+            .is_some_and(|directory| directory.ends_with("archive"));
         let reader = path.file_stem().unwrap_or_default().to_string_lossy();
         let inbox = if in_archive {
             self.store.team(&self.team).inbox(&name(&reader))

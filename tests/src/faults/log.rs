@@ -66,7 +66,7 @@ pub fn lines(path: &Path) -> Vec<Line> {
     parsed.collect()
 }
 
-/// The log of a worker in the folder of all logs.
+/// The log of a worker in the directory of all logs.
 pub fn path_of(logs: &Path, worker: &str) -> PathBuf {
     logs.join(format!("{worker}.log"))
 }

@@ -32,7 +32,7 @@ const LAST_READ: Duration = Duration::from_mins(2);
 pub enum Other {
     /// The program of this package.
     Program,
-    /// A script for Node, with the package proper-lockfile in the folder beside it.
+    /// A script for Node, with the package proper-lockfile in the directory beside it.
     Script(PathBuf),
 }
 
@@ -104,7 +104,7 @@ impl MailRun {
     pub fn run(&self, programs: &Programs, seed: Seed) -> MailReport {
         let ground = Ground::fresh().locking(self.locking);
         ground.join(READER);
-        let logs = tempfile::tempdir().expect("a folder for logs");
+        let logs = tempfile::tempdir().expect("a directory for logs");
         let storm = Storm {
             run: self,
             programs,
@@ -186,8 +186,8 @@ impl Storm<'_> {
 
     /// Whether the sidecar was last locked by this writer.
     fn is_at_work(&self, writer: &Worker) -> bool {
-        let folder = self.ground.store.team(&self.ground.team).team_folder();
-        let sidecar = folder.join(format!("swarm/locks/inbox-{READER}"));
+        let directory = self.ground.store.team(&self.ground.team).team_directory();
+        let sidecar = directory.join(format!("swarm/locks/inbox-{READER}"));
         let record = fs::read_to_string(sidecar).unwrap_or_default();
         let pid = record
             .split_ascii_whitespace()

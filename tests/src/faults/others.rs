@@ -1,6 +1,6 @@
 //! Another program at the same files, written from the description of its protocol alone: it uses nothing of swarm's.
 //!
-//! `writes-as-others-do INBOX LOG NAME FIRST LAST` puts numbered messages into an inbox. The lock of `F` is the folder `F.lock`:
+//! `writes-as-others-do INBOX LOG NAME FIRST LAST` puts numbered messages into an inbox. The lock of `F` is the directory `F.lock`:
 //! made by `mkdir`, removed by `rmdir`, refreshed every 5 s, and taken from who has not refreshed it for 10 s, as npm's
 //! proper-lockfile 4.1.2 does. The file is replaced by rename.
 
@@ -68,29 +68,29 @@ fn send(inbox: &Path, log: &mut Log, name: &str, number: u64) -> Result<bool> {
 }
 
 struct Lock {
-    folder: PathBuf,
+    directory: PathBuf,
     _refreshes: Sender<()>,
 }
 
 impl Lock {
     fn take(file: &Path, log: &mut Log) -> Result<Option<Self>> {
-        let folder = file.with_extension("json.lock");
+        let directory = file.with_extension("json.lock");
         let mut pause = PAUSES.0;
         for _ in 0..=TRIES {
-            match fs::create_dir(&folder) {
+            match fs::create_dir(&directory) {
                 Ok(()) => {
-                    let inode = fs::metadata(&folder)?.ino();
+                    let inode = fs::metadata(&directory)?.ino();
                     log.say(&format!("locked {inode}"))?;
-                    let refreshes = refresh(&folder);
+                    let refreshes = refresh(&directory);
                     return Ok(Some(Self {
-                        folder,
+                        directory,
                         _refreshes: refreshes,
                     }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    if is_stale(&folder) {
+                    if is_stale(&directory) {
                         // Somebody else may be at it as well.
-                        drop(fs::remove_dir(&folder));
+                        drop(fs::remove_dir(&directory));
                         continue;
                     }
                 }
@@ -105,25 +105,25 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        drop(fs::remove_dir(&self.folder));
+        drop(fs::remove_dir(&self.directory));
     }
 }
 
-fn is_stale(folder: &Path) -> bool {
-    let refreshed = fs::metadata(folder).and_then(|found| found.modified());
+fn is_stale(directory: &Path) -> bool {
+    let refreshed = fs::metadata(directory).and_then(|found| found.modified());
     let age = refreshed
         .ok()
         .and_then(|at| SystemTime::now().duration_since(at).ok());
     age.is_some_and(|age| age > STALE)
 }
 
-/// Keeps the folder young until the sender is dropped.
-pub fn refresh(folder: &Path) -> Sender<()> {
+/// Keeps the directory young until the sender is dropped.
+pub fn refresh(directory: &Path) -> Sender<()> {
     let (stop, stopped) = mpsc::channel();
-    let folder = folder.to_owned();
+    let directory = directory.to_owned();
     thread::spawn(move || {
         while stopped.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
-            if let Ok(opened) = File::open(&folder) {
+            if let Ok(opened) = File::open(&directory) {
                 drop(opened.set_modified(SystemTime::now()));
             }
         }

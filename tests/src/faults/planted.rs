@@ -1,4 +1,4 @@
-//! Something else in the place of a team's files and folders: links to somebody else's, pipes, folders, files.
+//! Something else in the place of a team's files and directories: links to somebody else's, pipes, directories, files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use super::log::{lines, path_of};
 use super::workers::Programs;
 
 /// Files beside [`FILES`] that are not read as documents. What stands where a lock directory should be is waited for and
-/// named at the deadline, which `swarm-fs` tests with a short one.
+/// named at the deadline, which `swarm-os` tests with a short one.
 const LOCKS: [&str; 5] = [
     "swarm/locks/teams",
     "teams/crew/swarm/locks/config",
@@ -20,8 +20,8 @@ const LOCKS: [&str; 5] = [
     "teams/crew/inboxes/.reader.json.x.swarm-tmp",
 ];
 
-/// Folders of a team, that may be no links. Those around all teams may.
-const FOLDERS: [&str; 6] = [
+/// Directories of a team, that may be no links. Those around all teams may.
+const DIRECTORIES: [&str; 6] = [
     "teams/crew",
     "teams/crew/inboxes",
     "teams/crew/swarm",
@@ -41,8 +41,8 @@ pub enum Planted {
     HardLink,
     /// A pipe that nobody writes into.
     Pipe,
-    /// A folder with something in it.
-    Folder,
+    /// A directory with something in it.
+    Directory,
 }
 
 impl Planted {
@@ -51,7 +51,7 @@ impl Planted {
         Self::Dangling,
         Self::HardLink,
         Self::Pipe,
-        Self::Folder,
+        Self::Directory,
     ];
 
     fn put(self, path: &Path, victim: &Path) {
@@ -60,8 +60,8 @@ impl Planted {
             Self::Dangling => symlink(victim.with_extension("none"), path).expect("a link"),
             Self::HardLink => fs::hard_link(victim, path).expect("a second name"),
             Self::Pipe => make_pipe(path),
-            Self::Folder => {
-                fs::create_dir(path).expect("a folder");
+            Self::Directory => {
+                fs::create_dir(path).expect("a directory");
                 fs::write(path.join("inside"), "mine").expect("a file");
             }
         }
@@ -73,7 +73,7 @@ fn make_pipe(path: &Path) {
     assert!(made.expect("mkfifo").success());
 }
 
-/// Puts something else in the place of each file and folder, or of those that `choose` picks, and runs everything on it.
+/// Puts something else in the place of each file and directory, or of those that `choose` picks, and runs everything on it.
 /// Returns how many were tried.
 ///
 /// # Panics
@@ -88,10 +88,10 @@ pub fn on_planted(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
             }
         }
     }
-    for folder in FOLDERS {
+    for directory in DIRECTORIES {
         for is_pipe in [false, true] {
             if choose() {
-                in_place_of_folder(programs, folder, is_pipe);
+                in_place_of_directory(programs, directory, is_pipe);
                 tried += 1;
             }
         }
@@ -113,8 +113,8 @@ fn in_place_of_file(programs: &Programs, file: &str, planted: Planted) {
     assert_eq!(kept, "mine", "{what}");
     let made = victim.with_extension("none");
     assert!(!made.exists(), "{what}: it was followed");
-    // A member's own folder goes with the member.
-    if planted == Planted::Folder && !file.contains("/members/") {
+    // A member's own directory goes with the member.
+    if planted == Planted::Directory && !file.contains("/members/") {
         let inside = ground.paths().into_iter().find(|path| {
             path.ends_with("inside") && fs::read_to_string(path).is_ok_and(|text| text == "mine")
         });
@@ -122,12 +122,12 @@ fn in_place_of_file(programs: &Programs, file: &str, planted: Planted) {
     }
 }
 
-/// The team's own folder is moved out, and a link leads there: whatever is written through it is written outside.
-fn in_place_of_folder(programs: &Programs, folder: &str, is_pipe: bool) {
+/// The team's own directory is moved out, and a link leads there: whatever is written through it is written outside.
+fn in_place_of_directory(programs: &Programs, directory: &str, is_pipe: bool) {
     let ground = furnished();
     let outside = ground.root.with_extension("outside");
-    let path = ground.root.join(folder);
-    fs::rename(&path, &outside).expect("a folder to move");
+    let path = ground.root.join(directory);
+    fs::rename(&path, &outside).expect("a directory to move");
     let before = contents(&outside);
     if is_pipe {
         make_pipe(&path);
@@ -135,7 +135,7 @@ fn in_place_of_folder(programs: &Programs, folder: &str, is_pipe: bool) {
         symlink(&outside, &path).expect("a link");
     }
     let kind = if is_pipe { "a pipe" } else { "a link" };
-    let what = format!("{kind} in the place of {folder}");
+    let what = format!("{kind} in the place of {directory}");
     let refusals = run_and_tell(programs, &ground, &what);
     assert_eq!(contents(&outside), before, "{what}");
     let named = refusals
@@ -151,15 +151,15 @@ fn run_and_tell(programs: &Programs, ground: &Ground, what: &str) -> Vec<String>
     said.iter().map(|line| line.words.join(" ")).collect()
 }
 
-/// Every file below a folder with its bytes.
-fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+/// Every file below a directory with its bytes.
+fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).expect("a directory").flatten() {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(path.clone());
+                directories.push(path.clone());
                 found.push((path, Vec::new()));
             } else {
                 let bytes = fs::read(&path).expect("a file");

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
 use rustix::process::{Signal, kill_process};
-use swarm_fs::{FsError, HandedLock, LockOptions, LockPlan, with_lock};
+use swarm_os::{HandedLock, LockOptions, LockPlan, OsError, with_lock};
 use swarm_store::TeamStore as _;
 
 use super::ground::{Ground, Locking};
@@ -49,8 +49,8 @@ impl Lock {
 
     /// The sidecar, the file that is locked with it, and one to be written under the lock.
     fn files(self, ground: &Ground) -> [PathBuf; 3] {
-        let team = ground.store.team(&ground.team).team_folder();
-        let tasks = ground.store.team(&ground.team).tasks_folder();
+        let team = ground.store.team(&ground.team).team_directory();
+        let tasks = ground.store.team(&ground.team).tasks_directory();
         let sidecars = team.join("swarm/locks");
         let all = ground.root.join("swarm/locks");
         match self {
@@ -89,7 +89,7 @@ impl Lock {
         if self == Self::Worktree {
             let _held = HandedLock::take(&sidecar, options.deadline)?;
             meanwhile()?;
-            return Ok(swarm_fs::replace_alone(&target, word.as_bytes())?);
+            return Ok(swarm_os::replace_alone(&target, word.as_bytes())?);
         }
         let plan = LockPlan {
             sidecar: &sidecar,
@@ -111,7 +111,7 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
     let ground = Ground::fresh().locking(locking);
     ground.join(READER);
     ground.task("first", &[]);
-    let logs = tempfile::tempdir().expect("a folder for logs");
+    let logs = tempfile::tempdir().expect("a directory for logs");
     let holder = stopped(programs, &ground, &logs, lock, locking);
     let options = |deadline| LockOptions {
         deadline,
@@ -133,9 +133,9 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
     }
 
     let [_, data, target] = lock.files(&ground);
-    let mut folder = data.clone().into_os_string();
-    folder.push(".lock");
-    if let (Some(age), Ok(opened)) = (age, File::open(&folder)) {
+    let mut directory = data.clone().into_os_string();
+    directory.push(".lock");
+    if let (Some(age), Ok(opened)) = (age, File::open(&directory)) {
         let then = SystemTime::now() - age;
         opened.set_modified(then).expect("an old lock directory");
     }
@@ -226,7 +226,7 @@ pub(super) fn stand_still(mut told: Told, locking: Locking) -> Result<()> {
     });
     match outcome {
         Ok(()) => told.log.say("wrote")?,
-        Err(error) if error.downcast_ref::<FsError>().is_some() => {
+        Err(error) if error.downcast_ref::<OsError>().is_some() => {
             told.log.say(&format!("refused {error}"))?;
         }
         Err(error) => return Err(error),

@@ -77,7 +77,7 @@ impl TaskRun {
     pub fn run(&self, programs: &Programs, seed: Seed) -> TaskReport {
         let ground = Ground::fresh();
         let mut dice = Dice::new(seed);
-        let logs = tempfile::tempdir().expect("a folder for logs");
+        let logs = tempfile::tempdir().expect("a directory for logs");
         let mut race = Race {
             run: self,
             programs,
@@ -395,7 +395,7 @@ pub(super) fn work(mut told: Told) -> Result<()> {
     }
 }
 
-fn begin(told: &mut Told) -> Result<(Actor, swarm_fs::LifeHolder)> {
+fn begin(told: &mut Told) -> Result<(Actor, swarm_os::LifeHolder)> {
     let spawn: SpawnId = told.rest.first().context("the spawn is missing")?.parse()?;
     let life = told.ground.live(&told.name, spawn)?;
     told.log.say("lives")?;
@@ -406,10 +406,10 @@ fn begin(told: &mut Told) -> Result<(Actor, swarm_fs::LifeHolder)> {
 /// The same by somebody who thinks that replacing files atomically is enough.
 pub(super) fn work_without_lock(mut told: Told) -> Result<()> {
     let (_actor, _life) = begin(&mut told)?;
-    let folder = told.ground.store.team(&told.ground.team).tasks_folder();
+    let directory = told.ground.store.team(&told.ground.team).tasks_directory();
     loop {
         told.log.say("claiming")?;
-        let tasks = read_all(&folder)?;
+        let tasks = read_all(&directory)?;
         if tasks.values().all(|task| task["status"] == "completed") {
             return Ok(told.log.say("finished")?);
         }
@@ -432,17 +432,17 @@ pub(super) fn work_without_lock(mut told: Told) -> Result<()> {
         };
         let mut task = task.clone();
         task["owner"] = told.name.clone().into();
-        write_one(&folder, *number, &mut task, "in_progress")?;
+        write_one(&directory, *number, &mut task, "in_progress")?;
         told.log.say(&format!("claimed {number}"))?;
         told.log.say(&format!("completing {number}"))?;
-        write_one(&folder, *number, &mut task, "completed")?;
+        write_one(&directory, *number, &mut task, "completed")?;
         told.log.say(&format!("completed {number}"))?;
     }
 }
 
-fn read_all(folder: &Path) -> Result<BTreeMap<u64, Value>> {
+fn read_all(directory: &Path) -> Result<BTreeMap<u64, Value>> {
     let mut tasks = BTreeMap::new();
-    for entry in std::fs::read_dir(folder)? {
+    for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         let number = path
             .file_name()
@@ -454,10 +454,10 @@ fn read_all(folder: &Path) -> Result<BTreeMap<u64, Value>> {
     Ok(tasks)
 }
 
-fn write_one(folder: &Path, number: u64, task: &mut Value, status: &str) -> Result<()> {
+fn write_one(directory: &Path, number: u64, task: &mut Value, status: &str) -> Result<()> {
     task["status"] = status.into();
-    let path = folder.join(format!("{number}.json"));
-    Ok(swarm_fs::replace_alone(
+    let path = directory.join(format!("{number}.json"));
+    Ok(swarm_os::replace_alone(
         &path,
         &serde_json::to_vec_pretty(task)?,
     )?)

@@ -1,4 +1,4 @@
-//! An idle reader whose watch is taken from it: the queue of events overflows, the kernel has no watcher to give, or the folder
+//! An idle reader whose watch is taken from it: the queue of events overflows, the kernel has no watcher to give, or the directory
 //! is no longer the one that is watched.
 
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use rustix::process::{Signal, kill_process};
-use swarm_fs::{FolderWatcher, NameFilter};
+use swarm_os::{DirectoryWatcher, NameFilter};
 use swarm_store::{Draft, TeamStore as _};
 
 use super::ground::{Ground, name};
@@ -25,17 +25,17 @@ const FLOOD: usize = 20_000;
 /// What is done to the watch of an idle reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// More happens in the folder than the kernel keeps, while the reader is stopped.
+    /// More happens in the directory than the kernel keeps, while the reader is stopped.
     Overflow,
     /// The process has no descriptor left when it wants its watcher.
     NoDescriptors,
     /// The user has as many watchers as the kernel allows.
     NoInstances,
-    /// The user has as many watched folders as the kernel allows.
+    /// The user has as many watched directories as the kernel allows.
     NoWatches,
-    /// The folder is deleted and made again.
+    /// The directory is deleted and made again.
     MadeAgain,
-    /// The folder is moved away, and another one is put in its place.
+    /// The directory is moved away, and another one is put in its place.
     Moved,
 }
 
@@ -67,7 +67,7 @@ impl Loss {
 pub fn reaches(programs: &Programs, loss: Loss) -> bool {
     let ground = Ground::fresh();
     ground.join(READER);
-    let notes = tempfile::tempdir().expect("a folder for notes");
+    let notes = tempfile::tempdir().expect("a directory for notes");
     let mut command = match loss.limit() {
         Some(limit) if !can_limit(limit) => return false,
         Some(limit) => {
@@ -122,23 +122,23 @@ fn send(ground: &Ground, text: &str) {
 }
 
 fn lose(ground: &Ground, reader: &Worker, loss: Loss) {
-    let folder = ground.store.team(&ground.team).inbox_folder();
+    let directory = ground.store.team(&ground.team).inbox_directory();
     match loss {
         Loss::Overflow => {
             kill_process(reader.pid(), Signal::STOP).expect("a reader to stop");
             for number in 0..FLOOD {
-                let path = folder.join(format!("flood-{number}"));
+                let path = directory.join(format!("flood-{number}"));
                 File::create(&path).expect("a file");
                 fs::remove_file(&path).expect("a file");
             }
         }
         Loss::MadeAgain => {
-            fs::remove_dir_all(&folder).expect("a folder");
-            swarm_fs::create_private_dir(&folder).expect("a folder");
+            fs::remove_dir_all(&directory).expect("a directory");
+            swarm_os::create_private_dir(&directory).expect("a directory");
         }
         Loss::Moved => {
-            fs::rename(&folder, folder.with_extension("moved")).expect("a folder");
-            swarm_fs::create_private_dir(&folder).expect("a folder");
+            fs::rename(&directory, directory.with_extension("moved")).expect("a directory");
+            swarm_os::create_private_dir(&directory).expect("a directory");
         }
         Loss::NoDescriptors | Loss::NoInstances | Loss::NoWatches => {}
     }
@@ -156,7 +156,7 @@ fn can_limit(limit: &str) -> bool {
     can
 }
 
-/// The part of the reader: as an idle teammate, it waits for its folder and looks then.
+/// The part of the reader: as an idle teammate, it waits for its directory and looks then.
 pub(super) fn listen(mut told: Told) -> Result<()> {
     let me = told.member()?;
     let loss = told.rest.first().cloned().unwrap_or_default();
@@ -172,10 +172,10 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
             hogged.push(one);
         }
     }
-    let watcher = FolderWatcher::new();
-    let folder = store.team(&team).inbox_folder();
+    let watcher = DirectoryWatcher::new();
+    let directory = store.team(&team).inbox_directory();
     let mut changes = watcher.subscribe(
-        &folder,
+        &directory,
         NameFilter::Exact(vec![format!("{me}.json").into()]),
     );
     let blind = watcher.is_degraded();
@@ -187,7 +187,7 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
         "listening well"
     })?;
     loop {
-        // While the folder is gone there is nothing to read.
+        // While the directory is gone there is nothing to read.
         for entry in store.team(&team).take_unread(&me).unwrap_or_default() {
             let ids: Vec<_> = entry.msg_id.into_iter().collect();
             drop(store.team(&team).delivered(&me, &ids));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use swarm_fs::{LockOptions, LockPlan, with_lock};
+use swarm_os::{LockOptions, LockPlan, with_lock};
 use swarm_protocol::{MemberName, MessageId};
 use swarm_store::{Draft, TeamStore as _};
 
@@ -106,8 +106,8 @@ fn once(mut told: Told) -> Result<()> {
 /// go; without, it is held until the worker is killed.
 fn hold(mut told: Told) -> Result<()> {
     let inbox = told.ground.inbox(&told.name);
-    let folder = told.ground.store.team(&told.ground.team).team_folder();
-    let sidecar = folder.join(format!("swarm/locks/inbox-{}", told.name));
+    let directory = told.ground.store.team(&told.ground.team).team_directory();
+    let sidecar = directory.join(format!("swarm/locks/inbox-{}", told.name));
     let plan = LockPlan {
         sidecar: &sidecar,
         data: std::slice::from_ref(&inbox),
@@ -177,7 +177,7 @@ fn receive(told: &Told) -> Result<()> {
             continue;
         }
         if !lines.is_empty() {
-            swarm_fs::append_durable(&transcript, &lines)?;
+            swarm_os::append_durable(&transcript, &lines)?;
         }
         store.team(team).delivered(&me, &ids)?;
     }

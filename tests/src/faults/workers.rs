@@ -18,19 +18,19 @@ pub struct Programs {
     pub other: PathBuf,
     /// `swarm-under-test`.
     pub swarm: PathBuf,
-    /// A folder on the same file system, where worlds make their names for it.
+    /// A directory on the same file system, where worlds make their names for it.
     pub links: PathBuf,
 }
 
 impl Programs {
     /// The programs beside a program.
     pub fn beside(program: &Path) -> Self {
-        let folder = program.parent().unwrap_or(Path::new("."));
+        let directory = program.parent().unwrap_or(Path::new("."));
         Self {
-            worker: folder.join("works-on-a-team"),
-            other: folder.join("writes-as-others-do"),
-            swarm: folder.join("swarm-under-test"),
-            links: folder.to_owned(),
+            worker: directory.join("works-on-a-team"),
+            other: directory.join("writes-as-others-do"),
+            swarm: directory.join("swarm-under-test"),
+            links: directory.to_owned(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Processes of a world: those whose environment names its folder. The mark is inherited, so it finds grandchildren
+//! Processes of a world: those whose environment names its directory. The mark is inherited, so it finds grandchildren
 //! that have left their process group and their parent.
 
 use std::path::Path;
@@ -19,15 +19,15 @@ pub(crate) struct Marked {
     pub(crate) command: String,
 }
 
-/// Every living process whose environment has the folder's path in it.
-pub(crate) fn marked(folder: &Path) -> Vec<Marked> {
+/// Every living process whose environment has the directory's path in it.
+pub(crate) fn marked(directory: &Path) -> Vec<Marked> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     let pids = entries
         .filter_map(Result::ok)
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| carries(*pid, folder))
+    pids.filter(|pid| carries(*pid, directory))
         .map(|pid| Marked {
             pid,
             command: command(pid),
@@ -35,7 +35,7 @@ pub(crate) fn marked(folder: &Path) -> Vec<Marked> {
         .collect()
 }
 
-fn carries(pid: i32, folder: &Path) -> bool {
+fn carries(pid: i32, directory: &Path) -> bool {
     // A process of another user, or one that is gone or a zombie, shows nothing.
     let read = || std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mut environment = read();
@@ -44,7 +44,7 @@ fn carries(pid: i32, folder: &Path) -> bool {
         std::thread::yield_now();
         environment = read();
     }
-    let mark = folder.as_os_str().as_encoded_bytes();
+    let mark = directory.as_os_str().as_encoded_bytes();
     environment
         .windows(mark.len())
         .enumerate()
@@ -65,30 +65,30 @@ fn command(pid: i32) -> String {
 ///
 /// # Panics
 /// When processes are left after many rounds.
-pub(crate) fn end_all(folder: &Path) {
+pub(crate) fn end_all(directory: &Path) {
     let outcome = wait_until("no process of the world is left", GONE, || {
-        let left = marked(folder);
+        let left = marked(directory);
         for process in &left {
-            kill(process.pid, folder);
+            kill(process.pid, directory);
         }
         left.is_empty().then_some(())
     });
     assert!(
         outcome.is_ok(),
         "these processes could not be killed: {:?}",
-        marked(folder)
+        marked(directory)
     );
 }
 
 /// Kills the process that was found under this pid, and no other that has the pid by now.
-fn kill(pid: i32, folder: &Path) {
+fn kill(pid: i32, directory: &Path) {
     let Some(pid_of) = Pid::from_raw(pid) else {
         return;
     };
     let Ok(handle) = pidfd_open(pid_of, PidfdFlags::empty()) else {
         return;
     };
-    if carries(pid, folder) {
+    if carries(pid, directory) {
         // It may have ended since; then there is nothing to do.
         pidfd_send_signal(&handle, Signal::KILL).ok();
     }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn marked_processes_are_found_and_ended_and_others_are_not() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let sleeper = |mark: &Path| {
             Command::new("sleep")
                 .arg("600")
@@ -113,19 +113,19 @@ mod tests {
                 .spawn()
                 .unwrap()
         };
-        let mut ours = sleeper(folder.path());
-        let mut longer = folder.path().as_os_str().to_owned();
+        let mut ours = sleeper(directory.path());
+        let mut longer = directory.path().as_os_str().to_owned();
         longer.push("x");
         let mut theirs = sleeper(Path::new(&longer));
         // Between fork and exec a child shows its parent's environment.
         let found = wait_until("the mark", GONE, || {
-            let found = marked(folder.path());
+            let found = marked(directory.path());
             (!found.is_empty()).then_some(found)
         })
         .unwrap();
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].command.trim(), "sleep 600");
-        end_all(folder.path());
+        end_all(directory.path());
         assert!(!ours.wait().unwrap().success());
         assert_eq!(theirs.try_wait().unwrap(), None);
         theirs.kill().unwrap();

@@ -1,4 +1,4 @@
-//! Where whole teams are tested: a private world with its own home, root folder, sockets and programs, and what can be
+//! Where whole teams are tested: a private world with its own home, config directory, sockets and programs, and what can be
 //! seen and done in it.
 
 mod marked;

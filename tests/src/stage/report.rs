@@ -10,33 +10,33 @@ const SHOWN: usize = 4000;
 
 /// Processes, files with the ends of their texts, and the panes of every tmux server.
 pub(super) fn report(world: &World) -> String {
-    let mut report = format!("The world {}:\n", world.folder().display());
+    let mut report = format!("The world {}:\n", world.directory().display());
     for (pid, command) in world.processes() {
         // Writing into a String cannot fail.
         let _infallible = writeln!(report, "process {pid}: {command}");
     }
-    let mut folders = vec![world.root(), world.folder().join("out")];
-    while let Some(folder) = folders.pop() {
-        for path in sorted(&folder) {
+    let mut directories = vec![world.root(), world.directory().join("out")];
+    while let Some(directory) = directories.pop() {
+        for path in sorted(&directory) {
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path.is_file() {
                 let shown = end_of(&path);
-                let path = path.strip_prefix(world.folder()).unwrap_or(&path);
+                let path = path.strip_prefix(world.directory()).unwrap_or(&path);
                 let _infallible = writeln!(report, "=== {}\n{shown}", path.display());
             }
         }
     }
-    let user = world.tmux_at(&world.folder().join("user.sock"));
+    let user = world.tmux_at(&world.directory().join("user.sock"));
     for tmux in world.own_servers().into_iter().chain([user]) {
         report.push_str(&tmux.picture());
     }
     report
 }
 
-/// The paths in a folder, in order; none when it cannot be read.
-pub(super) fn sorted(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// The paths in a directory, in order; none when it cannot be read.
+pub(super) fn sorted(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     paths

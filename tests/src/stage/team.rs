@@ -19,29 +19,31 @@ impl Team {
         }
     }
 
-    /// Its folder below `teams/`.
-    pub fn folder(&self) -> PathBuf {
+    /// Its directory below `teams/`.
+    pub fn directory(&self) -> PathBuf {
         self.root.join("teams").join(&self.name)
     }
 
-    /// Its folder below `tasks/`.
-    pub fn tasks_folder(&self) -> PathBuf {
+    /// Its directory below `tasks/`.
+    pub fn tasks_directory(&self) -> PathBuf {
         self.root.join("tasks").join(&self.name)
     }
 
-    /// A member's own folder.
-    pub fn member_folder(&self, member: &str) -> PathBuf {
-        self.folder().join("swarm/members").join(member)
+    /// A member's own directory.
+    pub fn member_directory(&self, member: &str) -> PathBuf {
+        self.directory().join("swarm/members").join(member)
     }
 
     /// A member's inbox file.
     pub fn inbox_path(&self, member: &str) -> PathBuf {
-        self.folder().join("inboxes").join(format!("{member}.json"))
+        self.directory()
+            .join("inboxes")
+            .join(format!("{member}.json"))
     }
 
     /// `config.json`.
     pub fn config(&self) -> Value {
-        read_json(&self.folder().join("config.json"))
+        read_json(&self.directory().join("config.json"))
     }
 
     /// The roster's entry of a member.
@@ -87,7 +89,7 @@ impl Team {
 
     /// The tasks, by number.
     pub fn tasks(&self) -> Vec<Value> {
-        let Ok(entries) = std::fs::read_dir(self.tasks_folder()) else {
+        let Ok(entries) = std::fs::read_dir(self.tasks_directory()) else {
             return Vec::new();
         };
         let mut numbers: Vec<u64> = entries
@@ -110,13 +112,13 @@ impl Team {
 
     /// One task.
     pub fn task(&self, number: u64) -> Value {
-        read_json(&self.tasks_folder().join(format!("{number}.json")))
+        read_json(&self.tasks_directory().join(format!("{number}.json")))
     }
 
     /// The lines of the journal.
     pub fn journal(&self) -> Vec<Value> {
-        let text =
-            std::fs::read_to_string(self.folder().join("swarm/journal.jsonl")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.directory().join("swarm/journal.jsonl"))
+            .unwrap_or_default();
         text.lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect()
@@ -131,17 +133,17 @@ impl Team {
 
     /// What a member reports to be doing.
     pub fn state(&self, member: &str) -> Value {
-        read_json(&self.member_folder(member).join("state.json"))
+        read_json(&self.member_directory(member).join("state.json"))
     }
 
     /// What a member said of itself at its start.
     pub fn hello(&self, member: &str) -> Value {
-        read_json(&self.member_folder(member).join("hello.json"))
+        read_json(&self.member_directory(member).join("hello.json"))
     }
 
     /// The requests on file.
     pub fn requests(&self) -> Vec<Value> {
-        let Ok(entries) = std::fs::read_dir(self.folder().join("swarm/requests")) else {
+        let Ok(entries) = std::fs::read_dir(self.directory().join("swarm/requests")) else {
             return Vec::new();
         };
         entries

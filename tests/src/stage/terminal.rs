@@ -25,7 +25,7 @@ impl Terminal {
     /// # Panics
     /// When it cannot be started.
     pub fn attach(world: &World, tmux: &Tmux, columns: u32, rows: u32) -> Self {
-        let screen = world.folder().join("out/screen");
+        let screen = world.directory().join("out/screen");
         let others = clients(tmux);
         let command = format!(
             "stty cols {columns} rows {rows}; exec tmux -u -S '{}' attach-session",

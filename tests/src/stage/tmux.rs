@@ -197,7 +197,7 @@ impl InsideTmux {
     /// # Panics
     /// When tmux does not start.
     pub fn start(world: &World, columns: u32, rows: u32) -> Self {
-        let tmux = world.tmux_at(&world.folder().join("user.sock"));
+        let tmux = world.tmux_at(&world.directory().join("user.sock"));
         let (width, height) = (columns.to_string(), rows.to_string());
         // The user's pane runs something that reads its terminal, as a shell does, and says nothing.
         let started = tmux.run(&[

@@ -23,11 +23,11 @@ const PLACE: &str = "/tmp";
 /// How long processes may take to end by themselves when a test is over. Only a test that fails waits for it.
 const ENDING: Duration = Duration::from_secs(30);
 
-/// A private world: home, root folder, temporary folder, project folder, sockets and programs. When it is dropped, no
+/// A private world: home, config directory, temporary directory, project directory, sockets and programs. When it is dropped, no
 /// process of it may be left.
 #[derive(Debug)]
 pub struct World {
-    folder: PathBuf,
+    directory: PathBuf,
     programs: PathBuf,
     variables: Vec<(String, String)>,
     started: AtomicUsize,
@@ -42,31 +42,31 @@ pub(crate) fn sweep_worlds() {
 
 impl World {
     /// Makes a world. `swarm` is the program under test, which plays `swarm` or `swarm-teammate` by the name it is
-    /// called by; `programs` is a folder on the same file system, where both names are made.
+    /// called by; `programs` is a directory on the same file system, where both names are made.
     ///
     /// # Panics
-    /// When folders cannot be made, or would lie in the user's own root folder.
+    /// When directories cannot be made, or would lie in the user's own config directory.
     pub fn new(swarm: &Path, programs: &Path) -> Self {
         sweep_worlds();
-        let folder = tempfile::Builder::new()
+        let directory = tempfile::Builder::new()
             .prefix(&format!("{PREFIX}{}.", std::process::id()))
             .tempdir_in(PLACE)
-            .expect("a folder for the world")
+            .expect("a directory for the world")
             .keep();
-        let lock = File::create(folder.join(LOCK)).expect("the world's lock file");
+        let lock = File::create(directory.join(LOCK)).expect("the world's lock file");
         lock.lock().expect("the world's lock");
-        refuse_real_home(&folder);
-        let name = folder.file_name().unwrap_or_default();
+        refuse_real_home(&directory);
+        let name = directory.file_name().unwrap_or_default();
         let world = Self {
             programs: programs.join(name),
             variables: Vec::new(),
             started: AtomicUsize::new(0),
             ending: ENDING,
             _lock: lock,
-            folder,
+            directory,
         };
         for part in ["home", "root", "tmp", "sockets", "project", "out"] {
-            make_private(&world.folder.join(part));
+            make_private(&world.directory.join(part));
         }
         note(&world.programs);
         make_private(&world.programs);
@@ -74,7 +74,7 @@ impl World {
         world.install("swarm-teammate", swarm);
         world.write(
             "home/.gitconfig",
-            // No git works on in a folder once its command is over.
+            // No git works on in a directory once its command is over.
             "[user]\nname = Tester\nemail = tester@example.org\n[init]\ndefaultBranch = main\n\
              [gc]\nauto = 0\n[maintenance]\nauto = false\n",
         );
@@ -123,19 +123,19 @@ impl World {
         installed.unwrap_or_else(|error| panic!("{} cannot be linked: {error}", program.display()));
     }
 
-    /// Its folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
-    /// The root folder of all state, `CLAUDE_CONFIG_DIR`.
+    /// The config directory of all state, `CLAUDE_CONFIG_DIR`.
     pub fn root(&self) -> PathBuf {
-        self.folder.join("root")
+        self.directory.join("root")
     }
 
-    /// The folder in which commands are started.
+    /// The directory in which commands are started.
     pub fn project(&self) -> PathBuf {
-        self.folder.join("project")
+        self.directory.join("project")
     }
 
     /// The program under one of its two names.
@@ -143,19 +143,19 @@ impl World {
         self.programs.join(name)
     }
 
-    /// Writes a file below the world's folder, with the folders above it.
+    /// Writes a file below the world's directory, with the directories above it.
     ///
     /// # Panics
     /// When it cannot be written.
     pub fn write(&self, path: &str, text: &str) -> PathBuf {
-        let path = self.folder.join(path);
+        let path = self.directory.join(path);
         let above = path.parent().expect("a path below the world");
-        std::fs::create_dir_all(above).expect("the file's folder");
+        std::fs::create_dir_all(above).expect("the file's directory");
         std::fs::write(&path, text).expect("a file of the world");
         path
     }
 
-    /// Makes the project folder a git repository with one commit of what is in it.
+    /// Makes the project directory a git repository with one commit of what is in it.
     ///
     /// # Panics
     /// When git fails.
@@ -173,7 +173,7 @@ impl World {
     fn surroundings(&self) -> Vec<(String, String)> {
         let path =
             std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
-        let below = |part: &str| self.folder.join(part).display().to_string();
+        let below = |part: &str| self.directory.join(part).display().to_string();
         [
             ("PATH", format!("{}:{path}", self.programs.display())),
             ("HOME", below("home")),
@@ -300,8 +300,8 @@ impl World {
     fn spawn(&self, mut command: Command, line: String) -> Running {
         let number = self.started.fetch_add(1, Ordering::SeqCst);
         // Files, not pipes: a program that leaves children behind does not keep the test waiting for their output.
-        let stdout = self.folder.join(format!("out/{number}.stdout"));
-        let stderr = self.folder.join(format!("out/{number}.stderr"));
+        let stdout = self.directory.join(format!("out/{number}.stdout"));
+        let stderr = self.directory.join(format!("out/{number}.stderr"));
         let child = command
             .stdout(File::create(&stdout).expect("a file for stdout"))
             .stderr(File::create(&stderr).expect("a file for stderr"))
@@ -330,15 +330,15 @@ impl World {
     /// The tmux servers that swarm made outside of tmux.
     pub fn own_servers(&self) -> Vec<Tmux> {
         let mut servers = Vec::new();
-        let mut folders = vec![
-            self.folder.join("sockets"),
-            self.folder.join("tmp"),
+        let mut directories = vec![
+            self.directory.join("sockets"),
+            self.directory.join("tmp"),
             self.root(),
         ];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
                 match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if kind.is_dir() => directories.push(entry.path()),
                     Ok(kind) if is_socket(kind) => servers.push(self.tmux_at(&entry.path())),
                     _ => {}
                 }
@@ -361,12 +361,12 @@ impl World {
     /// # Panics
     /// When some cannot be ended.
     pub fn end_all(&self) {
-        end_all(&self.folder);
+        end_all(&self.directory);
     }
 
     /// The processes of this world, with their arguments.
     pub fn processes(&self) -> Vec<(i32, String)> {
-        let processes = marked(&self.folder).into_iter();
+        let processes = marked(&self.directory).into_iter();
         processes
             .map(|process| (process.pid, process.command))
             .collect()
@@ -383,14 +383,14 @@ impl Drop for World {
         let mut left = None;
         if !std::thread::panicking() {
             let ended = wait_until("every process of the world has ended", self.ending, || {
-                marked(&self.folder).is_empty().then_some(())
+                marked(&self.directory).is_empty().then_some(())
             });
             left = ended.err().map(|_| (self.processes(), self.report()));
         }
-        end_all(&self.folder);
+        end_all(&self.directory);
         // What cannot be removed is swept by a later test.
         drop(std::fs::remove_dir_all(&self.programs));
-        drop(std::fs::remove_dir_all(&self.folder));
+        drop(std::fs::remove_dir_all(&self.directory));
         if let Some((processes, report)) = left {
             panic!("the test left processes behind: {processes:?}\n{report}");
         }
@@ -401,12 +401,12 @@ fn line(program: &str, arguments: &[&str]) -> String {
     format!("{program} {}", arguments.join(" "))
 }
 
-fn make_private(folder: &Path) {
+fn make_private(directory: &Path) {
     let made = std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
-        .create(folder);
-    made.unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
+        .create(directory);
+    made.unwrap_or_else(|error| panic!("{} cannot be made: {error}", directory.display()));
 }
 
 fn is_socket(kind: std::fs::FileType) -> bool {
@@ -414,17 +414,17 @@ fn is_socket(kind: std::fs::FileType) -> bool {
 }
 
 /// A world is no use if it could touch what belongs to the person at this machine.
-fn refuse_real_home(folder: &Path) {
+fn refuse_real_home(directory: &Path) {
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)
         .unwrap_or_default();
     let real =
         std::env::var_os("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
-    let inside = |outer: &Path| !outer.as_os_str().is_empty() && folder.starts_with(outer);
+    let inside = |outer: &Path| !outer.as_os_str().is_empty() && directory.starts_with(outer);
     assert!(
         !inside(&real),
-        "{} lies in the user's own root folder",
-        folder.display()
+        "{} lies in the user's own config directory",
+        directory.display()
     );
 }
 

@@ -14,7 +14,7 @@ fn programs_see_the_world_and_nothing_else() {
     let (world, _programs) = world();
     let world = world.with_variable("EXTRA", "a b;$x");
     let shown = world.swarm(&["-c", "env; pwd; exit 3"]).code(3);
-    let home = format!("HOME={}/home\n", world.folder().display());
+    let home = format!("HOME={}/home\n", world.directory().display());
     assert!(shown.stdout.contains(&home), "{}", shown.story());
     assert!(shown.stdout.contains("EXTRA=a b;$x\n"));
     assert!(!shown.stdout.contains("CARGO"), "{}", shown.story());
@@ -33,7 +33,7 @@ fn programs_see_the_world_and_nothing_else() {
 fn a_test_that_leaves_a_process_behind_fails_and_the_process_ends() {
     let (mut world, _programs) = world();
     world.ending = Duration::ZERO;
-    let folder = world.folder().to_owned();
+    let directory = world.directory().to_owned();
     world
         .swarm(&["-c", "setsid sleep 600 >/dev/null 2>&1 &"])
         .ok();
@@ -46,8 +46,8 @@ fn a_test_that_leaves_a_process_behind_fails_and_the_process_ends() {
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(world)));
     let complaint = *dropped.unwrap_err().downcast::<String>().unwrap();
     assert!(complaint.contains("sleep 600"), "{complaint}");
-    assert_eq!(marked(&folder), []);
-    assert!(!folder.exists());
+    assert_eq!(marked(&directory), []);
+    assert!(!directory.exists());
 }
 
 #[test]

@@ -80,8 +80,8 @@ fn an_answer_that_is_written_into_the_files_is_none_and_people_are_told() {
             (team.events("answer_ignored").len() == count).then_some(())
         });
     };
-    let folder = team.folder().join("swarm/requests");
-    replace(&folder.join(format!("{id}.json")), &forged);
+    let directory = team.directory().join("swarm/requests");
+    replace(&directory.join(format!("{id}.json")), &forged);
     ignored(1);
     // The same as Claude Code's lead would mail it.
     let response = json!({"type": "permission_response", "request_id": id, "subtype": "success", "response": {}});

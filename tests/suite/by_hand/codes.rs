@@ -67,7 +67,7 @@ fn a_mistake_has_its_code_and_a_program_reads_nothing_but_the_error() {
 }
 
 #[test]
-fn a_root_folder_that_cannot_be_used_is_a_matter_of_the_machine() {
+fn a_config_directory_that_cannot_be_used_is_a_matter_of_the_machine() {
     let world = world().with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key");
     let file = world.write("a-file", "");
     let below = file.join("root").display().to_string();

@@ -20,9 +20,9 @@ fn world_with_two(api: &FakeApi) -> World {
 fn a_damaged_team_is_never_passed_over_in_silence() {
     let api = FakeApi::start(Script::new());
     let world = world_with_two(&api);
-    let roster = world.team("two").folder().join("config.json");
-    let own = world.team("two").folder().join("swarm");
-    let aside = world.folder().join("aside");
+    let roster = world.team("two").directory().join("config.json");
+    let own = world.team("two").directory().join("swarm");
+    let aside = world.directory().join("aside");
     let told = |what: &str, why: &str| {
         for command in [&["status"][..], &["task", "list"], &["send", "bob", "hi"]] {
             let done = world.swarm(command);
@@ -79,7 +79,7 @@ fn a_damaged_team_is_never_passed_over_in_silence() {
 fn where_a_damaged_team_may_have_living_members_none_is_chosen() {
     let api = FakeApi::start(Script::new());
     let world = world_with_two(&api);
-    let two = world.team("two").folder();
+    let two = world.team("two").directory();
     let member = two.join("swarm/members/eve");
     fs::create_dir_all(&member).unwrap();
     let life = File::create(member.join("life")).unwrap();
@@ -110,10 +110,10 @@ fn where_a_damaged_team_may_have_living_members_none_is_chosen() {
 #[test]
 fn a_damaged_team_that_is_alone_is_told_of_and_one_of_another_program_is_none() {
     let world = world_with_team("demo");
-    // A folder of inboxes, as another program makes it.
+    // A directory of inboxes, as another program makes it.
     fs::create_dir_all(world.root().join("teams/theirs/inboxes")).unwrap();
     assert_eq!(world.swarm(&["status"]).ok().stderr, "");
-    fs::remove_file(world.team("demo").folder().join("config.json")).unwrap();
+    fs::remove_file(world.team("demo").directory().join("config.json")).unwrap();
     for command in [&["status"][..], &["send", "bob", "hi"]] {
         let told = world.swarm(command);
         told.assert_code(8);

@@ -137,9 +137,9 @@ fn what_does_not_exist_is_not_found() {
     }
 }
 
-/// What a command opens below the root folder, in its order; nothing where no call can be traced.
+/// What a command opens below the config directory, in its order; nothing where no call can be traced.
 fn opened(world: &World, arguments: &[&str]) -> Option<Vec<String>> {
-    let trace = world.folder().join("trace");
+    let trace = world.directory().join("trace");
     let traced = world
         .command("strace")
         .args(["-f", "-qq", "-e", "trace=open,openat", "-o"])

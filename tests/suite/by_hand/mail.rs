@@ -134,7 +134,7 @@ fn malformed_elements_are_set_aside_and_the_good_ones_stay() {
     world.swarm(&["inbox", "team-lead", "--ack"]).ok();
     let kept = world
         .team("demo")
-        .folder()
+        .directory()
         .join("swarm/archive/team-lead.malformed.jsonl");
     assert_eq!(std::fs::read_to_string(kept).unwrap().lines().count(), 3);
     let left = world.team("demo").inbox("team-lead");
@@ -161,8 +161,8 @@ fn d15_a_damaged_inbox_is_reported_and_never_replaced_by_an_empty_one() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), torn);
     let sent = world.swarm(&["send", "bob", "whole"]);
     assert!(matches!(sent.code, Some(0 | 8)), "{}", sent.story());
-    let folder = std::fs::read_dir(path.parent().unwrap()).unwrap().flatten();
-    let kept = folder
+    let directory = std::fs::read_dir(path.parent().unwrap()).unwrap().flatten();
+    let kept = directory
         .map(|entry| std::fs::read_to_string(entry.path()).unwrap_or_default())
         .any(|text| text == torn);
     assert!(
@@ -420,7 +420,7 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
         (mail[0]["read"] == true).then_some(())
     });
     // A program begins to live under the name.
-    let life = world.team("demo").member_folder("bob").join("life");
+    let life = world.team("demo").member_directory("bob").join("life");
     fs::create_dir_all(life.parent().unwrap()).unwrap();
     let held = fs::File::create(life).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -439,7 +439,7 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
 fn a_message_that_was_sent_is_no_failure_when_its_receiver_cannot_be_looked_at() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
-    let life = world.team("demo").member_folder("bob").join("life");
+    let life = world.team("demo").member_directory("bob").join("life");
     fs::create_dir_all(life.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&life, &life).unwrap();
     assert_ne!(world.swarm(&["status"]).code, Some(0));

@@ -133,20 +133,20 @@ fn a_damaged_record_of_a_former_member_blocks_no_fresh_spawn_and_is_kept() {
     };
     spawn(&[]).ok();
     world.swarm(&["shutdown", "bob"]).ok();
-    let folder = world.team("demo").folder().join("swarm/members/bob");
-    std::fs::write(folder.join("former.json"), "{garbage").unwrap();
+    let directory = world.team("demo").directory().join("swarm/members/bob");
+    std::fs::write(directory.join("former.json"), "{garbage").unwrap();
     let refused = spawn(&[]);
     refused.assert_code(8);
     assert!(refused.stderr.contains("--fresh"), "{}", refused.story());
     spawn(&["--fresh"]).ok();
     world.swarm(&["shutdown", "bob"]).ok();
-    let names = std::fs::read_dir(&folder).unwrap();
+    let names = std::fs::read_dir(&directory).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let kept: Vec<String> = names
         .filter(|name| name.starts_with("former.json.damaged-"))
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
-    let text = std::fs::read_to_string(folder.join(&kept[0])).unwrap();
+    let text = std::fs::read_to_string(directory.join(&kept[0])).unwrap();
     assert_eq!(text, "{garbage");
     spawn(&[]).ok();
     world.swarm(&["shutdown", "bob"]).ok();
@@ -245,7 +245,7 @@ fn a_live_member_keeps_its_team_from_being_deleted() {
     let error = world.swarm(&["team", "delete", "demo", "--json"]).error(4);
     assert!(error.to_string().contains("bob"), "{error}");
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
-    assert!(!world.team("demo").folder().exists());
+    assert!(!world.team("demo").directory().exists());
 }
 
 #[test]

@@ -9,7 +9,7 @@ const NO_BYPASS: &str = r#"{"permissions": {"disableBypassPermissionsMode": "dis
 fn spawn(world: &World, name: &str, mode: &str) {
     let model = format!(
         "scripted/{}",
-        world.folder().join("scenario.toml").display()
+        world.directory().join("scenario.toml").display()
     );
     world
         .swarm(&[

@@ -6,7 +6,7 @@ use swarm_tests::stage::{Finished, World};
 
 use crate::scene::world;
 
-/// Runs a command with the root folder on a disk of `size`, on which `before` has been done. `None` where none can be
+/// Runs a command with the config directory on a disk of `size`, on which `before` has been done. `None` where none can be
 /// mounted, which only root may.
 fn on_disk(world: &World, size: &str, before: &str, arguments: &[&str]) -> Option<Finished> {
     let script = format!(
@@ -22,12 +22,12 @@ fn on_disk(world: &World, size: &str, before: &str, arguments: &[&str]) -> Optio
     Some(done)
 }
 
-/// What the doctor finds of the root folder on such a disk.
+/// What the doctor finds of the config directory on such a disk.
 fn found(world: &World, size: &str, before: &str) -> Option<Value> {
     let doctor = on_disk(world, size, before, &["doctor", "--json"])?;
     let all: Value = serde_json::from_str(&doctor.stdout).unwrap();
     let mut all = all.as_array().unwrap().iter();
-    let root = all.find(|one| one["name"] == "root folder").cloned();
+    let root = all.find(|one| one["name"] == "config directory").cloned();
     assert!(root.is_some(), "{}", doctor.story());
     root
 }

@@ -342,7 +342,7 @@ fn a_bad_task_file_is_named_and_only_that_task_is_refused() {
     for subject in ["one", "two"] {
         world.swarm(&["task", "create", subject]).ok();
     }
-    let bad = world.team("demo").tasks_folder().join("1.json");
+    let bad = world.team("demo").tasks_directory().join("1.json");
     std::fs::write(&bad, "{bad").unwrap();
     let listed = world.swarm(&["task", "list"]);
     assert!(listed.ok().stdout.contains("two"), "{}", listed.story());

@@ -9,7 +9,7 @@ use swarm_tests::stage::{Finished, World};
 use crate::scene::{MODEL, column, enter_foreign, spawn_over, world, world_with_team};
 
 #[test]
-fn a_team_is_made_with_its_folders_and_a_roster() {
+fn a_team_is_made_with_its_directories_and_a_roster() {
     let world = world();
     world
         .swarm(&["team", "create", "demo", "--description", "try it"])
@@ -21,10 +21,10 @@ fn a_team_is_made_with_its_folders_and_a_roster() {
     assert_eq!(config["leadAgentId"], "team-lead@demo");
     assert_eq!(team.names(), ["team-lead"]);
     assert_eq!(team.member("team-lead").unwrap()["tmuxPaneId"], "leader");
-    for folder in [team.folder().join("inboxes"), team.tasks_folder()] {
-        assert!(folder.is_dir(), "{}", folder.display());
+    for directory in [team.directory().join("inboxes"), team.tasks_directory()] {
+        assert!(directory.is_dir(), "{}", directory.display());
     }
-    let ours = std::fs::metadata(team.folder().join("swarm")).unwrap();
+    let ours = std::fs::metadata(team.directory().join("swarm")).unwrap();
     assert_eq!(ours.permissions().mode() & 0o777, 0o700);
     assert_eq!(
         column(&world.swarm(&["team", "list", "--json"]).json(), "name"),
@@ -144,9 +144,9 @@ fn of_several_teams_the_newest_is_named_by_what_changes_it_and_none_is_ended_unn
     world.swarm(&["kill", "bob@old"]).ok();
 }
 
-fn swarm_in(world: &World, folder: &Path, arguments: &[&str]) -> Finished {
-    let folder = folder.to_str().unwrap();
-    let started = world.start_under(&["env", "-C", folder], arguments, &[]);
+fn swarm_in(world: &World, directory: &Path, arguments: &[&str]) -> Finished {
+    let directory = directory.to_str().unwrap();
+    let started = world.start_under(&["env", "-C", directory], arguments, &[]);
     started.wait()
 }
 
@@ -175,9 +175,9 @@ fn of_several_teams_the_one_that_works_here_comes_before_a_newer_one() {
 
 /// The directory of a session of Claude Code whose lead is the process `pid`.
 fn enter_session(world: &World, pid: u32, start: &str) {
-    let folder = world.root().join("teams/session-a6b470fe");
-    std::fs::create_dir_all(folder.join("inboxes")).unwrap();
-    let pid_space = swarm_fs::process::pid_space();
+    let directory = world.root().join("teams/session-a6b470fe");
+    std::fs::create_dir_all(directory.join("inboxes")).unwrap();
+    let pid_space = swarm_os::process::pid_space();
     let config = serde_json::json!({
         "name": "session-a6b470fe", "createdAt": 4_102_444_800_000_u64,
         "leadAgentId": "team-lead@session-a6b470fe", "leadSessionId": "a6b470fe-0000-4000-8000-000000000000",
@@ -187,7 +187,7 @@ fn enter_session(world: &World, pid: u32, start: &str) {
             "joinedAt": 1, "tmuxPaneId": "leader", "cwd": world.project(), "subscriptions": [],
         }],
     });
-    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    std::fs::write(directory.join("config.json"), config.to_string()).unwrap();
 }
 
 #[test]
@@ -233,7 +233,10 @@ fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refus
             told.story()
         );
     }
-    let roster = world.team("session-a6b470fe").folder().join("config.json");
+    let roster = world
+        .team("session-a6b470fe")
+        .directory()
+        .join("config.json");
     let whole = std::fs::read(&roster).unwrap();
     for content in [
         &whole[..],
@@ -274,7 +277,7 @@ fn deleting_a_team_keeps_its_tasks_and_journal_aside() {
     world.swarm(&["task", "create", "write it down"]).ok();
     world.swarm(&["team", "delete", "demo"]).ok();
     let team = world.team("demo");
-    assert!(!team.folder().exists() && !team.tasks_folder().exists());
+    assert!(!team.directory().exists() && !team.tasks_directory().exists());
     let archive = world.root().join("swarm/archive");
     let kept: Vec<_> = std::fs::read_dir(archive)
         .unwrap()
@@ -283,11 +286,11 @@ fn deleting_a_team_keeps_its_tasks_and_journal_aside() {
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
     let mut names = Vec::new();
-    let mut folders = kept;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+    let mut directories = kept;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
             if entry.path().is_dir() {
-                folders.push(entry.path());
+                directories.push(entry.path());
             } else {
                 names.push(entry.file_name().into_string().unwrap());
             }

@@ -15,7 +15,7 @@ fn d15_whatever_a_file_holds_nothing_breaks_down_and_it_is_kept() {
 }
 
 #[test]
-fn what_is_planted_in_the_place_of_a_file_or_folder_is_neither_followed_nor_waited_for() {
+fn what_is_planted_in_the_place_of_a_file_or_directory_is_neither_followed_nor_waited_for() {
     let mut dice = Dice::new(SEED.of("planted"));
     let tried = on_planted(&programs(), || dice.below(2) == 0);
     assert!(tried > 40, "{tried}");

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
-use swarm_fs::LockOptions;
+use swarm_os::LockOptions;
 use swarm_store::{Draft, TeamStore as _};
 use swarm_tests::faults::ground::{Ground, name};
 use swarm_tests::faults::log::path_of;

@@ -29,8 +29,8 @@ fn t12_no_work_tree_and_no_branch_leads_elsewhere() {
 }
 
 #[test]
-fn t12_no_folder_leads_elsewhere() {
-    try_texts(&programs(), &[Slot::Folder], Effort::Every(2));
+fn t12_no_directory_leads_elsewhere() {
+    try_texts(&programs(), &[Slot::Directory], Effort::Every(2));
 }
 
 #[test]

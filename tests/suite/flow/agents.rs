@@ -155,14 +155,14 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
         let system = ask.system();
         let (_, rest) = system.split_once("documentation of swarm").unwrap();
         let (_, rest) = rest.split_once(" is in ").unwrap();
-        let (folder, _) = rest.split_once(". Read it").unwrap();
-        let page = format!("{folder}/guide.md");
+        let (directory, _) = rest.split_once(". Read it").unwrap();
+        let page = format!("{directory}/guide.md");
         Reply::blocks([
             Block::tool("page", "Read", json!({"file_path": page, "limit": 5})),
             Block::tool(
                 "lines",
                 "Grep",
-                json!({"pattern": "swarm pause", "path": folder}),
+                json!({"pattern": "swarm pause", "path": directory}),
             ),
         ])
     });

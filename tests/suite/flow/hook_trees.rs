@@ -24,7 +24,7 @@ fn hooks(create: &str, remove: &str) -> Value {
 
 /// What the hooks were told: event, name or path, and for whom.
 fn told(world: &World) -> Vec<(String, String, Value)> {
-    let text = std::fs::read_to_string(world.folder().join("out/told")).unwrap_or_default();
+    let text = std::fs::read_to_string(world.directory().join("out/told")).unwrap_or_default();
     let lines = text.lines().map(|line| {
         let one: Value = serde_json::from_str(line).unwrap();
         let event = one["hook_event_name"].as_str().unwrap().to_owned();
@@ -43,7 +43,11 @@ fn a_hook_makes_a_members_work_tree_without_git_and_another_takes_it_away() {
     let world = world_over(&api);
     let settings = hooks(CREATE, REMOVE).to_string();
     world.write("root/settings.json", &settings);
-    let tree = world.folder().canonicalize().unwrap().join("out/trees/bob");
+    let tree = world
+        .directory()
+        .canonicalize()
+        .unwrap()
+        .join("out/trees/bob");
     let spawn = ["spawn", "bob", "--worktree", "--backend", "headless"];
     let rest = ["--model", MODEL, "--mode", "bypassPermissions"];
     let prompt = ["--prompt", "hello", "--json"];
@@ -84,7 +88,7 @@ fn a_hook_makes_a_members_work_tree_without_git_and_another_takes_it_away() {
 }
 
 #[test]
-fn a_hook_that_makes_no_folder_fails_the_spawn_and_says_why() {
+fn a_hook_that_makes_no_directory_fails_the_spawn_and_says_why() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     for (create, why) in [
@@ -110,7 +114,7 @@ fn a_hook_that_makes_no_folder_fails_the_spawn_and_says_why() {
 }
 
 #[test]
-fn a_spawn_that_fails_has_the_hooks_folder_taken_away() {
+fn a_spawn_that_fails_has_the_hooks_directory_taken_away() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api).with_teammate(Path::new("/bin/false"));
     world.write("root/settings.json", &hooks(CREATE, REMOVE).to_string());
@@ -119,11 +123,11 @@ fn a_spawn_that_fails_has_the_hooks_folder_taken_away() {
     assert_ne!(world.swarm(&[&spawn[..], &rest].concat()).code, Some(0));
     let events: Vec<_> = told(&world).into_iter().map(|(event, ..)| event).collect();
     assert_eq!(events, ["WorktreeCreate", "WorktreeRemove"]);
-    assert!(!world.folder().join("out/trees/bob").exists());
+    assert!(!world.directory().join("out/trees/bob").exists());
 }
 
 #[test]
-fn hooks_make_the_folders_of_runs_of_sub_agents_and_of_agents_that_move() {
+fn hooks_make_the_directories_of_runs_of_sub_agents_and_of_agents_that_move() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.agent == "bob" {
             return Reply::text("done");
@@ -178,14 +182,14 @@ fn hooks_make_the_folders_of_runs_of_sub_agents_and_of_agents_that_move() {
     assert_eq!(told(&world).len(), 2, "who wants none gets none");
 }
 
-/// Begins a folder, sends a process out of its own group, and does not come to an end.
+/// Begins a directory, sends a process out of its own group, and does not come to an end.
 const STUCK: &str =
     "mkdir -p ../out/trees/half; setsid sleep 600 & echo begun > ../out/begun; exec sleep 600";
 
 /// Has a command interrupted while its hook is at work, and asserts that nothing is left of either.
 fn interrupt_amid_hook(world: &World, words: &[&str], signal: Signal) {
     world.write("root/settings.json", &hooks(STUCK, REMOVE).to_string());
-    let begun = world.folder().join("out/begun");
+    let begun = world.directory().join("out/begun");
     let running = world.start(words);
     world.wait_for("the hook", || begun.exists().then_some(()));
     running.signal(signal);

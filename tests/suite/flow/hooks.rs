@@ -45,7 +45,7 @@ const FIELDS: [&str; 11] = [
 
 /// A hook that keeps what it is told, a line for each time that it runs: whole lines, as each is written at once.
 fn counting(world: &World) -> Value {
-    let told = world.folder().join("out/told.jsonl");
+    let told = world.directory().join("out/told.jsonl");
     let line = format!("cat >> {}", told.display());
     let hooks: serde_json::Map<String, Value> = EVENTS
         .iter()
@@ -58,7 +58,8 @@ fn counting(world: &World) -> Value {
 }
 
 fn told(world: &World) -> Vec<Value> {
-    let text = std::fs::read_to_string(world.folder().join("out/told.jsonl")).unwrap_or_default();
+    let text =
+        std::fs::read_to_string(world.directory().join("out/told.jsonl")).unwrap_or_default();
     // The last line may still be on its way.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole
@@ -358,7 +359,7 @@ fn a_member_that_changes_a_hook_in_its_work_tree_changes_nothing() {
     assert!(text.contains("echo changed"), "{text}");
     let (text, _) = told.ask.result_of("t2").unwrap();
     assert!(text.contains(".claude/worktrees/bob"), "{text}");
-    let ran = std::fs::read_to_string(world.folder().join("out/ran")).unwrap();
+    let ran = std::fs::read_to_string(world.directory().join("out/ran")).unwrap();
     assert_eq!(ran, "original\n".repeat(4));
     world.swarm(&["kill", "bob"]).ok();
 }
@@ -409,7 +410,10 @@ fn o3_a_sub_agent_begins_and_ends_once() {
 fn a_run_prepares_the_repository_and_its_prompt_may_start_a_skill() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
-    let told_in = format!("cat >> {}", world.folder().join("out/told.jsonl").display());
+    let told_in = format!(
+        "cat >> {}",
+        world.directory().join("out/told.jsonl").display()
+    );
     let hook = json!([{"hooks": [{"type": "command", "command": told_in}]}]);
     let hooks = json!({"hooks": {"Setup": hook, "UserPromptExpansion": hook}});
     world.write("root/settings.json", &hooks.to_string());

@@ -101,7 +101,7 @@ pub(super) fn assert_done(work: &AtWork, finished: &Finished) {
     let greeting = std::fs::read_to_string(work.world.project().join("greet.sh")).unwrap();
     assert_eq!(greeting, "# Greets.\necho Hello, world\n");
     let leftover =
-        std::fs::read_dir(team.folder().join("swarm/requests")).map_or(0, Iterator::count);
+        std::fs::read_dir(team.directory().join("swarm/requests")).map_or(0, Iterator::count);
     assert_eq!(leftover, 0);
 }
 
@@ -200,7 +200,8 @@ fn without_a_terminal_the_team_works_as_well() {
         for mate in MATES {
             let member = team.member(mate).unwrap();
             assert_eq!(member["backendType"], "headless", "{member}");
-            let log = std::fs::read_to_string(team.member_folder(mate).join("output.log")).unwrap();
+            let log =
+                std::fs::read_to_string(team.member_directory(mate).join("output.log")).unwrap();
             assert!(log.contains("TaskUpdate"), "{log}");
         }
         assert!(work.world.own_servers().is_empty());

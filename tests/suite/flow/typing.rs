@@ -84,7 +84,12 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
         .iter()
         .filter(|event| event["to"] == "bob" && event["from"] == "team-lead");
     assert_eq!(typed.count(), 3, "the prompt and two lines: {queued:?}");
-    let log = std::fs::read_to_string(world.team("demo").member_folder("bob").join("output.log"));
+    let log = std::fs::read_to_string(
+        world
+            .team("demo")
+            .member_directory("bob")
+            .join("output.log"),
+    );
     let log = log.expect("bob's output");
     assert!(
         log.contains("work a little") && log.contains("heard"),

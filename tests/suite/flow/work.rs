@@ -46,11 +46,11 @@ pub(super) fn script(gate: &Gate) -> Script {
             [
                 update("2", "in_progress").once_seen("The fault is found"),
                 Step::thinks(|ask| {
-                    let file = format!("{}/greet.sh", working_folder(&ask.system()));
+                    let file = format!("{}/greet.sh", working_directory(&ask.system()));
                     Reply::tool("read", "Read", json!({"file_path": file}))
                 }),
                 Step::thinks(|ask| {
-                    let file = format!("{}/greet.sh", working_folder(&ask.system()));
+                    let file = format!("{}/greet.sh", working_directory(&ask.system()));
                     let input =
                         json!({"file_path": file, "old_string": "Helo", "new_string": "Hello"});
                     Reply::tool("edit", "Edit", input)
@@ -123,8 +123,8 @@ fn send(to: &str, text: &str) -> Step {
     Step::says(Reply::tool(format!("send-{to}"), "SendMessage", input))
 }
 
-/// The folder that a system prompt gives as the agent's own.
-fn working_folder(system: &str) -> String {
+/// The directory that a system prompt gives as the agent's own.
+fn working_directory(system: &str) -> String {
     let line = system
         .lines()
         .find_map(|line| line.strip_prefix("Working directory: "));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_mcp::{AgentServers, McpHost, McpLimits, McpServers};
-use swarm_policy::{McpBounds, McpServer, McpServerConfig, McpSettings};
+use swarm_permissions::{McpBounds, McpServer, McpServerConfig, McpSettings};
 use swarm_protocol::{MemberName, ShellGuards};
 use swarm_tests::wait_for;
 use swarm_tools::{
@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 /// The server of the harness.
 pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_serves-mcp");
 
-/// A folder, and servers in it.
+/// A directory, and servers in it.
 pub(super) struct Bench {
-    pub(super) folder: tempfile::TempDir,
+    pub(super) directory: tempfile::TempDir,
     settings: McpSettings,
     limits: McpLimits,
 }
@@ -35,7 +35,7 @@ impl Bench {
         limits.call = Duration::from_hours(1);
         limits.grace = Duration::from_millis(100);
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            directory: tempfile::tempdir().unwrap(),
             settings: McpSettings::default(),
             limits,
         }
@@ -83,25 +83,25 @@ impl Bench {
         McpServers::new(
             settings,
             McpHost {
-                cwd: self.folder.path().to_owned(),
+                cwd: self.directory.path().to_owned(),
                 env: BTreeMap::from([("PATH".to_owned(), path)]),
-                logs: Some(self.folder.path().to_owned()),
+                logs: Some(self.directory.path().to_owned()),
                 limits: self.limits,
             },
         )
     }
 
     fn starts_file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(format!("{name}.starts"))
+        self.directory.path().join(format!("{name}.starts"))
     }
 
-    /// The pids of what runs in the folder: servers, and what they were given no other folder for.
+    /// The pids of what runs in the directory: servers, and what they were given no other directory for.
     pub(super) fn processes(&self) -> Vec<u32> {
         let all = std::fs::read_dir("/proc").unwrap().flatten();
         let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         pids.filter(|pid| {
             std::fs::read_link(format!("/proc/{pid}/cwd"))
-                .is_ok_and(|cwd| cwd == self.folder.path())
+                .is_ok_and(|cwd| cwd == self.directory.path())
         })
         .collect()
     }
@@ -120,12 +120,12 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    pub(super) fn start(folder: &Path) -> Self {
-        Self::start_as(folder, "well")
+    pub(super) fn start(directory: &Path) -> Self {
+        Self::start_as(directory, "well")
     }
 
-    pub(super) fn start_as(folder: &Path, mode: &str) -> Self {
-        let port = folder.join("port");
+    pub(super) fn start_as(directory: &Path, mode: &str) -> Self {
+        let port = directory.join("port");
         let child = Command::new(PROGRAM)
             .args(["--mode", mode, "--http", &port.display().to_string()])
             .stdin(Stdio::null())

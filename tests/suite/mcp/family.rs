@@ -12,14 +12,14 @@ use super::bench::{PROGRAM, runs};
 use super::flow::{call, result, run};
 use crate::scene::{MODEL, world, world_over};
 
-/// A server that writes down its starts in `folder`.
-fn server(folder: &Path, name: &str, mode: &str) -> Value {
-    let starts = folder.join(name).display().to_string();
+/// A server that writes down its starts in `directory`.
+fn server(directory: &Path, name: &str, mode: &str) -> Value {
+    let starts = directory.join(name).display().to_string();
     json!({"command": PROGRAM, "args": ["--mode", mode, "--starts", starts]})
 }
 
-fn starts(folder: &Path, name: &str) -> Vec<u32> {
-    let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+fn starts(directory: &Path, name: &str) -> Vec<u32> {
+    let text = std::fs::read_to_string(directory.join(name)).unwrap_or_default();
     let whole = text
         .split_inclusive('\n')
         .filter(|line| line.ends_with('\n'));
@@ -41,9 +41,9 @@ fn starts_caller(id: &str) -> Step {
 
 #[test]
 fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let seen: Arc<OnceLock<(bool, bool)>> = Arc::default();
-    let (path, note) = (folder.path().to_owned(), Arc::clone(&seen));
+    let (path, note) = (directory.path().to_owned(), Arc::clone(&seen));
     let looks = Step::thinks(move |_| {
         let lives = |name| starts(&path, name).iter().any(|pid| runs(*pid));
         note.get_or_init(|| (lives("mine"), lives("kit")));
@@ -59,8 +59,8 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
     let script = Script::new().agent("team-lead", lead);
     let api = FakeApi::start(script.agent("caller", child));
     let world = world().with_api(&api);
-    let kit = json!({"mcpServers": {"kit": server(folder.path(), "kit", "rich")}}).to_string();
-    let own = json!({"mine": server(folder.path(), "mine", "rich")});
+    let kit = json!({"mcpServers": {"kit": server(directory.path(), "kit", "rich")}}).to_string();
+    let own = json!({"mine": server(directory.path(), "mine", "rich")});
     let agents = caller(&json!({"mcpServers": [own, "kit"], "requiredMcpServers": ["KI"]}));
     let flags = ["--mcp-config", &kit, "--agents", &agents];
     let finished = run(
@@ -70,7 +70,10 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
     let story = finished.story();
     assert_eq!(finished.ok().json()["result"], "done", "{story}");
     assert!(result(&api, "team-lead", "sub").0.contains("called both"));
-    let (mine, kit) = (starts(folder.path(), "mine"), starts(folder.path(), "kit"));
+    let (mine, kit) = (
+        starts(directory.path(), "mine"),
+        starts(directory.path(), "kit"),
+    );
     assert_eq!((mine.len(), kit.len()), (1, 1), "{story}");
     assert_eq!(result(&api, "caller", "one"), (mine[0].to_string(), false));
     assert_eq!(result(&api, "caller", "two"), (kit[0].to_string(), false));
@@ -97,10 +100,10 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
 
 #[test]
 fn o6_a_sub_agent_that_is_cut_while_its_server_starts_leaves_none() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let api = FakeApi::start(Script::new().agent("team-lead", [starts_caller("sub")]));
     let world = world().with_api(&api);
-    let own = json!([{"mute": server(folder.path(), "mute", "silent")}]);
+    let own = json!([{"mute": server(directory.path(), "mute", "silent")}]);
     let agents = caller(&json!({"mcpServers": own}));
     let running = world.start(&[
         "run",
@@ -114,7 +117,7 @@ fn o6_a_sub_agent_that_is_cut_while_its_server_starts_leaves_none() {
         "--agents",
         &agents,
     ]);
-    let pid = world.wait_for("its start", || starts(folder.path(), "mute").pop());
+    let pid = world.wait_for("its start", || starts(directory.path(), "mute").pop());
     running.signal(Signal::INT);
     running.wait().assert_code(130);
     assert!(!runs(pid));
@@ -129,15 +132,15 @@ fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused(
         let child = [Step::says(Reply::text("it was not there"))];
         let api = FakeApi::start(script.agent("caller", child));
         let world: World = world().with_api(&api);
-        let broken = server(world.folder(), "broken.starts", "exits");
+        let broken = server(world.directory(), "broken.starts", "exits");
         let given = json!({"mcpServers": {"broken": broken}}).to_string();
         let agents = caller(fields);
         let finished = run(&world, &["--mcp-config", &given, "--agents", &agents]);
         finished.ok();
         (api, finished.stderr)
     };
-    let folder = tempfile::tempdir().unwrap();
-    let own = json!([{"mine": server(folder.path(), "mine", "exits")}]);
+    let directory = tempfile::tempdir().unwrap();
+    let own = json!([{"mine": server(directory.path(), "mine", "exits")}]);
     let (api, stderr) = told(&json!({"mcpServers": own}));
     assert_eq!(
         result(&api, "team-lead", "sub").0.lines().next(),
@@ -169,7 +172,7 @@ fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused(
 fn a_member_whose_type_needs_a_server_that_is_not_there_is_refused_by_its_name() {
     let api = FakeApi::start(Script::new());
     let world = world_over(&api);
-    let broken = server(world.folder(), "broken.starts", "exits");
+    let broken = server(world.directory(), "broken.starts", "exits");
     let given = json!({"mcpServers": {"broken": broken}}).to_string();
     let refused = |needed: &str, code: i32| {
         let agents = caller(&json!({"requiredMcpServers": [needed]}));

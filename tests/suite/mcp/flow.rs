@@ -16,7 +16,7 @@ pub(super) fn config(world: &World, name: &str, mode: &str) -> String {
 }
 
 fn starts_file(world: &World, name: &str) -> String {
-    let path = world.folder().join("out").join(format!("{name}.starts"));
+    let path = world.directory().join("out").join(format!("{name}.starts"));
     path.display().to_string()
 }
 
@@ -133,7 +133,7 @@ fn a_server_that_fails_is_told_to_the_person_and_to_the_model() {
     let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
     let world = world().with_api(&api);
     world.write("kit.json", &config(&world, "kit", "exits"));
-    let path = world.folder().join("kit.json").display().to_string();
+    let path = world.directory().join("kit.json").display().to_string();
     let finished = run(&world, &["--mcp-config", &path]);
     finished.ok();
     assert!(
@@ -244,7 +244,10 @@ fn a_call_is_asked_about_and_runs_once_a_person_says_yes() {
     );
     let rights = world.swarm(&["permissions", "bob"]).ok().stdout.clone();
     assert!(rights.contains("mcp__kit__echo"), "{rights}");
-    let log = world.team("demo").member_folder("bob").join("mcp-kit.log");
+    let log = world
+        .team("demo")
+        .member_directory("bob")
+        .join("mcp-kit.log");
     assert!(log.exists());
     world.swarm(&["shutdown", "bob"]).ok();
     assert!(!starts(&world, "kit").iter().any(|pid| runs(*pid)));

@@ -1,7 +1,7 @@
 //! Servers that behave: shared, owned, listed, over both transports.
 
 use futures::future::join_all;
-use swarm_policy::McpUse;
+use swarm_permissions::McpUse;
 use swarm_tests::wait_for;
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +10,7 @@ use super::bench::{Bench, Foreign, call, call_until, runs};
 #[tokio::test(flavor = "multi_thread")]
 async fn o6_eight_users_of_a_shared_server_are_one_process_that_ends_with_them() {
     let mut bench = Bench::new().with("kit", "well");
-    let foreign = Foreign::start(bench.folder.path());
+    let foreign = Foreign::start(bench.directory.path());
     bench.add("far", foreign.config());
     let servers = bench.servers();
     assert!(
@@ -39,7 +39,7 @@ async fn o6_eight_users_of_a_shared_server_are_one_process_that_ends_with_them()
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_are_called_over_both_transports() {
     let mut bench = Bench::new().with("near", "well");
-    let foreign = Foreign::start(bench.folder.path());
+    let foreign = Foreign::start(bench.directory.path());
     bench.add("far", foreign.config());
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
@@ -120,7 +120,7 @@ async fn an_interrupted_call_is_cancelled_at_the_server_too() {
     let bench = Bench::new().with("kit", "well");
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
-    let told = bench.folder.path().join("told");
+    let told = bench.directory.path().join("told");
     let cancel = CancellationToken::new();
     let path = told.display().to_string();
     let slow = call_until(&agent, "mcp__kit__slow", &path, &cancel);
@@ -148,7 +148,7 @@ async fn a_call_without_an_answer_ends_at_its_limit() {
     });
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
-    let told = bench.folder.path().join("told");
+    let told = bench.directory.path().join("told");
     // It answers never, so the limit comes first however slow the machine is.
     let output = call(&agent, "mcp__kit__slow", &told.display().to_string()).await;
     assert!(

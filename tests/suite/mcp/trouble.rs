@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use swarm_policy::McpServerConfig;
+use swarm_permissions::McpServerConfig;
 use swarm_tests::wait_for;
 
 use super::bench::{Bench, Foreign, call, runs};
@@ -88,7 +88,7 @@ async fn a_flood_of_errors_stops_nothing_and_its_log_stays_small() {
     let bench = Bench::new().with("loud", "floods");
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
-    let log = bench.folder.path().join("mcp-loud.log");
+    let log = bench.directory.path().join("mcp-loud.log");
     wait_for(
         "the log has begun anew",
         || format!("{:?}", std::fs::metadata(&log)),
@@ -215,7 +215,7 @@ async fn an_address_where_nobody_listens_is_told_with_the_cause() {
 /// An HTTP server of this mode that somebody else runs, and the answer to each of two calls of its `echo`.
 async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
     let mut bench = Bench::new();
-    let foreign = Foreign::start_as(bench.folder.path(), mode);
+    let foreign = Foreign::start_as(bench.directory.path(), mode);
     bench.add("far", foreign.config());
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;

@@ -50,7 +50,7 @@ impl Lead {
         if loss == Loss::Time {
             return Self::Command(world.start(&[&RUN[..], &["--timeout", "5"]].concat()));
         }
-        let tmux = world.tmux_at(&world.folder().join("sockets/lead"));
+        let tmux = world.tmux_at(&world.directory().join("sockets/lead"));
         // The server outlives the lead's pane.
         tmux.run(&["new-session", "-d", "-x", "200", "-y", "50", "cat"]);
         let address = format!("ANTHROPIC_BASE_URL={}", api.base_url());

@@ -362,7 +362,7 @@ fn c2_effort_turns_and_hooks_of_a_definition_are_a_teammates() {
         Reply::tool(id, "Glob", json!({"pattern": "*"}))
     });
     let world = world_over(&api);
-    let ran = world.folder().join("ran");
+    let ran = world.directory().join("ran");
     let hooks = json!({"PreToolUse": [{"matcher": "Glob", "hooks": [
         {"type": "command", "command": format!("echo ran >> {}", ran.display())},
     ]}]});
@@ -386,7 +386,7 @@ fn c2_effort_turns_and_hooks_of_a_definition_are_a_teammates() {
 }
 
 #[test]
-fn p5_what_is_denied_in_the_leads_folder_is_denied_to_members_and_sub_agents_elsewhere() {
+fn p5_what_is_denied_in_the_leads_directory_is_denied_to_members_and_sub_agents_elsewhere() {
     let api = FakeApi::start(|ask: &Ask| {
         let search = |id: &str, top: &str| {
             Reply::tool(id, "Grep", json!({"pattern": "needle", "path": top}))
@@ -435,7 +435,7 @@ fn p5_what_is_denied_in_the_leads_folder_is_denied_to_members_and_sub_agents_els
     assert!(!world.project().join("secret/new").exists());
     let (found, _) = result("look").expect("a result");
     assert!(found.contains("open.txt"), "{found}");
-    // For ann the rules start at the lead's folder and at hers, and not in between or below.
+    // For ann the rules start at the lead's directory and at hers, and not in between or below.
     assert_eq!(found.matches("secret/key").count(), 1, "{found}");
     assert!(found.contains("inner/secret/key"), "{found}");
     let (found, _) = result("sub").expect("a result");

@@ -55,12 +55,12 @@ fn l2_a_team_of_frozen_crashed_and_busy_members_is_deleted_within_seconds() {
     assert!(!told.contains("crashed"), "{told}");
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     assert_eq!(world.processes(), []);
-    assert!(!world.team("demo").folder().exists());
-    assert!(!world.team("demo").tasks_folder().exists());
+    assert!(!world.team("demo").directory().exists());
+    assert!(!world.team("demo").tasks_directory().exists());
 }
 
 #[test]
-fn l3_after_a_delete_there_is_no_process_no_pane_and_no_folder() {
+fn l3_after_a_delete_there_is_no_process_no_pane_and_no_directory() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
@@ -92,7 +92,7 @@ fn l3_after_a_delete_there_is_no_process_no_pane_and_no_folder() {
         world
             .swarm(&["team", "delete", "demo", "--force", "--purge"])
             .ok();
-        assert!(!world.team("demo").folder().exists(), "round {round}");
+        assert!(!world.team("demo").directory().exists(), "round {round}");
         world.wait_for("panes are as before", || {
             (inside.tmux().panes().len() == panes).then_some(())
         });
@@ -119,7 +119,7 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
     world.swarm(&spawning("zoe")).ok();
     // What is only to be read in it keeps a pane, not a process.
     kill_member(&world, "zoe");
-    let roster = world.team("demo").folder().join("config.json");
+    let roster = world.team("demo").directory().join("config.json");
     // A member that is just noting that it is idle writes the whole of it once more.
     world.wait_for("the damage to stay", || {
         std::fs::write(&roster, "{ not a roster").unwrap();
@@ -137,7 +137,7 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
     for server in world.own_servers() {
         assert_eq!(server.panes(), [], "{}", server.picture());
     }
-    assert!(!world.team("demo").folder().exists());
+    assert!(!world.team("demo").directory().exists());
     inside.tmux().end();
     world.wait_for("no process is left", || {
         world.processes().is_empty().then_some(())
@@ -150,10 +150,10 @@ fn l3_a_team_whose_roster_was_moved_away_is_deleted_when_forced() {
     let world = world_over(&api);
     spawn_over(&world, "bob");
     wait_for_state(&world, "bob", "idle");
-    let folder = world.team("demo").folder();
-    std::fs::rename(folder.join("config.json"), folder.join("config.bad")).unwrap();
+    let directory = world.team("demo").directory();
+    std::fs::rename(directory.join("config.json"), directory.join("config.bad")).unwrap();
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
-    assert!(!folder.exists());
+    assert!(!directory.exists());
     world.wait_for("no process is left", || {
         world.processes().is_empty().then_some(())
     });

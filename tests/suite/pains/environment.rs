@@ -76,26 +76,30 @@ fn path_with(world: &World, first: &str) -> String {
     format!("{first}:{ours}:/usr/local/bin:/usr/bin:/bin")
 }
 
-/// A folder with nothing but a program called tmux, which only tells a version.
+/// A directory with nothing but a program called tmux, which only tells a version.
 fn tmux_that_says(world: &World, version: &str) -> String {
     let path = world.write("fake/tmux", &format!("#!/bin/sh\necho '{version}'\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path.parent().unwrap().display().to_string()
 }
 
-/// A folder with what a member's shell needs, and no tmux.
-fn folder_without_tmux(world: &World) -> String {
-    let folder = world.folder().join("bare");
-    std::fs::create_dir_all(&folder).unwrap();
+/// A directory with what a member's shell needs, and no tmux.
+fn directory_without_tmux(world: &World) -> String {
+    let directory = world.directory().join("bare");
+    std::fs::create_dir_all(&directory).unwrap();
     for name in ["sh", "bash", "env", "git", "cat"] {
         let from = ["/usr/bin", "/bin", "/usr/local/bin"]
             .map(|place| std::path::Path::new(place).join(name));
         if let Some(from) = from.into_iter().find(|from| from.exists()) {
-            std::os::unix::fs::symlink(from, folder.join(name)).unwrap();
+            std::os::unix::fs::symlink(from, directory.join(name)).unwrap();
         }
     }
     let ours = world.program("swarm");
-    format!("{}:{}", folder.display(), ours.parent().unwrap().display())
+    format!(
+        "{}:{}",
+        directory.display(),
+        ours.parent().unwrap().display()
+    )
 }
 
 fn spawn<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -192,7 +196,7 @@ fn r4_a_tmux_that_nobody_tried_is_a_warning_and_what_is_no_tmux_is_told() {
 fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
-    let variables = [("PATH".to_owned(), folder_without_tmux(&world))];
+    let variables = [("PATH".to_owned(), directory_without_tmux(&world))];
     let with = |words: &[&str]| world.start_with(words, &variables).wait();
     let refused = with(&spawn("ann", &["--backend", "tmux", "--json"])).error(7);
     assert!(
@@ -277,7 +281,7 @@ fn doctor_names_what_is_missing_and_ends_with_7_only_then() {
     unwell("model", &[("ANTHROPIC_API_KEY", "")]);
     let file = world.write("a-file", "");
     unwell(
-        "root folder",
+        "config directory",
         &[("CLAUDE_CONFIG_DIR", file.to_str().unwrap())],
     );
     unwell("settings", &[("SWARM_TURN_MAX_REQUESTS", "many")]);

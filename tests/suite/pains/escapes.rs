@@ -133,12 +133,12 @@ fn i2_a_spawned_members_shell_does_not_get_out_of_its_work_tree() {
     }
 }
 
-/// Makes git's folders of its own, one of which leads out, and names them in its `.git` file.
+/// Makes git's directories of its own, one of which leads out, and names them in its `.git` file.
 const FORGES: &str = "echo no > $HOME/before; mkdir -p fake/worktrees/x; echo ../.. > fake/worktrees/x/commondir; \
                       echo $PWD/.git > fake/worktrees/x/gitdir; ln -s $HOME fake/objects; \
                       echo gitdir: fake/worktrees/x > .git; echo forged";
 
-/// The same without the look of a repository's folders.
+/// The same without the look of a repository's directories.
 const FORGES_PLAINLY: &str = "echo no > $HOME/before; mkdir -p fake; echo . > fake/commondir; ln -s $HOME fake/objects; \
                               echo gitdir: fake > .git; echo forged";
 
@@ -171,7 +171,7 @@ fn i2_a_git_file_that_an_agent_writes_opens_no_way_out() {
         let (forged, _) = last.result_of("forge").expect("a result");
         assert!(forged.contains("forged"), "{forged}");
         let (told, _) = last.result_of("leave").expect("a result");
-        let home = world.folder().join("home");
+        let home = world.directory().join("home");
         assert!(
             !home.join(".profile").exists() && !home.join("before").exists(),
             "{told}"
@@ -181,12 +181,12 @@ fn i2_a_git_file_that_an_agent_writes_opens_no_way_out() {
 }
 
 #[tokio::test]
-async fn i2_folders_that_an_agent_replaces_by_links_open_no_way_out() {
+async fn i2_directories_that_an_agent_replaces_by_links_open_no_way_out() {
     if kernel_has_none() {
         return;
     }
     let repository = Repository::new();
-    let home = repository.world.folder().join("home");
+    let home = repository.world.directory().join("home");
     let tree = repository.tree("one");
     let (memory, scratch) = (tree.join(".claude/agent-memory/x"), tree.join("scratch"));
     let mut ctx = repository.context("one");
@@ -235,7 +235,7 @@ async fn i2_without_a_work_tree_a_forged_git_file_opens_no_way_out_either() {
         let forged = bash(&format!("rm -rf fake; {forges}"), &ctx).await;
         assert!(forged.content.contains("forged"), "{}", forged.content);
         let output = bash("echo owned > $HOME/.profile", &ctx).await;
-        let home = repository.world.folder().join("home");
+        let home = repository.world.directory().join("home");
         assert!(
             output.is_error && !home.join(".profile").exists() && !home.join("before").exists(),
             "{}",

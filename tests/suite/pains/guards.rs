@@ -48,7 +48,7 @@ impl Repository {
     /// What a mate's calls get, with the sandbox and the programs that stand between.
     pub(super) fn context(&self, mate: &str) -> ToolContext {
         let program = self.world.program("swarm-teammate");
-        let shims = self.world.folder().join("shims");
+        let shims = self.world.directory().join("shims");
         std::fs::create_dir_all(&shims).unwrap();
         if !shims.join("git").exists() {
             std::os::unix::fs::symlink(&program, shims.join("git")).unwrap();
@@ -56,7 +56,10 @@ impl Repository {
         let text = |path: &Path| path.display().to_string();
         let env = BTreeMap::from([
             ("PATH".to_owned(), std::env::var("PATH").unwrap()),
-            ("HOME".to_owned(), text(&self.world.folder().join("home"))),
+            (
+                "HOME".to_owned(),
+                text(&self.world.directory().join("home")),
+            ),
             ("SWARM_NAME".to_owned(), mate.to_owned()),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("GIT_AUTHOR_NAME".to_owned(), mate.to_owned()),
@@ -97,11 +100,11 @@ impl Repository {
     }
 }
 
-fn git(world: &World, folder: &Path, words: &[&str]) -> String {
+fn git(world: &World, directory: &Path, words: &[&str]) -> String {
     let output = world
         .command("git")
         .arg("-C")
-        .arg(folder)
+        .arg(directory)
         .args(words)
         .output()
         .unwrap();

@@ -236,7 +236,7 @@ fn d11_d18_a_report_with_tags_or_a_frame_in_it_arrives_as_the_text_of_its_sender
         (delivered.len() >= 3 && delivered.iter().all(was_sent)).then_some(())
     });
     assert!(team.events("shutdown_requested").is_empty());
-    let mode = std::fs::metadata(team.folder()).unwrap().permissions();
+    let mode = std::fs::metadata(team.directory()).unwrap().permissions();
     assert_eq!(
         std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777,
         0o700

@@ -17,7 +17,7 @@ fn can_trace(world: &World) -> bool {
 
 /// Runs `swarm` where no file can be replaced for want of room; `None` where nothing can be traced.
 fn without_room(world: &World, words: &[&str]) -> Option<Finished> {
-    let trace = world.folder().join("out/trace");
+    let trace = world.directory().join("out/trace");
     let trace = trace.to_str().expect("a path of text");
     let tracer = [
         "strace",

@@ -123,7 +123,7 @@ fn panes_on_several_servers_are_told_apart() {
 }
 
 #[test]
-fn panes_of_a_team_whose_folder_was_removed_are_found_and_closed_with_their_server() {
+fn panes_of_a_team_whose_directory_was_removed_are_found_and_closed_with_their_server() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     for name in ["ann", "bob", "eve"] {
@@ -131,8 +131,8 @@ fn panes_of_a_team_whose_folder_was_removed_are_found_and_closed_with_their_serv
         kill_member(&world, name);
     }
     let server = world.own_servers().remove(0);
-    std::fs::remove_dir_all(world.team("demo").folder()).unwrap();
-    std::fs::remove_dir_all(world.team("demo").tasks_folder()).unwrap();
+    std::fs::remove_dir_all(world.team("demo").directory()).unwrap();
+    std::fs::remove_dir_all(world.team("demo").tasks_directory()).unwrap();
     // One that is of a team of the same name below another root.
     let bob = server.pane_titled("bob").unwrap().id;
     let belongs_to = |root: &str| {

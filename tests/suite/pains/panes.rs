@@ -208,7 +208,7 @@ fn s4_a_child_that_asks_a_person_instead_of_saying_hello_is_told_with_its_questi
         let message = error["message"].as_str().unwrap();
         for words in [
             "needs a person",
-            "Do you trust the files in this folder? [y/N]",
+            "Do you trust the files in this directory? [y/N]",
         ] {
             assert!(message.contains(words), "{message}");
         }

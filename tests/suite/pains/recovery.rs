@@ -84,7 +84,7 @@ fn who_looks_at_a_copy_of_the_files_ends_nobody_of_the_original() {
     let world = world_over(&api);
     spawn_over(&world, "bob");
     wait_for_state(&world, "bob", "idle");
-    let copy = world.folder().join("copy");
+    let copy = world.directory().join("copy");
     let (from, to) = (world.root(), copy.to_str().unwrap());
     let copied = world.start_program("cp", &["-r", from.to_str().unwrap(), to]);
     copied.wait().ok();
@@ -403,8 +403,8 @@ fn l10_gc_takes_only_teams_whose_processes_are_all_dead() {
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(72);
         file.set_modified(long_ago).unwrap();
     };
-    age(&world.team("demo").folder());
-    age(&world.team("demo").folder().join("config.json"));
+    age(&world.team("demo").directory());
+    age(&world.team("demo").directory().join("config.json"));
     let gc = |more: &[&str]| {
         let arguments = [&["gc", "--json"][..], more].concat();
         world.swarm(&arguments).json()
@@ -439,16 +439,16 @@ fn l10_gc_takes_only_teams_whose_processes_are_all_dead() {
 
     let planned = gc(&["--dry-run", "--unfinished"]);
     assert_eq!(column(&planned, "action"), ["archived"], "{planned}");
-    assert!(world.team("demo").folder().exists());
+    assert!(world.team("demo").directory().exists());
     let done = gc(&["--unfinished"]);
     assert_eq!(
         (&done[0]["what"], &done[0]["done"]),
         (&json!("team demo"), &json!(true)),
         "{done}"
     );
-    assert!(!world.team("demo").folder().exists());
+    assert!(!world.team("demo").directory().exists());
     assert!(
-        world.team("by-hand").folder().exists(),
+        world.team("by-hand").directory().exists(),
         "a person's team is not touched"
     );
     let archives = std::fs::read_dir(world.root().join("swarm/archive")).unwrap();
@@ -483,10 +483,16 @@ fn l10_gc_clears_what_killed_commands_left_between_the_files() {
     let mine = world.write("root/teams/.half.new-mine/keep", "a person's");
     let planned = world.swarm(&["gc", "--dry-run", "--json"]).json();
     assert_eq!(planned.as_array().unwrap().len(), left.len(), "{planned}");
-    assert!(left.iter().all(|path| world.folder().join(path).exists()));
+    assert!(
+        left.iter()
+            .all(|path| world.directory().join(path).exists())
+    );
     world.swarm(&["gc"]).ok();
-    assert!(left.iter().all(|path| !world.folder().join(path).exists()));
-    assert!(mine.exists() && world.team("demo").folder().exists());
+    assert!(
+        left.iter()
+            .all(|path| !world.directory().join(path).exists())
+    );
+    assert!(mine.exists() && world.team("demo").directory().exists());
     let archives = std::fs::read_dir(world.root().join("swarm/archive")).unwrap();
     let archives: Vec<_> = archives.flatten().map(|archive| archive.path()).collect();
     let [archive] = &archives[..] else {

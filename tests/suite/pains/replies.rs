@@ -72,7 +72,7 @@ fn lead(ask: &Ask) -> Reply {
 fn letters(world: &World) -> BTreeMap<String, Value> {
     let archive = world
         .team("demo")
-        .folder()
+        .directory()
         .join("swarm/archive/team-lead.jsonl");
     let archived = std::fs::read_to_string(archive).unwrap_or_default();
     let archived = archived
@@ -89,9 +89,9 @@ fn letters(world: &World) -> BTreeMap<String, Value> {
 fn conversation(world: &World) -> String {
     let session = world.team("demo").config()["leadSessionId"].clone();
     let name = format!("{}.jsonl", session.as_str().unwrap());
-    let folders = std::fs::read_dir(world.root().join("projects")).unwrap();
-    let file = folders
-        .map(|folder| folder.unwrap().path().join(&name))
+    let directories = std::fs::read_dir(world.root().join("projects")).unwrap();
+    let file = directories
+        .map(|directory| directory.unwrap().path().join(&name))
         .find(|file| file.is_file())
         .unwrap();
     let lines = std::fs::read_to_string(file).unwrap();

@@ -100,12 +100,12 @@ fn s11_variables_arrive_as_they_were_and_secrets_stay_out_of_sight() {
         !global.contains(secret) && !session.contains(secret),
         "{global}\n{session}"
     );
-    let mut folders = vec![world.root()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+    let mut directories = vec![world.root()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
             let path = entry.path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else {
                 let text = std::fs::read(&path).unwrap_or_default();
                 assert!(

@@ -113,7 +113,7 @@ fn s15_after_a_pane_was_closed_by_hand_spawning_goes_on() {
 }
 
 #[test]
-fn c3_a_child_works_where_it_was_asked_to_and_a_missing_folder_is_refused() {
+fn c3_a_child_works_where_it_was_asked_to_and_a_missing_directory_is_refused() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool(
             "t1",
@@ -123,8 +123,8 @@ fn c3_a_child_works_where_it_was_asked_to_and_a_missing_folder_is_refused() {
         Some(_) => Reply::text("done"),
     });
     let world = world_over(&api);
-    let folder = world.project().join("part");
-    std::fs::create_dir(&folder).unwrap();
+    let directory = world.project().join("part");
+    std::fs::create_dir(&directory).unwrap();
     let arguments = [
         "spawn",
         "bob",
@@ -141,15 +141,18 @@ fn c3_a_child_works_where_it_was_asked_to_and_a_missing_folder_is_refused() {
     ];
     world.swarm(&arguments).ok();
     let hello = world.team("demo").hello("bob");
-    assert_eq!(hello["cwd"], folder.display().to_string());
+    assert_eq!(hello["cwd"], directory.display().to_string());
     let pid = hello["pid"].to_string();
     assert_eq!(
         std::fs::read_link(Path::new("/proc").join(&pid).join("cwd")).unwrap(),
-        folder
+        directory
     );
     let told = api.wait_for("the result", "bob", |ask| ask.result_of("t1").is_some());
     let printed = told.ask.result_of("t1").unwrap().0;
-    assert!(printed.contains(&folder.display().to_string()), "{printed}");
+    assert!(
+        printed.contains(&directory.display().to_string()),
+        "{printed}"
+    );
     assert!(
         printed.contains(&world.root().display().to_string()),
         "{printed}"
@@ -160,12 +163,15 @@ fn c3_a_child_works_where_it_was_asked_to_and_a_missing_folder_is_refused() {
         "--model",
         MODEL,
         "--cwd",
-        "no-such-folder",
+        "no-such-directory",
         "--json",
     ];
     let refused = world.swarm(&missing).error(2);
     let told = refused["message"].as_str().unwrap();
-    assert!(told.ends_with("no-such-folder is not a folder"), "{told}");
+    assert!(
+        told.ends_with("no-such-directory is not a directory"),
+        "{told}"
+    );
     let team = world.team("demo");
     assert_eq!(team.names(), ["team-lead", "bob"]);
     let journal = serde_json::to_string(&team.journal()).unwrap();
@@ -353,9 +359,9 @@ fn s14_members_that_join_at_once_are_all_there_and_failures_are_not() {
     let spawns: Vec<_> = (0..9)
         .map(|number| {
             // One that joins, one refused before it has a place, one that has a place and is never ready.
-            let (kind, folder, seconds, code) = match number % 3 {
+            let (kind, directory, seconds, code) = match number % 3 {
                 0 => ("mate", ".", "30", 0),
-                1 => ("nowhere", "no-such-folder", "30", 2),
+                1 => ("nowhere", "no-such-directory", "30", 2),
                 _ => ("silent", ".", "1", 6),
             };
             let name = format!("{kind}{number}");
@@ -367,7 +373,7 @@ fn s14_members_that_join_at_once_are_all_there_and_failures_are_not() {
                 "--backend",
                 "headless",
                 "--cwd",
-                folder,
+                directory,
                 "--timeout",
                 seconds,
             ]);

@@ -65,14 +65,14 @@ fn a_repository_put_together_by_a_member_runs_no_program_unasked() {
     world.write("project/pkg/a.txt", "mine\n");
     world.write("root/.credentials.json", "{\"token\": \"x\"}");
     world.commit_project();
-    let folder = world.project().canonicalize().unwrap().join("pkg");
-    std::os::unix::fs::symlink("/proc", folder.join("pl")).unwrap();
-    package.set(folder.clone()).unwrap();
+    let directory = world.project().canonicalize().unwrap().join("pkg");
+    std::os::unix::fs::symlink("/proc", directory.join("pl")).unwrap();
+    package.set(directory.clone()).unwrap();
     let rules = json!({"permissions": {"allow": ["Edit(**)", "Bash(git status --short)"]}});
     world.write("root/settings.json", &rules.to_string());
     let more = ["--mode", "dontAsk", "--cwd", "pkg", "--prompt", "go"];
     spawn_with(&world, "bob", &more);
-    let last = calls(&folder).len() - 1;
+    let last = calls(&directory).len() - 1;
     let told = api.wait_for("all results", "bob", |ask| {
         ask.result_of(&format!("t{last}")).is_some()
     });
@@ -101,14 +101,14 @@ fn a_repository_put_together_by_a_member_runs_no_program_unasked() {
             "call {nth}: {text}"
         );
     }
-    assert!(!folder.join("ran").exists(), "{results:?}");
+    assert!(!directory.join("ran").exists(), "{results:?}");
     // The repository is what it is meant to be: git alone does run the program.
     world
         .command("git")
         .arg("status")
-        .current_dir(&folder)
+        .current_dir(&directory)
         .output()
         .unwrap();
-    assert!(folder.join("ran").exists());
+    assert!(directory.join("ran").exists());
     world.swarm(&["shutdown", "bob"]).ok();
 }

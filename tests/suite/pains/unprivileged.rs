@@ -25,11 +25,14 @@ impl Unprivileged {
     fn new(api: &FakeApi) -> Self {
         let world = world().with_api(api);
         let words = if rustix::process::geteuid().is_root() {
-            let (folder, program) = (world.folder().display().to_string(), world.program("swarm"));
+            let (directory, program) = (
+                world.directory().display().to_string(),
+                world.program("swarm"),
+            );
             let programs = program.parent().unwrap().display().to_string();
             // The programs are links to those of every other test.
             for words in [
-                &["-hR", "65534:65534", &folder][..],
+                &["-hR", "65534:65534", &directory][..],
                 &["65534:65534", &programs],
             ] {
                 world.start_program("chown", words).wait().ok();

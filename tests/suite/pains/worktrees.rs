@@ -10,7 +10,7 @@ use swarm_tests::stage::World;
 use super::guards::kernel_has_none;
 use crate::scene::{MODEL, wait_for_state, world, world_over};
 
-/// Runs git in a folder as a person would.
+/// Runs git in a directory as a person would.
 fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
     let output = world
         .command("git")
@@ -514,8 +514,8 @@ fn t8_hooks_see_a_task_that_may_be_completed_and_before_its_work_is_merged() {
     let world = project(&api);
     let project = world.project();
     let (asked, agrees) = (
-        world.folder().join("out/asked"),
-        world.folder().join("out/agrees"),
+        world.directory().join("out/asked"),
+        world.directory().join("out/agrees"),
     );
     let hook = format!(
         "echo >> {}; [ -e {} ] || {{ echo not yet >&2; exit 2; }}",

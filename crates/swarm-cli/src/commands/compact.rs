@@ -46,7 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     watch.file(&app.store.team(&team).journal_path());
     watch.also(
         &app.store.team(&team).member_dir(name),
-        swarm_fs::NameFilter::Exact(vec!["state.json".into()]),
+        swarm_os::NameFilter::Exact(vec!["state.json".into()]),
     );
     let mut position = app.store.team(&team).events()?.next;
     let frame = ControlFrame::CompactRequest(CompactRequest {

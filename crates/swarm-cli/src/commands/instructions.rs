@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_engine::{InstructionFile, LoadedInstructions};
+use swarm_agent::{InstructionFile, LoadedInstructions};
 use swarm_ui::print::{Cell, Table};
 
 use crate::agent_config;

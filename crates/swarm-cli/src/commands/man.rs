@@ -28,7 +28,7 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// Prints one page, or writes all of them into a folder.
+/// Prints one page, or writes all of them into a directory.
 pub(super) fn run(
     env: &Environment,
     out: Output,
@@ -46,7 +46,7 @@ pub(super) fn run(
     let failed = |error: io::Error| {
         let message = format!("pages cannot be written into {}: {error}", dir.display());
         Failure::new(ErrorKind::Environment, message)
-            .with_hint("name a folder that you may write to")
+            .with_hint("name a directory that you may write to")
     };
     std::fs::create_dir_all(&dir).map_err(failed)?;
     let mut names = Vec::new();

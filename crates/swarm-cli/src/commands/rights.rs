@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use swarm_fs::NameFilter;
-use swarm_policy::Rule;
+use swarm_os::NameFilter;
+use swarm_permissions::Rule;
 use swarm_protocol::{ErrorKind, MemberName, PermissionMode, TeamName};
 use swarm_store::Team;
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Map;
-use swarm_fs::process::forbid_inspection;
 use swarm_hooks::Subject;
 use swarm_member::LeadParts;
-use swarm_policy::HookEvent;
+use swarm_os::process::forbid_inspection;
+use swarm_permissions::HookEvent;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadStanding, lead_standing};
@@ -82,7 +82,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     let report = ready.conduct(app, output, Some(prompt))?;
     if let Some(path) = &args.report {
         let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
-        swarm_fs::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
+        swarm_os::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
     }
     show(app, output, &report)
 }

@@ -107,7 +107,7 @@ fn one_is_named_or_all_are_meant() {
 }
 
 #[test]
-fn names_that_could_leave_a_folder_are_refused_at_once() {
+fn names_that_could_leave_a_directory_are_refused_at_once() {
     for name in ["../x", "a/b", "", "a b"] {
         for words in [
             ["inbox", name],

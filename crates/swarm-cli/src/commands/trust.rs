@@ -10,9 +10,9 @@ use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::commands::acting;
+use crate::config_directory;
 use crate::failure::Failure;
 use crate::output::plain;
-use crate::root_folder;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -56,17 +56,17 @@ pub(super) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
 fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     let top = top_of(asked).map_err(|error| {
         let message = format!("{} cannot be trusted: {error}", asked.display());
-        Failure::new(ErrorKind::NotFound, message).with_hint("name a folder that is there")
+        Failure::new(ErrorKind::NotFound, message).with_hint("name a directory that is there")
     })?;
     if !top.is_dir() {
-        let message = format!("{} is not a folder", top.display());
+        let message = format!("{} is not a directory", top.display());
         return Err(Failure::usage(message).with_hint("name the repository that it is in"));
     }
     if top.to_str().is_none() {
         let message = format!("{} cannot be trusted: its path is not text", top.display());
         return Err(Failure::usage(message).with_hint("give it a name in UTF-8"));
     }
-    root_folder::make(&app.root)?;
+    config_directory::make(&app.root)?;
     let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
     let own = own_things(&top);
     if app.out.json {
@@ -81,7 +81,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     ))?;
     if !top.join(".git").exists() {
         app.out
-            .say("it is no repository: this holds for the folder itself and for none below it");
+            .say("it is no repository: this holds for the directory itself and for none below it");
     }
     if !own.runs.is_empty() {
         app.out.say("from now on it runs as you:");

@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::select_all;
-use swarm_fs::{FolderWatcher, FsError, NameFilter, Subscription};
+use swarm_os::{DirectoryWatcher, NameFilter, OsError, Subscription};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot::Receiver;
 
 use crate::failure::Failure;
 
-/// Folders that are watched together. Changes are hints: whoever is woken reads again.
+/// Directories that are watched together. Changes are hints: whoever is woken reads again.
 #[derive(Debug)]
 pub(super) struct Watch {
-    watcher: FolderWatcher,
+    watcher: DirectoryWatcher,
     subscriptions: BTreeMap<PathBuf, Subscription>,
     /// Members that lived when they were last looked at, by their life files.
-    deaths: BTreeMap<PathBuf, Receiver<Result<(), FsError>>>,
+    deaths: BTreeMap<PathBuf, Receiver<Result<(), OsError>>>,
     runtime: Runtime,
     /// There where Ctrl-C is to be told of.
     ctrl_c: Option<Signal>,
@@ -29,7 +29,7 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new() -> Result<Self, Failure> {
         Ok(Self {
-            watcher: FolderWatcher::new(),
+            watcher: DirectoryWatcher::new(),
             subscriptions: BTreeMap::new(),
             deaths: BTreeMap::new(),
             runtime: Builder::new_current_thread().enable_all().build()?,
@@ -50,19 +50,20 @@ impl Watch {
         self.interrupted
     }
 
-    /// Also watches some names in a folder; call it before the first read. A folder that is watched already stays
+    /// Also watches some names in a directory; call it before the first read. A directory that is watched already stays
     /// so.
-    pub(super) fn also(&mut self, folder: &Path, names: NameFilter) {
-        if !self.subscriptions.contains_key(folder) {
-            let subscription = self.watcher.subscribe(folder, names);
-            self.subscriptions.insert(folder.to_owned(), subscription);
+    pub(super) fn also(&mut self, directory: &Path, names: NameFilter) {
+        if !self.subscriptions.contains_key(directory) {
+            let subscription = self.watcher.subscribe(directory, names);
+            self.subscriptions
+                .insert(directory.to_owned(), subscription);
         }
     }
 
     /// The same for a file that is replaced or appended to.
     pub(super) fn file(&mut self, path: &Path) {
-        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
-            self.also(folder, NameFilter::Exact(vec![name.to_owned()]));
+        if let (Some(directory), Some(name)) = (path.parent(), path.file_name()) {
+            self.also(directory, NameFilter::Exact(vec![name.to_owned()]));
         }
     }
 
@@ -70,7 +71,7 @@ impl Watch {
     /// the dead is told of immediately.
     pub(super) fn death(&mut self, life: PathBuf) {
         let wait = self.deaths.entry(life);
-        wait.or_insert_with_key(|life| swarm_fs::death(life.clone()));
+        wait.or_insert_with_key(|life| swarm_os::death(life.clone()));
     }
 
     /// Waits until something may have changed, at the latest for some seconds; `false` at the deadline.
@@ -121,17 +122,17 @@ pub(super) fn deadline(seconds: Option<u64>) -> Option<Instant> {
 
 #[cfg(test)]
 mod tests {
-    use swarm_fs::LifeHolder;
+    use swarm_os::LifeHolder;
 
     use super::*;
 
     #[test]
     fn the_end_of_a_life_wakes_a_wait_and_is_told_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let life = folder.path().join("life");
+        let directory = tempfile::tempdir().unwrap();
+        let life = directory.path().join("life");
         let holder = LifeHolder::take(&life, b"{}").unwrap();
         let mut watch = Watch::new().unwrap();
-        watch.also(folder.path(), NameFilter::Exact(vec!["nothing".into()]));
+        watch.also(directory.path(), NameFilter::Exact(vec!["nothing".into()]));
         watch.death(life.clone());
         watch.death(life);
         assert_eq!(watch.deaths.len(), 1);

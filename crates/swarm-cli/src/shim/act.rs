@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use swarm_policy::{GitFacts as _, GitLine, git_command, git_refusal, git_without_programs};
+use swarm_permissions::{GitFacts as _, GitLine, git_command, git_refusal, git_without_programs};
 use swarm_protocol::LEAD_NAME;
 
 use super::here::Here;
@@ -82,7 +82,7 @@ fn real_git() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?.canonicalize().ok()?;
     let path = raw_variable("PATH")?;
     std::env::split_paths(&path)
-        .map(|folder| folder.join(NAME))
+        .map(|directory| directory.join(NAME))
         .find(|git| {
             git.canonicalize()
                 .is_ok_and(|real| real != own && real.is_file())

@@ -109,7 +109,7 @@ fn is_complaint(line: &str) -> bool {
 fn clear(own: &Path) {
     let rebases = ["rebase-merge", "rebase-apply"]
         .iter()
-        .any(|folder| own.join(folder).exists());
+        .any(|directory| own.join(directory).exists());
     // While a rebase goes on, its own mark stays.
     for name in &UNDER_WAY[..if rebases { 3 } else { 4 }] {
         if let Err(error) = std::fs::remove_file(own.join(name))

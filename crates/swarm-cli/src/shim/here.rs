@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use swarm_policy::{GitFacts, GitPlace};
+use swarm_permissions::{GitFacts, GitPlace};
 
 use crate::environment::raw_variable;
 

@@ -1,6 +1,6 @@
 //! The definitions that come with the program.
 
-use swarm_policy::{AgentDefinition, AgentSource, read_definition_file};
+use swarm_permissions::{AgentDefinition, AgentSource, read_definition_file};
 
 macro_rules! file {
     ($name:literal) => {

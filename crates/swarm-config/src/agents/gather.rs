@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use swarm_policy::{
+use swarm_permissions::{
     AgentCatalog, AgentDefinition, AgentSource, DefinitionProblem, HookSettings, McpUse,
     ModelCandidates, ModelSource, choose_model, read_definition_file, read_definitions_json,
 };
 
 use super::EnabledPlugins;
 use super::places::Place;
-use super::{built_in, folder, places};
+use super::{built_in, directory, places};
 use crate::error::ConfigError;
 use crate::models::resolve_model;
 
@@ -51,9 +51,9 @@ impl FoundAgents {
 /// Where and how to look.
 #[derive(Debug, Clone, Copy)]
 pub struct Looking<'a> {
-    /// The root folder of all state.
+    /// The config directory of all state.
     pub root: &'a Path,
-    /// The working folder.
+    /// The working directory.
     pub cwd: &'a Path,
     /// What `--agents` says.
     pub flag: Option<&'a str>,
@@ -98,7 +98,7 @@ pub(super) fn gather_from(
         }));
     }
     for place in places {
-        let files = folder::read(&place.folder);
+        let files = directory::read(&place.directory);
         problems.extend(
             files
                 .problems

@@ -1,7 +1,7 @@
 //! Agent definitions: where they are looked for, and how they are read.
 
 mod built_in;
-mod folder;
+mod directory;
 mod gather;
 mod places;
 mod plugins;

@@ -1,19 +1,19 @@
-//! The folders that definitions are read from.
+//! The directories that definitions are read from.
 
 use std::path::{Path, PathBuf};
 
-use swarm_policy::AgentSource;
+use swarm_permissions::AgentSource;
 
 use super::plugins::{EnabledPlugins, plugins};
-use crate::settings::repository_folders;
+use crate::settings::repository_directories;
 
 /// The machine's own.
 const MANAGED: &str = "/etc/claude-code/agents";
 
-/// A folder of definitions.
+/// A directory of definitions.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) source: AgentSource,
     /// The plugin that it belongs to.
     pub(super) plugin: Option<String>,
@@ -31,15 +31,15 @@ pub(super) fn below(
     cwd: &Path,
     enabled: &EnabledPlugins,
 ) -> Vec<Place> {
-    let place = |folder: PathBuf, source| Place {
-        folder,
+    let place = |directory: PathBuf, source| Place {
+        directory,
         source,
         plugin: None,
     };
     let mut places = vec![place(managed.to_owned(), AgentSource::Managed)];
-    for folder in repository_folders(cwd) {
-        let claude = folder.join(".claude");
-        // The root folder can be that of a repository in the home folder; its definitions are the user's all the same.
+    for directory in repository_directories(cwd) {
+        let claude = directory.join(".claude");
+        // The config directory can be that of a repository in the home directory; its definitions are the user's all the same.
         if !is_same(&claude, root) {
             places.push(place(claude.join("agents"), AgentSource::Project));
         }
@@ -48,7 +48,7 @@ pub(super) fn below(
     for plugin in plugins(root, enabled) {
         places.push(Place {
             plugin: Some(plugin.name),
-            ..place(plugin.folder.join("agents"), AgentSource::Plugin)
+            ..place(plugin.directory.join("agents"), AgentSource::Plugin)
         });
     }
     places

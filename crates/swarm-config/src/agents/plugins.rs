@@ -1,4 +1,4 @@
-//! Plugins below the config directory: in folders of the user's own, and where Claude Code installs them.
+//! Plugins below the config directory: in directories of the user's own, and where Claude Code installs them.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::settings::Layer;
 
-/// Folders of Claude Code's own beside the plugins that are put there by hand.
+/// Directories of Claude Code's own beside the plugins that are put there by hand.
 const CACHE: &str = "cache";
 const MARKETPLACES: &str = "marketplaces";
 
@@ -23,7 +23,7 @@ const LARGEST: u64 = 1024 * 1024;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plugin {
     pub(super) name: String,
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
 }
 
 /// What the settings say of plugins, by `PLUGIN@MARKETPLACE`.
@@ -71,10 +71,10 @@ impl EnabledPlugins {
 /// marketplaces that are not installed.
 pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
     let top = root.join("plugins");
-    let mut plugins: Vec<_> = folders(&top)
+    let mut plugins: Vec<_> = directories(&top)
         .into_iter()
         .filter(|(name, _)| name != CACHE && name != MARKETPLACES)
-        .map(|(name, folder)| Plugin { name, folder })
+        .map(|(name, directory)| Plugin { name, directory })
         .collect();
     let mut seen = BTreeSet::new();
     for (key, plugin) in cached(&top.join(CACHE))
@@ -98,9 +98,10 @@ pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&
         (".mcp.json", "mcpServers", "MCP servers"),
     ];
     let of = |plugin: Plugin| {
-        let manifest = manifest(&plugin.folder.join(MANIFEST)).unwrap_or_default();
-        let has =
-            |path: &str, key: &str| plugin.folder.join(path).exists() || !manifest[key].is_null();
+        let manifest = manifest(&plugin.directory.join(MANIFEST)).unwrap_or_default();
+        let has = |path: &str, key: &str| {
+            plugin.directory.join(path).exists() || !manifest[key].is_null()
+        };
         let parts = PARTS.iter().filter(|(path, key, _)| has(path, key));
         let parts: Vec<_> = parts.map(|(.., part)| *part).collect();
         (!parts.is_empty()).then_some((plugin.name, parts))
@@ -108,7 +109,7 @@ pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&
     let offers = root.join("plugins").join(MARKETPLACES);
     plugins(root, enabled)
         .into_iter()
-        .filter(|plugin| enabled.user_chooses || !plugin.folder.starts_with(&offers))
+        .filter(|plugin| enabled.user_chooses || !plugin.directory.starts_with(&offers))
         .filter_map(of)
         .collect()
 }
@@ -116,70 +117,70 @@ pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&
 /// `MARKETPLACE/PLUGIN/VERSION`: the newest version of each.
 fn cached(cache: &Path) -> Vec<(String, Plugin)> {
     let mut found = Vec::new();
-    for (market, folder) in folders(cache) {
-        for (name, folder) in folders(&folder) {
-            let versions = folders(&folder).into_iter();
+    for (market, directory) in directories(cache) {
+        for (name, directory) in directories(&directory) {
+            let versions = directories(&directory).into_iter();
             let newest = versions.max_by(by_version);
-            if let Some((_, folder)) = newest {
-                found.push((format!("{name}@{market}"), plugin(name, folder)));
+            if let Some((_, directory)) = newest {
+                found.push((format!("{name}@{market}"), plugin(name, directory)));
             }
         }
     }
     found
 }
 
-/// What the folders of marketplaces hold: the plugins that their manifest lists, or else the folder itself and those in
+/// What the directories of marketplaces hold: the plugins that their manifest lists, or else the directory itself and those in
 /// its `plugins`.
 fn offered(marketplaces: &Path) -> Vec<(String, Plugin)> {
     let mut found = Vec::new();
-    for (market, folder) in folders(marketplaces) {
-        let listed = listed(&folder).unwrap_or_else(|| {
-            let mut all = folders(&folder.join("plugins"));
-            all.insert(0, (market.clone(), folder.clone()));
+    for (market, directory) in directories(marketplaces) {
+        let listed = listed(&directory).unwrap_or_else(|| {
+            let mut all = directories(&directory.join("plugins"));
+            all.insert(0, (market.clone(), directory.clone()));
             all
         });
-        for (name, folder) in listed {
-            found.push((format!("{name}@{market}"), plugin(name, folder)));
+        for (name, directory) in listed {
+            found.push((format!("{name}@{market}"), plugin(name, directory)));
         }
     }
     found
 }
 
-/// The plugins of a marketplace whose files it holds itself. Of several in one folder the first counts.
+/// The plugins of a marketplace whose files it holds itself. Of several in one directory the first counts.
 fn listed(market: &Path) -> Option<Vec<(String, PathBuf)>> {
     let manifest = manifest(&market.join(".claude-plugin/marketplace.json"))?;
     let base = match manifest["metadata"]["pluginRoot"].as_str() {
         Some(base) => below(market, base)?,
         None => market.to_owned(),
     };
-    let mut folders = BTreeSet::new();
+    let mut directories = BTreeSet::new();
     let entries = manifest["plugins"].as_array()?.iter();
     let plugins = entries.filter_map(|entry| {
         let name = entry["name"].as_str()?;
-        let folder = below(&base, entry["source"].as_str()?)?;
-        folders
-            .insert(folder.clone())
-            .then(|| (name.to_owned(), folder))
+        let directory = below(&base, entry["source"].as_str()?)?;
+        directories
+            .insert(directory.clone())
+            .then(|| (name.to_owned(), directory))
     });
     Some(plugins.collect())
 }
 
 /// A relative path that leads nowhere else.
-fn below(folder: &Path, path: &str) -> Option<PathBuf> {
+fn below(directory: &Path, path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     path.components()
         .all(stays)
-        .then(|| folder.join(path).components().collect())
+        .then(|| directory.join(path).components().collect())
 }
 
-/// Called by its manifest, or else by its folder.
-fn plugin(name: String, folder: PathBuf) -> Plugin {
-    let manifest = manifest(&folder.join(MANIFEST)).unwrap_or_default();
+/// Called by its manifest, or else by its directory.
+fn plugin(name: String, directory: PathBuf) -> Plugin {
+    let manifest = manifest(&directory.join(MANIFEST)).unwrap_or_default();
     let own = manifest["name"].as_str().map(str::to_owned);
     Plugin {
         name: own.filter(|own| !own.is_empty()).unwrap_or(name),
-        folder,
+        directory,
     }
 }
 
@@ -207,9 +208,9 @@ fn by_version(one: &(String, PathBuf), other: &(String, PathBuf)) -> Ordering {
     }
 }
 
-/// The folders in a folder, by name. Hidden ones are not plugins.
-fn folders(folder: &Path) -> Vec<(String, PathBuf)> {
-    let mut found: Vec<_> = fs::read_dir(folder)
+/// The directories in a directory, by name. Hidden ones are not plugins.
+fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
+    let mut found: Vec<_> = fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()

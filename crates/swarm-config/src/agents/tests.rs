@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use swarm_fs::replace_alone;
-use swarm_policy::AgentSource;
+use swarm_os::replace_alone;
+use swarm_permissions::AgentSource;
 use swarm_protocol::ErrorKind;
 
 use super::gather::{FoundAgents, Looking, gather_from};
@@ -125,8 +125,8 @@ fn a_bad_file_costs_no_other() {
     let found = machine.look(None, true);
     assert_eq!(source(&found, "good").0, AgentSource::User);
     assert!(found.catalog.find("bad/name").is_none());
-    let folder = machine.path("root/agents");
-    let at = |file: &str, what: &str| format!("{}/{file}: {what}", folder.display());
+    let directory = machine.path("root/agents");
+    let at = |file: &str, what: &str| format!("{}/{file}: {what}", directory.display());
     assert_eq!(
         said(&found),
         [

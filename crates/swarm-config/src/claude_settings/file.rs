@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use swarm_policy::PermissionSettings;
+use swarm_permissions::PermissionSettings;
 
 use super::requests;
 use crate::error::ConfigError;
@@ -23,7 +23,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads a file that may be missing. Folders in its rules start from `base`. One that is refused is told of with each of
+    /// Reads a file that may be missing. Directories in its rules start from `base`. One that is refused is told of with each of
     /// its slips.
     pub(super) fn read(
         path: &Path,

@@ -1,7 +1,7 @@
 //! The `hooks` of settings files: who may have some run.
 
 use serde_json::Value;
-use swarm_policy::HookSettings;
+use swarm_permissions::HookSettings;
 
 use super::file::File;
 use crate::settings::Layer;

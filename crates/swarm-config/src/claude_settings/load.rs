@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use swarm_policy::RuleSet;
+use swarm_permissions::RuleSet;
 
 use super::file::File;
 use super::{FoundHooks, requests, unsupported};
 use crate::agents::EnabledPlugins;
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::settings::{Given, Layer, ValuePlace, repository_folders};
-use crate::trust::project_folder;
+use crate::settings::{Given, Layer, ValuePlace, repository_directories};
+use crate::trust::project_directory;
 
 /// The machine's policy for Claude Code.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -69,14 +69,14 @@ impl ClaudeSettings {
                 None
             })
         };
-        let own = project_folder(root, cwd);
+        let own = project_directory(root, cwd);
         let user = read(&root.join("settings.json"), Layer::User, root);
         let project: Vec<File> = project_files(root, cwd)
-            .filter_map(|(folder, path)| read(&path, Layer::Project, folder))
+            .filter_map(|(directory, path)| read(&path, Layer::Project, directory))
             .collect();
         let hooks_alone: Vec<File> = project_files(root, &own)
             .filter(|_| own != cwd)
-            .filter_map(|(folder, path)| read(&path, Layer::Project, folder))
+            .filter_map(|(directory, path)| read(&path, Layer::Project, directory))
             .collect();
         let base = managed.parent().unwrap_or(root);
         let policy = read(managed, Layer::Managed, base);
@@ -146,15 +146,15 @@ impl ClaudeSettings {
     }
 }
 
-/// The files of the repository around `cwd`, each with the folder that it speaks of.
+/// The files of the repository around `cwd`, each with the directory that it speaks of.
 fn project_files<'a>(
     root: &'a Path,
     cwd: &'a Path,
 ) -> impl Iterator<Item = (&'a Path, PathBuf)> + 'a {
-    repository_folders(cwd).flat_map(move |folder| {
-        let claude = folder.join(".claude");
+    repository_directories(cwd).flat_map(move |directory| {
+        let claude = directory.join(".claude");
         let names = ["settings.json", "settings.local.json"];
-        let paths = (claude != root).then(|| names.map(|name| (folder, claude.join(name))));
+        let paths = (claude != root).then(|| names.map(|name| (directory, claude.join(name))));
         paths.into_iter().flatten()
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_policy::HookEvent;
+use swarm_permissions::HookEvent;
 use swarm_protocol::{Effort, PermissionMode, Thinking};
 
 use super::ClaudeSettings;
@@ -14,11 +14,11 @@ struct Machine(tempfile::TempDir);
 
 impl Machine {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for name in ["root", "repo/.git", "repo/.claude", "repo/src"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        Self(folder)
+        Self(directory)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -111,7 +111,7 @@ fn a_repositorys_files_only_tighten() {
 }
 
 #[test]
-fn outside_of_a_repository_only_the_present_folder_speaks() {
+fn outside_of_a_repository_only_the_present_directory_speaks() {
     let machine = Machine::new();
     for name in ["shared/.claude", "shared/own/.claude"] {
         std::fs::create_dir_all(machine.path(name)).unwrap();
@@ -307,7 +307,7 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
     assert_eq!(
         settings.rules.deny.len(),
         1,
-        "rules are those of the folder"
+        "rules are those of the directory"
     );
 }
 

@@ -14,7 +14,7 @@ pub enum Layer {
     BuiltIn,
     /// The machine's file.
     System,
-    /// The user's files in the root folder.
+    /// The user's files in the config directory.
     User,
     /// The repository's files.
     Project,

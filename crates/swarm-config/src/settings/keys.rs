@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use swarm_panes::BACKEND_WORDS;
-use swarm_policy::{AgentLimits, RequestSettings};
+use swarm_permissions::{AgentLimits, RequestSettings};
 use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
@@ -124,9 +124,9 @@ settings! {
     worktree_uncommitted: Uncommitted = "worktree.uncommitted", Kind::Word(&["refuse", "snapshot", "leave"]), Say::Users;
     /// How dependencies come into a worktree.
     worktree_dependencies: Dependencies = "worktree.dependencies", Kind::Word(&["none", "auto", "copy", "symlink"]), Say::Users;
-    /// Names of the folders that hold dependencies.
-    worktree_dependency_folders: Vec<String> = "worktree.dependency_folders", Kind::Texts, Say::Users;
-    /// Folders that are checked out in a worktree.
+    /// Names of the directories that hold dependencies.
+    worktree_dependency_directories: Vec<String> = "worktree.dependency_directories", Kind::Texts, Say::Users;
+    /// Directories that are checked out in a worktree.
     worktree_sparse_paths: Vec<String> = "worktree.sparse_paths", Kind::Texts, Say::Anyones;
     /// When the work of a member is merged.
     worktree_merge: MergeMode = "worktree.merge", Kind::Word(&["manual", "auto"]), Say::Users;
@@ -156,7 +156,7 @@ settings! {
     sandbox: SandboxUse = "sandbox.bash", Kind::Word(&["always", "worktree", "off"]), Say::Less;
     /// Whether commands are refused that should run in it where the kernel has none.
     sandbox_required: bool = "sandbox.required", Kind::Flag, Say::Users;
-    /// Further folders that commands in the sandbox may write to.
+    /// Further directories that commands in the sandbox may write to.
     sandbox_write: Vec<String> = "sandbox.write", Kind::Texts, Say::Users;
     /// Whether agents may fetch from this machine and from local networks.
     web_private: bool = "web.private", Kind::Flag, Say::Users;

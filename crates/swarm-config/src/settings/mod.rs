@@ -15,7 +15,7 @@ pub use given::{Given, Layer, ValuePlace};
 pub use keys::Settings;
 pub use kind::AnswerInPlace;
 pub use listing::{Fate, ListedSetting, Origin};
-pub use places::{Places, repository_folders};
+pub use places::{Places, repository_directories};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! What was probably meant.
 
-use swarm_policy::nearest;
+use swarm_permissions::nearest;
 
 use super::keys::KEYS;
 

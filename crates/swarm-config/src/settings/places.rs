@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::repository_top;
+use swarm_os::repository_top;
 
-/// Folder of the machine's own settings.
+/// Directory of the machine's own settings.
 const SYSTEM: &str = "/etc/swarm";
 
 /// Name of a file of settings.
 const FILE: &str = "swarm.toml";
 
-/// The files that settings are read from. They are fixed in the program but for the root folder and the present one: a
+/// The files that settings are read from. They are fixed in the program but for the config directory and the present one: a
 /// variable that named others would let whoever sets it leave the machine's policy.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -42,22 +42,22 @@ impl Places {
     }
 }
 
-/// The folders in which a project speaks of itself: from `cwd` up to the top of its repository, nearest first. Outside of a
+/// The directories in which a project speaks of itself: from `cwd` up to the top of its repository, nearest first. Outside of a
 /// repository only `cwd`, since whatever is above may be somebody else's.
-pub fn repository_folders(cwd: &Path) -> impl Iterator<Item = &Path> {
+pub fn repository_directories(cwd: &Path) -> impl Iterator<Item = &Path> {
     let top = repository_top(cwd);
     cwd.ancestors()
-        .take_while(move |folder| folder.starts_with(top))
+        .take_while(move |directory| directory.starts_with(top))
 }
 
 /// The nearest `.claude/swarm.toml` from `cwd` upward within the repository; outside of one only in `cwd` itself.
 fn project_file(cwd: &Path, user: &Path) -> Option<PathBuf> {
-    // The root folder can be that of a repository in the home folder; its file is the user's all the same.
+    // The config directory can be that of a repository in the home directory; its file is the user's all the same.
     let is_user = |path: &PathBuf| match (path.canonicalize(), user.canonicalize()) {
         (Ok(path), Ok(user)) => path == user,
         _ => false,
     };
-    repository_folders(cwd)
-        .map(|folder| folder.join(".claude").join(FILE))
+    repository_directories(cwd)
+        .map(|directory| directory.join(".claude").join(FILE))
         .find(|path| path.exists() && !is_user(path))
 }

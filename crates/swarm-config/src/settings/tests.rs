@@ -14,24 +14,24 @@ use crate::models::permitted_model;
 
 /// A machine with a user and a repository.
 struct Machine {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     variables: Vec<(&'static str, &'static str)>,
 }
 
 impl Machine {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for name in ["etc", "root", "repo/.git", "repo/.claude", "repo/deep/down"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
         Self {
-            folder,
+            directory,
             variables: Vec::new(),
         }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     #[expect(

@@ -1,6 +1,6 @@
 //! Settings from variables: `SWARM_TABLE_KEY`, such as `SWARM_SPAWN_BACKEND`.
 
-use swarm_policy::nearest;
+use swarm_permissions::nearest;
 
 use super::given::{Given, Layer, ValuePlace};
 use super::keys::KEYS;

@@ -1,11 +1,11 @@
-//! `swarm/trust.json` below the root folder.
+//! `swarm/trust.json` below the config directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{
-    FsError, LockOptions, LockPlan, create_sidecar, ensure_private_dir, read_optional, with_lock,
+use swarm_os::{
+    LockOptions, LockPlan, OsError, create_sidecar, ensure_private_dir, read_optional, with_lock,
 };
 use swarm_protocol::IsoTime;
 
@@ -50,7 +50,7 @@ impl Trusted {
 }
 
 impl TrustFile {
-    /// The file below this root folder.
+    /// The file below this config directory.
     pub fn of(root: &Path) -> Self {
         Self {
             path: root.join("swarm").join("trust.json"),
@@ -112,10 +112,10 @@ impl TrustFile {
             held.replace(&self.path, &text)?;
             Ok(Ok(true))
         });
-        done.map_err(|error: FsError| self.error(error))?
+        done.map_err(|error: OsError| self.error(error))?
     }
 
-    fn error(&self, source: FsError) -> ConfigError {
+    fn error(&self, source: OsError) -> ConfigError {
         let path = self.path.clone();
         ConfigError::TrustList { path, source }
     }

@@ -6,7 +6,7 @@ mod repository;
 
 pub use file::{TrustFile, Trusted};
 pub use own::{Own, OwnThings, own_things};
-pub use repository::{is_trusted, project_folder, project_top, top_of};
+pub use repository::{is_trusted, project_directory, project_top, top_of};
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 use swarm_mcp::server_part;
-use swarm_policy::{HookSettings, McpServerConfig, McpUse, read_definition_file};
+use swarm_permissions::{HookSettings, McpServerConfig, McpUse, read_definition_file};
 
-use crate::skills::in_folder;
+use crate::skills::in_directory;
 
 /// One thing that runs once its repository is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -144,8 +144,8 @@ fn servers(servers: &Value, path: &Path, found: &mut OwnThings) {
 }
 
 /// Skills that let calls run without a question.
-fn skills(folder: &Path, found: &mut Vec<Own>) {
-    let mut skills = in_folder(folder);
+fn skills(directory: &Path, found: &mut Vec<Own>) {
+    let mut skills = in_directory(directory);
     skills.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
     let granting = skills
         .into_iter()
@@ -159,8 +159,8 @@ fn skills(folder: &Path, found: &mut Vec<Own>) {
 }
 
 /// Definitions with hooks or servers of their own, which run while an agent of that type does. Links are not followed.
-fn definitions(folder: &Path, found: &mut Vec<Own>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder)
+fn definitions(directory: &Path, found: &mut Vec<Own>) {
+    let mut entries: Vec<_> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()

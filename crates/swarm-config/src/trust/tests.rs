@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use swarm_protocol::{ErrorKind, UnixMs};
 
-use super::{TrustFile, is_trusted, project_folder, project_top, top_of};
+use super::{TrustFile, is_trusted, project_directory, project_top, top_of};
 
 struct Machine(tempfile::TempDir);
 
 impl Machine {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for name in [
             "root",
             "repo/.git",
@@ -19,9 +19,9 @@ impl Machine {
             "other/.git",
             "plain/inner",
         ] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        Self(folder)
+        Self(directory)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -41,8 +41,8 @@ impl Machine {
         is_trusted(&self.path("root"), &self.path(name)).unwrap()
     }
 
-    fn project_folder(&self, name: &str) -> PathBuf {
-        project_folder(&self.path("root"), &self.path(name))
+    fn project_directory(&self, name: &str) -> PathBuf {
+        project_directory(&self.path("root"), &self.path(name))
     }
 
     fn project_top(&self, name: &str) -> PathBuf {
@@ -55,7 +55,7 @@ impl Machine {
         let (path, from) = (self.path(&at), self.path(from));
         let record = json!({
             "version": 1, "slug": slug, "path": path, "branch": slug, "base": {"sha": "", "ahead": 0, "behind": 0},
-            "from": from, "owner": {}, "createdAt": 1, "stage": "ready", "inUse": false, "gitFolder": slug,
+            "from": from, "owner": {}, "createdAt": 1, "stage": "ready", "inUse": false, "gitDirectory": slug,
         });
         let entry = format!("repo/.git/worktrees/{slug}");
         self.file(
@@ -99,7 +99,7 @@ fn trust_holds_for_a_repository_as_a_whole_and_for_no_other() {
 }
 
 #[test]
-fn outside_of_a_repository_trust_holds_for_one_folder() {
+fn outside_of_a_repository_trust_holds_for_one_directory() {
     let machine = Machine::new();
     machine.trust("plain");
     assert!(machine.is_trusted("plain"));
@@ -128,7 +128,7 @@ fn a_work_tree_is_trusted_with_its_repository_only_where_both_sides_say_so() {
     machine.file("repo/.git/worktrees/one/commondir", "../..\n");
     machine.trust("repo");
     assert!(machine.is_trusted("away"));
-    // Somebody else's folder that claims the same.
+    // Somebody else's directory that claims the same.
     machine.file("forged/.git", &format!("gitdir: {}\n", entry.display()));
     assert!(!machine.is_trusted("forged"));
     // A submodule is a repository of its own.
@@ -146,11 +146,14 @@ fn what_runs_in_a_work_tree_is_what_the_main_checkout_has() {
     let back = machine.path("away/.git").display().to_string();
     machine.file("repo/.git/worktrees/one/gitdir", &back);
     machine.file("repo/.git/worktrees/one/commondir", "../..\n");
-    assert_eq!(machine.project_folder("away/src"), machine.path("repo/src"));
-    assert_eq!(machine.project_folder("away"), machine.path("repo"));
+    assert_eq!(
+        machine.project_directory("away/src"),
+        machine.path("repo/src")
+    );
+    assert_eq!(machine.project_directory("away"), machine.path("repo"));
     assert_eq!(machine.project_top("away/src"), machine.path("repo"));
     for own in ["repo", "repo/src/deep", "plain/inner", "missing"] {
-        assert_eq!(machine.project_folder(own), machine.path(own));
+        assert_eq!(machine.project_directory(own), machine.path(own));
     }
     assert_eq!(machine.project_top("repo/src/deep"), machine.path("repo"));
 }
@@ -168,22 +171,22 @@ fn what_a_work_tree_of_a_work_tree_runs_is_what_the_main_checkout_has() {
     // What the agent of the first may do there.
     std::fs::remove_file(machine.path(&first).join(".git")).unwrap();
     std::os::unix::fs::symlink(machine.path("other"), machine.path(&first).join("src")).unwrap();
-    for (folder, of_main) in [("src", "repo/src"), ("new", "repo/new"), ("", "repo")] {
-        let folder = inside(folder);
-        assert_eq!(machine.project_folder(&folder), machine.path(of_main));
-        assert_eq!(machine.project_top(&folder), machine.path("repo"));
-        assert!(machine.is_trusted(&folder), "{folder}");
+    for (directory, of_main) in [("src", "repo/src"), ("new", "repo/new"), ("", "repo")] {
+        let directory = inside(directory);
+        assert_eq!(machine.project_directory(&directory), machine.path(of_main));
+        assert_eq!(machine.project_top(&directory), machine.path("repo"));
+        assert!(machine.is_trusted(&directory), "{directory}");
     }
-    assert_eq!(machine.project_folder(&first), machine.path("repo"));
+    assert_eq!(machine.project_directory(&first), machine.path("repo"));
 }
 
 #[test]
-fn trust_is_asked_of_the_folder_whose_hooks_would_run() {
+fn trust_is_asked_of_the_directory_whose_hooks_would_run() {
     let machine = Machine::new();
     machine.file("repo/.git/HEAD", "ref: refs/heads/main\n");
     let tree = machine.tree("w1", "other");
     machine.trust("repo");
-    assert_eq!(machine.project_folder(&tree), machine.path("other"));
+    assert_eq!(machine.project_directory(&tree), machine.path("other"));
     assert!(!machine.is_trusted(&tree));
     machine.trust("other");
     assert!(machine.is_trusted(&tree));

@@ -17,7 +17,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{Peer, RoleClient};
 use rustix::io::ioctl_fionread;
 use serde_json::{Map, Value};
-use swarm_policy::McpToolSpec;
+use swarm_permissions::McpToolSpec;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 

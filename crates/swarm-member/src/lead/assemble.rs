@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_engine::{
-    EngineError, EngineLimits, EventSink, Rights, WorktreeIsolator, transcript_path, worktree_tools,
+use swarm_agent::{
+    AgentError, EventSink, Rights, SessionLimits, WorktreeIsolator, transcript_path, worktree_tools,
 };
 use swarm_mcp::ProcessServers;
-use swarm_policy::{AgentConfig, ReadFilter};
+use swarm_permissions::{AgentConfig, ReadFilter};
 use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
 use swarm_team::{Seat, SendMessageTool, StateKeeper, TeamCreator};
@@ -33,7 +33,7 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     // Next to the transcript: the team, and the lead's directory in it, may come later.
     let logs = Some(transcript(parts).with_extension("").join("mcp"));
     let has_logs =
-        |logs: &PathBuf| !settings.servers.is_empty() && swarm_fs::ensure_private_dir(logs).is_ok();
+        |logs: &PathBuf| !settings.servers.is_empty() && swarm_os::ensure_private_dir(logs).is_ok();
     let logs = logs.filter(has_logs);
     let env = shell_env(parts);
     let servers = start_servers(settings, None, &dep.cwd, env, logs, &parts.stop).await;
@@ -50,7 +50,7 @@ pub(super) fn assemble(
     mut parts: LeadParts,
     leadership: Arc<Leadership>,
     servers: &ProcessServers,
-) -> Result<MemberLoop<LeadRole>, EngineError> {
+) -> Result<MemberLoop<LeadRole>, AgentError> {
     let person = parts.person.take();
     let dep = &parts.deployment;
     let reporter = reporter(&parts, &leadership);
@@ -97,16 +97,16 @@ pub(super) fn assemble(
         directories: parts.rules.directories.clone(),
         send_message: SendMessageTool::for_lead(Arc::clone(&seat)),
         role_tools: tools(&parts, &seat, &leadership),
-        limits: EngineLimits {
+        limits: SessionLimits {
             max_turns: parts.max_requests,
             thinking: dep.agent_config.requests.thinking,
             effort: dep.agent_config.requests.effort,
             window: dep.agent_config.models.window(&dep.model),
             max_output_tokens: (dep.agent_config.models.max_output(&dep.model))
-                .unwrap_or(EngineLimits::USUAL_OUTPUT),
+                .unwrap_or(SessionLimits::USUAL_OUTPUT),
             compact_at: dep.agent_config.compaction.at,
             clear_tool_results: dep.agent_config.compaction.clear_tool_results,
-            ..EngineLimits::default()
+            ..SessionLimits::default()
         },
         permission_timeout: dep.limits.permission_timeout(),
         unreadable: ReadFilter::denials(&parts.rules, &dep.cwd, parts.home.as_deref()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use swarm_engine::{EventSink as _, Rights};
+use swarm_agent::{EventSink as _, Rights};
 use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName,
     MemberState, RequestId, RequestRecord, ShutdownApproved, TeamName,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use swarm_engine::{Interjections, Rights};
-use swarm_policy::RuleSet;
+use swarm_agent::{Interjections, Rights};
+use swarm_permissions::RuleSet;
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, MemberName, MemberState, PermissionMode,
     PermissionRequestFrame, RequestId, RequestKind, RequestRecord, RequestState, SessionId,
@@ -198,13 +198,17 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
     world.write_raw("mallory", &plan("mallory"));
     let read = mail.handler.take().unwrap();
     assert_eq!(read.len(), 1, "a text of a stranger");
-    let path = world.store.team(&team()).team_folder().join("config.json");
+    let path = world
+        .store
+        .team(&team())
+        .team_directory()
+        .join("config.json");
     let mut config: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     config["members"].as_array_mut().unwrap().push(serde_json::json!({
         "agentId": "eve@t", "name": "eve", "joinedAt": 1, "tmuxPaneId": "%7", "cwd": "/", "subscriptions": [],
     }));
-    swarm_fs::replace_alone(&path, config.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world.write_raw("eve", &plan("eve"));
     assert_eq!(
         mail.handler.take().unwrap().len(),
@@ -313,7 +317,11 @@ async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing()
     let (mail, _) = mail(&world);
     send(&world, Draft::new("bob", "hurry").urgent());
     let let_in = mail.handler.between_calls().await;
-    let locks = world.store.team(&team()).team_folder().join("swarm/locks");
+    let locks = world
+        .store
+        .team(&team())
+        .team_directory()
+        .join("swarm/locks");
     let away = locks.with_extension("away");
     std::fs::rename(&locks, &away).unwrap();
     mail.handler.delivered(&let_in[0].message_ids).await;
@@ -332,7 +340,7 @@ async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing()
 }
 
 /// A member that lives and has said that it will stop.
-fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_fs::LifeHolder) {
+fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_os::LifeHolder) {
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
     world.report("bob", spawn, state);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::{AgentRuntime, EventSink, HostFacts, ModelFactory};
+use swarm_agent::{AgentRuntime, EventSink, HostFacts, ModelFactory};
 use swarm_model::Model;
-use swarm_policy::RuleSet;
+use swarm_permissions::RuleSet;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use swarm_engine::{EventSink as _, Injected, TurnOutcome};
-use swarm_fs::FsError;
+use swarm_agent::{EventSink as _, Injected, TurnOutcome};
+use swarm_os::OsError;
 use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState};
 use swarm_store::{MemberView, StoreError, TaskList, Team};
 use swarm_supervisor::{
@@ -260,7 +260,7 @@ impl Role for LeadRole {
     fn recovery(error: &LeadError) -> Recovery<Outcome> {
         match error {
             // Somebody does not release a lock. Nothing is lost: what was not written is written later.
-            LeadError::Store(StoreError::Fs(FsError::LockTimeout { .. })) => Recovery::Retry,
+            LeadError::Store(StoreError::Fs(OsError::LockTimeout { .. })) => Recovery::Retry,
             _ => Recovery::Fail,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
 use swarm_store::Team;
 use swarm_supervisor::{

@@ -1,6 +1,6 @@
 //! When a run is over.
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberState, SwarmMember, Task, TaskStatus, UnixMs};
 use swarm_store::{MemberView, TaskList};
 

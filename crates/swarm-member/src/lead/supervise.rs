@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use swarm_fs::NameFilter;
+use swarm_os::NameFilter;
 use swarm_protocol::{Member, SpawnId, TeamName};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -51,9 +51,9 @@ impl Supervisor {
 
     fn watch(&self, team: &TeamName, member: &Member) {
         let mut death = member_death(&self.deployment, team, &member.name);
-        let folder = self.deployment.store.team(team).member_dir(&member.name);
+        let directory = self.deployment.store.team(team).member_dir(&member.name);
         let filter = NameFilter::Exact(vec!["state.json".into()]);
-        let mut state = self.deployment.watcher.subscribe(&folder, filter);
+        let mut state = self.deployment.watcher.subscribe(&directory, filter);
         let (woken, done) = (Arc::clone(&self.woken), self.done.clone());
         tokio::spawn(async move {
             loop {

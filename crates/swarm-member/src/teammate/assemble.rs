@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_engine::{
-    EngineLimits, EventSink, LoadedDefinition, NoSpawner, ProgramDocs, Rights, find_transcript,
+use swarm_agent::{
+    EventSink, LoadedDefinition, NoSpawner, ProgramDocs, Rights, SessionLimits, find_transcript,
 };
-use swarm_fs::FolderWatcher;
 use swarm_mcp::ProcessServers;
+use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendKind, backend_kind};
-use swarm_policy::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool};
+use swarm_permissions::{
+    AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
+};
 use swarm_protocol::{DefinitionReport, RightsReport, RuleText, SpawnId};
 use swarm_team::{Seat, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
@@ -42,7 +44,7 @@ pub(crate) struct Teammate {
 
 pub(crate) fn assemble(
     mut parts: TeammateParts,
-    watcher: &Arc<FolderWatcher>,
+    watcher: &Arc<DirectoryWatcher>,
     servers: &ProcessServers,
 ) -> Result<Teammate, TeammateError> {
     // A process that was told to stop meanwhile lacks servers because of that.
@@ -143,7 +145,7 @@ fn role(
     process: ProcessFacts,
     mail: &Arc<TeammateMail>,
     reporter: &Arc<Reporter>,
-    watcher: &Arc<FolderWatcher>,
+    watcher: &Arc<DirectoryWatcher>,
     seat: &Arc<Seat>,
 ) -> TeammateRole {
     let team = seat.store.team(&order.agent.team);
@@ -191,7 +193,7 @@ fn load_definition(
 /// The part of its definition that is in force, for hello.
 fn report(
     order: &SpawnOrder,
-    limits: &EngineLimits,
+    limits: &SessionLimits,
     loaded: &LoadedDefinition,
 ) -> Option<DefinitionReport> {
     let definition = order.definition.as_ref()?;
@@ -222,9 +224,9 @@ fn offered(tools: Vec<Arc<dyn Tool>>, order: &SpawnOrder) -> Vec<Arc<dyn Tool>> 
         .collect()
 }
 
-fn limits(order: &SpawnOrder) -> EngineLimits {
+fn limits(order: &SpawnOrder) -> SessionLimits {
     let definition = order.definition.as_ref();
-    EngineLimits {
+    SessionLimits {
         max_turns: definition
             .and_then(|definition| definition.max_turns)
             .unwrap_or(order.limits.max_requests),
@@ -232,10 +234,10 @@ fn limits(order: &SpawnOrder) -> EngineLimits {
         effort: order.agent_config.requests.effort_of(definition),
         window: order.agent_config.models.window(&order.model),
         max_output_tokens: (order.agent_config.models.max_output(&order.model))
-            .unwrap_or(EngineLimits::USUAL_OUTPUT),
+            .unwrap_or(SessionLimits::USUAL_OUTPUT),
         compact_at: order.agent_config.compaction.at,
         clear_tool_results: order.agent_config.compaction.clear_tool_results,
-        ..EngineLimits::default()
+        ..SessionLimits::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Failures of a teammate.
 
-use swarm_engine::{EngineError, SkillError};
-use swarm_fs::FsError;
+use swarm_agent::{AgentError, SkillError};
+use swarm_os::OsError;
 use swarm_store::StoreError;
 use swarm_team::OrderError;
 
@@ -13,13 +13,13 @@ pub enum TeammateError {
     Store(#[from] StoreError),
     /// The life lock.
     #[error("life lock: {0}")]
-    Life(#[from] FsError),
+    Life(#[from] OsError),
     /// The order.
     #[error(transparent)]
     Order(#[from] OrderError),
     /// The transcript.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(#[from] AgentError),
     /// A skill of its definition.
     #[error(transparent)]
     Skill(#[from] SkillError),

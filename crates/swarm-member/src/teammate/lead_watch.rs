@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_fs::{FolderWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
+use swarm_os::{DirectoryWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
 use swarm_store::{StoreError, Team, process};
 use tokio::sync::oneshot;
@@ -15,7 +15,7 @@ const LED_AGAIN: &str = "the team is led again, and the turn goes on after the r
 /// Watches the lead of one team.
 #[derive(Debug)]
 pub(crate) struct LeadWatch {
-    watcher: Arc<FolderWatcher>,
+    watcher: Arc<DirectoryWatcher>,
     team: Arc<dyn Team>,
     /// What the member does without a lead.
     pub(crate) on_lost: OnLost,
@@ -37,7 +37,11 @@ pub(crate) struct LeadLook {
 }
 
 impl LeadWatch {
-    pub(crate) fn new(watcher: Arc<FolderWatcher>, team: Arc<dyn Team>, on_lost: OnLost) -> Self {
+    pub(crate) fn new(
+        watcher: Arc<DirectoryWatcher>,
+        team: Arc<dyn Team>,
+        on_lost: OnLost,
+    ) -> Self {
         Self {
             watcher,
             team,
@@ -218,11 +222,12 @@ struct LeadChange {
 }
 
 impl LeadChange {
-    fn watch(watcher: &FolderWatcher, team: &dyn Team) -> Self {
-        let watch =
-            |folder, name: &str| watcher.subscribe(folder, NameFilter::Exact(vec![name.into()]));
+    fn watch(watcher: &DirectoryWatcher, team: &dyn Team) -> Self {
+        let watch = |directory, name: &str| {
+            watcher.subscribe(directory, NameFilter::Exact(vec![name.into()]))
+        };
         Self {
-            roster: watch(&team.team_folder(), "config.json"),
+            roster: watch(&team.team_directory(), "config.json"),
             life: watch(&team.member_dir(&MemberName::lead()), "life"),
         }
     }

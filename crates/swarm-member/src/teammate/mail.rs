@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use swarm_engine::Rights;
+use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, SpawnId, UnixMs};
 use swarm_store::Team;
 use swarm_team::{Incoming, PendingShutdown};

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use swarm_engine::{AgentRuntime, HostFacts, Isolator, ModelFactory};
+use swarm_agent::{AgentRuntime, HostFacts, Isolator, ModelFactory};
 use swarm_model::Model;
 use swarm_protocol::{BackendType, Clock, PaneId, WorktreeReport};
 use swarm_store::TeamStore;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_engine::{Injected, TurnOutcome};
-use swarm_policy::HookEvent;
+use swarm_agent::{Injected, TurnOutcome};
+use swarm_permissions::HookEvent;
 use swarm_protocol::{
     Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
 };

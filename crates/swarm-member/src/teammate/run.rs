@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::process::{self, KnownProcesses, Process, Target, forbid_inspection};
-use swarm_fs::{FolderWatcher, LifeHolder, NameFilter};
+use swarm_os::process::{self, KnownProcesses, Process, Target, forbid_inspection};
+use swarm_os::{DirectoryWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
 };
@@ -73,7 +73,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let clock = Arc::clone(&parts.clock);
     let termination = parts.terminate.clone();
     let (team, name) = (&order.agent.team, &order.agent.name);
-    let watcher = Arc::new(FolderWatcher::in_runtime(&Handle::current()));
+    let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
     let started = started_by(&process, order.spawn_id);
     let _life = take_life(&*store, &order, &process)?;
@@ -175,13 +175,13 @@ fn hello(
 /// Waits until the roster has this spawn as committed. `None` if it was cancelled.
 async fn await_commit(
     store: &dyn TeamStore,
-    watcher: &FolderWatcher,
+    watcher: &DirectoryWatcher,
     order: &SpawnOrder,
     now: UnixMs,
 ) -> Result<Option<Member>, TeammateError> {
     let team = &order.agent.team;
     let filter = NameFilter::Exact(vec!["config.json".into()]);
-    let mut roster = watcher.subscribe(&store.team(team).team_folder(), filter);
+    let mut roster = watcher.subscribe(&store.team(team).team_directory(), filter);
     let wait = Duration::from_millis(order.deadline.since(now)) + PATIENCE;
     let deadline = tokio::time::Instant::now() + wait;
     loop {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{
     Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
 };
@@ -72,7 +72,7 @@ pub(crate) struct PauseWatch {
 
 impl PauseWatch {
     pub(crate) fn new(
-        watcher: &FolderWatcher,
+        watcher: &DirectoryWatcher,
         team: Arc<dyn Team>,
         name: MemberName,
         spawn_id: SpawnId,

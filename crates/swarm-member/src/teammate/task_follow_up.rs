@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use swarm_engine::Injected;
+use swarm_agent::Injected;
 use swarm_protocol::{
     AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use swarm_engine::{Injected, Totals, TurnOutcome};
+use swarm_agent::{Injected, Totals, TurnOutcome};
 use swarm_protocol::{
     ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
 };

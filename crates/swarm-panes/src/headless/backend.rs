@@ -20,7 +20,7 @@ use crate::{
     Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
     WindowView, log, text,
 };
-use swarm_fs::process::Process;
+use swarm_os::process::Process;
 
 /// How long a process may take to end by itself when its pane is closed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -32,25 +32,25 @@ const SCREEN_LINES: usize = 50;
 const TAIL_BYTES: u64 = 256 * 1024;
 
 /// Members without a terminal. Each is a process group of its own with no input and its output in a file; it lives on
-/// when the process that started it ends. A small record in a folder lets any process find it again.
+/// when the process that started it ends. A small record in a directory lets any process find it again.
 #[derive(Debug)]
 pub struct HeadlessBackend {
-    folder: PathBuf,
+    directory: PathBuf,
     /// Ends of the processes that this one started, as the system reports them to their parent only.
     ends: Mutex<HashMap<SpawnId, watch::Receiver<Option<End>>>>,
 }
 
 impl HeadlessBackend {
-    /// Members whose records lie in `folder`, made with mode 0700 when it is first needed.
-    pub fn new(folder: PathBuf) -> Self {
+    /// Members whose records lie in `directory`, made with mode 0700 when it is first needed.
+    pub fn new(directory: PathBuf) -> Self {
         Self {
-            folder,
+            directory,
             ends: Mutex::new(HashMap::new()),
         }
     }
 
     fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
-        record::read(&self.folder, spawn_of(&pane.id)?)
+        record::read(&self.directory, spawn_of(&pane.id)?)
     }
 
     fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
@@ -68,7 +68,7 @@ impl HeadlessBackend {
     fn reap(&self, mut child: Child, spawn_id: SpawnId) {
         let (tell, told) = watch::channel(None);
         self.ends.lock().insert(spawn_id, told);
-        let folder = self.folder.clone();
+        let directory = self.directory.clone();
         tokio::spawn(async move {
             let end = match child.wait().await {
                 Ok(status) => end(status),
@@ -77,7 +77,7 @@ impl HeadlessBackend {
                     return;
                 }
             };
-            if let Err(error) = note_end(&folder, spawn_id, &end) {
+            if let Err(error) = note_end(&directory, spawn_id, &end) {
                 tracing::debug!(spawn = %spawn_id, %error, "end of a process not noted");
             }
             tell.send_replace(Some(end));
@@ -92,10 +92,10 @@ fn end(status: ExitStatus) -> End {
     }
 }
 
-fn note_end(folder: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
-    if let Some(mut record) = record::read(folder, spawn_id)? {
+fn note_end(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
+    if let Some(mut record) = record::read(directory, spawn_id)? {
         record.end = Some(end.clone());
-        record::write(folder, &record)?;
+        record::write(directory, &record)?;
     }
     Ok(())
 }
@@ -134,7 +134,7 @@ impl PaneBackend for HeadlessBackend {
     }
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
-        swarm_fs::ensure_private_dir(&self.folder)?;
+        swarm_os::ensure_private_dir(&self.directory)?;
         let record = Record {
             team: spec.team.clone(),
             member: spec.member.clone(),
@@ -146,7 +146,7 @@ impl PaneBackend for HeadlessBackend {
             process: None,
             end: None,
         };
-        record::write(&self.folder, &record)?;
+        record::write(&self.directory, &record)?;
         Ok(Pane {
             id: pane_id(spec.spawn_id),
             socket: None,
@@ -159,7 +159,7 @@ impl PaneBackend for HeadlessBackend {
         let mut record = self.existing(pane)?;
         let output = match &command.log {
             Some(file) => file.clone(),
-            None => default_log(&self.folder, record.spawn_id),
+            None => default_log(&self.directory, record.spawn_id),
         };
         let (child, before) = spawn(command, &output)?;
         let pid = child.id();
@@ -168,7 +168,7 @@ impl PaneBackend for HeadlessBackend {
         record.end = None;
         // A child that has ended already has no start time to read; its end is noted by whoever reaps it.
         record.process = pid.and_then(Process::running);
-        let written = record::write(&self.folder, &record);
+        let written = record::write(&self.directory, &record);
         self.reap(child, record.spawn_id);
         written?;
         tracing::debug!(member = %record.member, spawn = %record.spawn_id, ?pid, "program started");
@@ -230,7 +230,7 @@ impl PaneBackend for HeadlessBackend {
             wait_for_end(told).await;
         }
         self.ends.lock().remove(&spawn_id);
-        record::remove(&self.folder, spawn_id)
+        record::remove(&self.directory, spawn_id)
     }
 
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
@@ -265,7 +265,7 @@ impl PaneBackend for HeadlessBackend {
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        let records = record::all(&self.folder)?;
+        let records = record::all(&self.directory)?;
         Ok(records
             .into_iter()
             .map(|record| TaggedPane {
@@ -315,7 +315,7 @@ fn read_tail(path: &Path, start: u64) -> Result<String, PaneError> {
         .metadata()
         .map_err(|e| PaneError::io("read", path, e))?;
     let own = length.len().saturating_sub(start).min(TAIL_BYTES);
-    let Some(bytes) = swarm_fs::read_ending(path, own)? else {
+    let Some(bytes) = swarm_os::read_ending(path, own)? else {
         return Err(PaneError::io(
             "read",
             path,

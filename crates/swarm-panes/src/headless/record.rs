@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::{MemberName, PaneId, SpawnId, TeamName};
 
 use crate::{PaneError, PaneStatus};
-use swarm_fs::process::Process;
+use swarm_os::process::Process;
 
 /// What the ids of this backend begin with; the spawn id follows. The pid would be shorter, but is not known before
 /// the program runs and may come to mean another process.
 const ID_PREFIX: &str = "headless:";
 
-/// `<folder>/<spawn id>.json`.
+/// `<directory>/<spawn id>.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record {
@@ -84,18 +84,18 @@ pub(super) fn spawn_of(id: &PaneId) -> Result<SpawnId, PaneError> {
         })
 }
 
-fn path(folder: &Path, spawn_id: SpawnId) -> PathBuf {
-    folder.join(format!("{spawn_id}.json"))
+fn path(directory: &Path, spawn_id: SpawnId) -> PathBuf {
+    directory.join(format!("{spawn_id}.json"))
 }
 
 /// The file for output where none was named.
-pub(super) fn default_log(folder: &Path, spawn_id: SpawnId) -> PathBuf {
-    folder.join(format!("{spawn_id}.log"))
+pub(super) fn default_log(directory: &Path, spawn_id: SpawnId) -> PathBuf {
+    directory.join(format!("{spawn_id}.log"))
 }
 
 /// Reads a record. One that is damaged is as good as none: the member's own files tell the rest.
-pub(super) fn read(folder: &Path, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
-    let Some(bytes) = swarm_fs::read_optional(&path(folder, spawn_id))? else {
+pub(super) fn read(directory: &Path, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
+    let Some(bytes) = swarm_os::read_optional(&path(directory, spawn_id))? else {
         return Ok(None);
     };
     match serde_json::from_slice(&bytes) {
@@ -108,19 +108,19 @@ pub(super) fn read(folder: &Path, spawn_id: SpawnId) -> Result<Option<Record>, P
 }
 
 /// Writes a record.
-pub(super) fn write(folder: &Path, record: &Record) -> Result<(), PaneError> {
+pub(super) fn write(directory: &Path, record: &Record) -> Result<(), PaneError> {
     let bytes = serde_json::to_vec(record).map_err(|error| PaneError::Io {
         op: "write",
-        path: path(folder, record.spawn_id),
+        path: path(directory, record.spawn_id),
         source: error.into(),
     })?;
-    swarm_fs::replace_alone(&path(folder, record.spawn_id), &bytes)?;
+    swarm_os::replace_alone(&path(directory, record.spawn_id), &bytes)?;
     Ok(())
 }
 
 /// Removes a record, and the output file that was made beside it.
-pub(super) fn remove(folder: &Path, spawn_id: SpawnId) -> Result<(), PaneError> {
-    for file in [path(folder, spawn_id), default_log(folder, spawn_id)] {
+pub(super) fn remove(directory: &Path, spawn_id: SpawnId) -> Result<(), PaneError> {
+    for file in [path(directory, spawn_id), default_log(directory, spawn_id)] {
         match std::fs::remove_file(&file) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 return Err(PaneError::io("remove", &file, e));
@@ -131,24 +131,24 @@ pub(super) fn remove(folder: &Path, spawn_id: SpawnId) -> Result<(), PaneError> 
     Ok(())
 }
 
-/// Every record of a folder.
-pub(super) fn all(folder: &Path) -> Result<Vec<Record>, PaneError> {
-    let entries = match std::fs::read_dir(folder) {
+/// Every record of a directory.
+pub(super) fn all(directory: &Path) -> Result<Vec<Record>, PaneError> {
+    let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(PaneError::io("list", folder, e)),
+        Err(e) => return Err(PaneError::io("list", directory, e)),
     };
     let mut records = Vec::new();
     for entry in entries {
         let name = entry
-            .map_err(|e| PaneError::io("list", folder, e))?
+            .map_err(|e| PaneError::io("list", directory, e))?
             .file_name();
         let spawn_id = name
             .to_str()
             .and_then(|name| name.strip_suffix(".json"))
             .and_then(|stem| stem.parse().ok());
         if let Some(spawn_id) = spawn_id {
-            records.extend(read(folder, spawn_id)?);
+            records.extend(read(directory, spawn_id)?);
         }
     }
     Ok(records)

@@ -216,7 +216,7 @@ pub(crate) fn respawn(
         .kill()
         .target_pane(pane.as_str().to_owned())
         .build();
-    let mut words = vec!["-c".into(), text::start_folder(&command.cwd)];
+    let mut words = vec!["-c".into(), text::start_directory(&command.cwd)];
     for (name, value) in &command.env {
         let word = text::environment_word(name, value)?;
         // These describe the terminal, and tmux is the terminal: the caller's would be wrong.

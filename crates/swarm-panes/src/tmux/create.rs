@@ -170,8 +170,8 @@ fn making(
             Batch::new().then_with(&window, placeholder(&spec.spawn_id))
         }
         Placement::Session => {
-            if let Some(folder) = backend.server().socket().parent() {
-                swarm_fs::ensure_private_dir(folder)?;
+            if let Some(directory) = backend.server().socket().parent() {
+                swarm_os::ensure_private_dir(directory)?;
             }
             create_session(&spec.spawn_id)
         }

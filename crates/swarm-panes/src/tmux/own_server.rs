@@ -32,8 +32,8 @@ const STACKED_NEEDS: [&str; 2] = ["@swarm_stacked_columns", "@swarm_stacked_rows
 const SOCKET_PREFIX: &str = "claude-swarm-";
 
 /// The socket of the server with this number, in a directory that only the user can enter.
-pub fn own_socket(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("{SOCKET_PREFIX}{number}"))
+pub fn own_socket(directory: &Path, number: u32) -> PathBuf {
+    directory.join(format!("{SOCKET_PREFIX}{number}"))
 }
 
 /// The number of a team's own server. It depends on nothing but the team, so spawns that run in parallel choose the same

@@ -38,7 +38,7 @@ pub(crate) fn starting(id: &PaneId, command: &PaneCommand) -> Result<Batch, Pane
 /// Looks at all that could only be seen by a pane without a program, before there is a pane.
 ///
 /// # Errors
-/// [`PaneError::Invalid`] for a program or folder that cannot be used, and what making the output's file gives.
+/// [`PaneError::Invalid`] for a program or directory that cannot be used, and what making the output's file gives.
 pub(crate) fn prepare(command: &PaneCommand) -> Result<(), PaneError> {
     command.check()?;
     command.log.as_deref().map(log::open).transpose()?;

@@ -48,7 +48,7 @@ impl Server {
             return Err(PaneError::Invalid {
                 what: "socket path",
                 given: socket.display().to_string(),
-                why: "a Unix socket's path may have 107 bytes; choose a shorter folder",
+                why: "a Unix socket's path may have 107 bytes; choose a shorter directory",
             });
         }
         Ok(Self {

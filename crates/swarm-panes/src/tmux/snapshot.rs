@@ -12,7 +12,7 @@ use tmux_interface::{ListPanes, TmuxCommand};
 use super::batch::Batch;
 use super::server::Server;
 use crate::{PaneError, PaneSpec, PaneStatus, Size, text};
-use swarm_fs::process::Process;
+use swarm_os::process::Process;
 
 /// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
 const FIELDS: [&str; 31] = [
@@ -130,7 +130,7 @@ pub(crate) struct PaneRow {
     pub(crate) border_status: String,
     /// Pane options that swarm has set on a pane that is not ours, by name.
     pub(crate) signed: String,
-    /// The root folder of its team's files; empty where it does not say.
+    /// The config directory of its team's files; empty where it does not say.
     pub(crate) root: String,
     pub(crate) title: String,
     /// What its program has told the terminal.

@@ -2,7 +2,7 @@
 
 use super::backend::TmuxBackend;
 use crate::{Pane, PaneError, PaneStatus};
-use swarm_fs::process::Process;
+use swarm_os::process::Process;
 
 /// See [`crate::PaneBackend::exited`]. The kernel wakes us, then tmux is asked what is left.
 pub(crate) async fn exited(backend: &TmuxBackend, pane: &Pane) -> Result<PaneStatus, PaneError> {

@@ -33,7 +33,7 @@ async fn reads(server: &UserServer, pane: &Pane, words: &str) {
 #[tokio::test]
 async fn a_border_says_what_the_member_says_of_itself_and_how_it_ended() {
     let server = UserServer::start(200, 50);
-    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
     let backend = server.backend(Place::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();

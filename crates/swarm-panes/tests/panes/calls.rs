@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PaneStatus, Place, TmuxBackend};
 
 use crate::rig::{
-    Folder, LEAD, OwnServer, UserServer, assert_readable, geometry, join_all, sh, spec, team,
+    Directory, LEAD, OwnServer, UserServer, assert_readable, geometry, join_all, sh, spec, team,
     tmux_program, until, within,
 };
 
@@ -17,14 +17,14 @@ struct Counted {
 }
 
 impl Counted {
-    fn new(folder: &Folder) -> Self {
-        let list = folder.path("calls");
+    fn new(directory: &Directory) -> Self {
+        let list = directory.path("calls");
         let text = format!(
             "#!/bin/sh\necho call >>'{}'\nexec {} \"$@\"\n",
             list.display(),
             tmux_program().display()
         );
-        let program = folder.script("tmux", &text);
+        let program = directory.script("tmux", &text);
         Self { program, list }
     }
 
@@ -47,8 +47,8 @@ impl Counted {
 }
 
 /// Waits in a pipe and ends with status 7 once it is opened.
-fn ends_when_told(folder: &Folder, name: &str) -> (PaneCommand, PathBuf) {
-    let pipe = folder.fifo(name);
+fn ends_when_told(directory: &Directory, name: &str) -> (PaneCommand, PathBuf) {
+    let pipe = directory.fifo(name);
     let command = sh("cat \"$0\"; exit 7", &[pipe.to_str().unwrap()]);
     (command, pipe)
 }
@@ -63,7 +63,7 @@ async fn tell(pipe: PathBuf) {
 #[tokio::test]
 async fn a_first_pane_with_its_program_takes_two_calls_and_a_further_one_three() {
     let server = OwnServer::new();
-    let tmux = Counted::new(&server.folder);
+    let tmux = Counted::new(&server.directory);
     let backend = tmux.on(&server);
     let command = sh("exec sleep 1000000", &[]);
     backend.launch(&spec("ada"), &command).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_first_pane_with_its_program_takes_two_calls_and_a_further_one_three()
 #[tokio::test]
 async fn panes_that_are_asked_for_in_parallel_take_two_calls_each() {
     let server = OwnServer::new();
-    let tmux = Counted::new(&server.folder);
+    let tmux = Counted::new(&server.directory);
     let backends = [tmux.on(&server), tmux.on(&server), tmux.on(&server)];
     let specs = ["ada", "bob", "cleo"].map(spec);
     let command = sh("exec sleep 1000000", &[]);
@@ -107,9 +107,9 @@ async fn panes_that_are_asked_for_in_parallel_take_two_calls_each() {
 #[tokio::test]
 async fn a_program_that_lives_is_waited_for_without_tmux() {
     let server = OwnServer::new();
-    let tmux = Counted::new(&server.folder);
+    let tmux = Counted::new(&server.directory);
     let backend = tmux.on(&server);
-    let (command, pipe) = ends_when_told(&server.folder, "pipe");
+    let (command, pipe) = ends_when_told(&server.directory, "pipe");
     let pane = backend.launch(&spec("ada"), &command).await.unwrap();
     tmux.calls();
     let told = async {
@@ -133,9 +133,9 @@ async fn a_program_that_lives_is_waited_for_without_tmux() {
 async fn another_program_in_its_place_is_waited_for_too() {
     let server = OwnServer::new();
     let backend = server.backend();
-    let (command, _never) = ends_when_told(&server.folder, "first");
+    let (command, _never) = ends_when_told(&server.directory, "first");
     let pane = backend.launch(&spec("ada"), &command).await.unwrap();
-    let (command, pipe) = ends_when_told(&server.folder, "second");
+    let (command, pipe) = ends_when_told(&server.directory, "second");
     backend.start(&pane, &command).await.unwrap();
     tell(pipe).await;
     let ended = within("its end", backend.exited(&pane)).await.unwrap();
@@ -152,7 +152,7 @@ async fn a_program_that_cannot_be_started_leaves_no_pane() {
     let refused = backend.launch(&spec("ada"), &long).await.unwrap_err();
     assert!(matches!(refused, PaneError::TooLong { .. }), "{refused}");
     let nowhere = PaneCommand {
-        cwd: server.folder.path("nowhere"),
+        cwd: server.directory.path("nowhere"),
         ..sh("exec sleep 1000000", &[])
     };
     let refused = backend.launch(&spec("ada"), &nowhere).await.unwrap_err();
@@ -164,7 +164,7 @@ async fn a_program_that_cannot_be_started_leaves_no_pane() {
 #[tokio::test]
 async fn words_that_fill_a_call_by_themselves_get_one_of_their_own() {
     let server = OwnServer::new();
-    let out = server.folder.path("length");
+    let out = server.directory.path("length");
     let script = "printf %s \"$1\" | wc -c >\"$0.part\"; mv \"$0.part\" \"$0\"; exec sleep 1000000";
     let long = "x".repeat(15_000);
     let command = sh(script, &[out.to_str().unwrap(), &long]);

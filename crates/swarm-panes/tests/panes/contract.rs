@@ -9,7 +9,7 @@ use swarm_panes::{
 };
 use swarm_protocol::{PaneId, SpawnId, TeamName};
 
-use crate::rig::{Folder, OwnServer, UserServer, close_all, sh, spec, team, within};
+use crate::rig::{Directory, OwnServer, UserServer, close_all, sh, spec, team, within};
 
 /// A backend together with the means to end a program in it.
 trait Stage {
@@ -34,10 +34,10 @@ trait Stage {
 
 struct Cue(Option<PathBuf>);
 
-fn real_program(folder: &Folder, code: i32) -> (PaneCommand, Cue) {
+fn real_program(directory: &Directory, code: i32) -> (PaneCommand, Cue) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    let pipe = folder.fifo(&format!("cue-{n}"));
+    let pipe = directory.fifo(&format!("cue-{n}"));
     let path: &Path = &pipe;
     let script = "echo hello; cat \"$0\"; exit \"$1\"";
     let command = sh(script, &[path.to_str().unwrap(), &code.to_string()]);
@@ -60,7 +60,7 @@ impl Stage for OnFake {
     }
 }
 
-struct OnHeadless(HeadlessBackend, Folder);
+struct OnHeadless(HeadlessBackend, Directory);
 impl Stage for OnHeadless {
     fn backend(&self) -> &dyn PaneBackend {
         &self.0
@@ -76,7 +76,7 @@ impl Stage for InsideTmux {
         &*self.0
     }
     fn program(&self, code: i32) -> (PaneCommand, Cue) {
-        real_program(&self.1.folder, code)
+        real_program(&self.1.directory, code)
     }
 }
 
@@ -86,7 +86,7 @@ impl Stage for OnOwnServer {
         &*self.0
     }
     fn program(&self, code: i32) -> (PaneCommand, Cue) {
-        real_program(&self.1.folder, code)
+        real_program(&self.1.directory, code)
     }
 }
 
@@ -94,8 +94,8 @@ fn fake() -> OnFake {
     OnFake(RecordingBackend::new())
 }
 fn without_terminal() -> OnHeadless {
-    let folder = Folder::new();
-    OnHeadless(HeadlessBackend::new(folder.path("members")), folder)
+    let directory = Directory::new();
+    OnHeadless(HeadlessBackend::new(directory.path("members")), directory)
 }
 fn inside_tmux() -> InsideTmux {
     let server = UserServer::start(200, 50);

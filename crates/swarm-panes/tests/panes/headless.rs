@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use swarm_panes::{HeadlessBackend, PaneBackend, PaneStatus};
 
-use crate::rig::{Folder, open_sleeper, sh, spec, until, within};
+use crate::rig::{Directory, open_sleeper, sh, spec, until, within};
 
 fn is_running(pid: u32) -> bool {
     // A zombie has ended.
@@ -20,10 +20,10 @@ fn pid_of(status: &PaneStatus) -> u32 {
 
 #[tokio::test]
 async fn a_member_is_found_by_another_process_and_ended_by_it() {
-    let folder = Folder::new();
-    let (spec, pane) = open_sleeper(&HeadlessBackend::new(folder.path("members")), "ada").await;
-    // Another handle knows nothing but the folder, as another process would.
-    let other = HeadlessBackend::new(folder.path("members"));
+    let directory = Directory::new();
+    let (spec, pane) = open_sleeper(&HeadlessBackend::new(directory.path("members")), "ada").await;
+    // Another handle knows nothing but the directory, as another process would.
+    let other = HeadlessBackend::new(directory.path("members"));
     let pid = pid_of(&other.status(&pane).await.unwrap());
     let (status, closed) = tokio::join!(
         within("the end is seen", other.exited(&pane)),
@@ -36,9 +36,9 @@ async fn a_member_is_found_by_another_process_and_ended_by_it() {
 
 #[tokio::test]
 async fn lines_of_an_earlier_spawn_are_not_shown_as_those_of_a_later_one() {
-    let folder = Folder::new();
-    let backend = HeadlessBackend::new(folder.path("members"));
-    let log = folder.path("output.log");
+    let directory = Directory::new();
+    let backend = HeadlessBackend::new(directory.path("members"));
+    let log = directory.path("output.log");
     for (script, shown) in [("echo boom", "boom"), ("exit 0", ""), ("echo new", "new")] {
         let spec = spec("ada");
         let pane = backend.open(&spec).await.unwrap();
@@ -55,18 +55,18 @@ async fn lines_of_an_earlier_spawn_are_not_shown_as_those_of_a_later_one() {
 
 #[tokio::test]
 async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
-    let folder = Folder::new();
-    let backend = HeadlessBackend::new(folder.path("members"));
+    let directory = Directory::new();
+    let backend = HeadlessBackend::new(directory.path("members"));
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let mut command = sh("exec sleep 1000000", &[]);
-    let log = folder.path("output.log");
+    let log = directory.path("output.log");
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
     std::fs::remove_file(&log).unwrap();
     let gone = backend.capture(&pane, None, false).await.unwrap_err();
     assert!(gone.to_string().contains("output.log"), "{gone}");
-    folder.fifo("output.log");
+    directory.fifo("output.log");
     let refused = backend.capture(&pane, None, false).await.unwrap_err();
     assert!(
         refused.to_string().contains("not a regular file"),
@@ -81,23 +81,23 @@ async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
         "{refused}"
     );
     std::fs::remove_file(&log).unwrap();
-    std::os::unix::fs::symlink(folder.path("victim"), &log).unwrap();
+    std::os::unix::fs::symlink(directory.path("victim"), &log).unwrap();
     let refused = backend.start(&pane, &command).await.unwrap_err();
     assert!(refused.to_string().contains("symbolic link"), "{refused}");
-    assert!(!folder.path("victim").exists());
+    assert!(!directory.path("victim").exists());
     backend.close(&pane, &spec.spawn_id).await.unwrap();
 }
 
 #[test]
 fn a_member_outlives_the_runtime_that_started_it() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let runtime = || {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap()
     };
-    let members = folder.path("members");
+    let members = directory.path("members");
     let (spec, pane) =
         runtime().block_on(open_sleeper(&HeadlessBackend::new(members.clone()), "ada"));
     let backend = HeadlessBackend::new(members);
@@ -110,10 +110,10 @@ fn a_member_outlives_the_runtime_that_started_it() {
 
 #[tokio::test]
 async fn it_has_no_terminal_no_input_its_own_group_and_exactly_its_environment() {
-    let folder = Folder::new();
-    let backend = HeadlessBackend::new(folder.path("members"));
+    let directory = Directory::new();
+    let backend = HeadlessBackend::new(directory.path("members"));
     let pane = backend.open(&spec("ada")).await.unwrap();
-    let log = folder.path("output.log");
+    let log = directory.path("output.log");
     let script = "cut -d' ' -f5 /proc/$$/stat; wc -c; test -t 1 || echo no terminal; env; echo oops >&2; exit 4";
     let mut command = sh(script, &[]);
     command.env.push(("FOO".to_owned(), "a b;$x".to_owned()));
@@ -157,11 +157,11 @@ async fn it_has_no_terminal_no_input_its_own_group_and_exactly_its_environment()
 
 #[tokio::test]
 async fn closing_ends_the_whole_group_even_if_it_does_not_listen() {
-    let folder = Folder::new();
-    let backend = HeadlessBackend::new(folder.path("members"));
+    let directory = Directory::new();
+    let backend = HeadlessBackend::new(directory.path("members"));
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    let child = folder.path("child");
+    let child = directory.path("child");
     let script = "trap '' TERM; sleep 1000000 & echo $! >\"$0.part\"; mv \"$0.part\" \"$0\"; wait; wait; sleep 1000000";
     let started = backend
         .start(&pane, &sh(script, &[child.to_str().unwrap()]))
@@ -180,18 +180,20 @@ async fn closing_ends_the_whole_group_even_if_it_does_not_listen() {
         !is_running(started.pid.unwrap()) && !is_running(grandchild)
     })
     .await;
-    let left: Vec<_> = std::fs::read_dir(folder.path("members")).unwrap().collect();
+    let left: Vec<_> = std::fs::read_dir(directory.path("members"))
+        .unwrap()
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
 #[tokio::test]
 async fn a_damaged_record_is_no_member() {
     use std::io::Write;
-    let folder = Folder::new();
-    let backend = HeadlessBackend::new(folder.path("members"));
+    let directory = Directory::new();
+    let backend = HeadlessBackend::new(directory.path("members"));
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    let record = folder
+    let record = directory
         .path("members")
         .join(format!("{}.json", spec.spawn_id));
     std::fs::File::create(&record)

@@ -7,7 +7,7 @@ use crate::rig::{Terminal, UserServer, open_sleeper, sh, spec, tell_title, until
 #[tokio::test]
 async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
     let server = UserServer::start(200, 50);
-    let canary = server.folder.path("canary");
+    let canary = server.directory.path("canary");
     let touch = format!("touch {}", canary.display());
     let texts = [
         format!("#({touch})"),
@@ -25,7 +25,7 @@ async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
         "#".to_owned(),
         String::new(),
     ];
-    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
     until("the client is attached", || {
         !server
             .run(&["list-clients", "-F", "#{client_name}"])
@@ -71,7 +71,7 @@ async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
 #[tokio::test]
 async fn a_title_is_shown_as_it_was_given() {
     let server = UserServer::start(200, 50);
-    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
     let backend = server.backend(Place::Auto);
     let title = "fix #12 [red] 100% #[fg=red] #{x}";
     let spec = PaneSpec {
@@ -103,7 +103,7 @@ async fn a_program_cannot_rename_the_border_of_its_pane() {
         server.run(&["display-message", "-p", "-t", pane.id.as_str(), format]) == "team-lead"
     })
     .await;
-    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
     until("the border is drawn", || terminal.drawn().contains(" ada ")).await;
     assert_eq!(backend.panes(&spec.team).await.unwrap()[0].title, "ada");
 }
@@ -112,7 +112,7 @@ async fn a_program_cannot_rename_the_border_of_its_pane() {
 async fn each_border_has_its_members_colour() {
     use swarm_protocol::Color;
     let server = UserServer::start(200, 50);
-    let terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
     let backend = server.backend(Place::Auto);
     for (member, color) in [("ada", Color::Orange), ("bob", Color::Pink)] {
         let spec = PaneSpec {

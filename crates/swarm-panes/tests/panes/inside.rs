@@ -91,8 +91,8 @@ async fn s5_panes_open_in_the_leads_window_whatever_clients_look_at() {
         "99999",
     ]);
     server.run(&["new-window", "-d", "-t", "work:", "--", "sleep", "99999"]);
-    let first = Terminal::attach(&server.folder, &server.socket, 80, 24);
-    let second = Terminal::attach(&server.folder, &server.socket, 100, 30);
+    let first = Terminal::attach(&server.directory, &server.socket, 80, 24);
+    let second = Terminal::attach(&server.directory, &server.socket, 100, 30);
     until("two clients are attached", || {
         server
             .run(&["list-clients", "-F", "#{client_name}"])

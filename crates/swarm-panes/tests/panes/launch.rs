@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use swarm_panes::{PaneBackend, PaneCommand, PaneError, PaneStatus, Place};
 
 use crate::rig::{
-    Folder, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
+    Directory, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
 };
 
 /// Writes its arguments to the file named first, each closed by a NUL, as a whole or not at all.
@@ -34,14 +34,16 @@ fn recorded(out: &Path) -> Vec<OsString> {
 
 #[tokio::test]
 async fn s1_a_slow_shell_that_eats_its_input_delays_no_start() {
-    let folder = Folder::new();
-    let shell = folder.script(
+    let directory = Directory::new();
+    let shell = directory.script(
         "shell",
         "#!/bin/sh\nsleep 600\ncat >/dev/null\nsleep 1000000\n",
     );
     let server = UserServer::start_with(200, 50, &[("default-shell", shell.to_str().unwrap())]);
     let backend = server.backend(Place::Auto);
-    let marks: Vec<PathBuf> = (0..20).map(|n| folder.path(&format!("mark-{n}"))).collect();
+    let marks: Vec<PathBuf> = (0..20)
+        .map(|n| directory.path(&format!("mark-{n}")))
+        .collect();
     for (n, mark) in marks.iter().enumerate() {
         let pane = backend.open(&spec(&format!("mate-{n}"))).await.unwrap();
         let command = sh(": >\"$0\"; exec sleep 1000000", &[mark.to_str().unwrap()]);
@@ -56,8 +58,8 @@ async fn s1_a_slow_shell_that_eats_its_input_delays_no_start() {
 
 #[tokio::test]
 async fn s2_arguments_arrive_byte_for_byte_whatever_the_shell_is() {
-    let folder = Folder::new();
-    let canary = folder.path("canary");
+    let directory = Directory::new();
+    let canary = directory.path("canary");
     let server = UserServer::start_with(200, 50, &[("default-shell", "/bin/false")]);
     let backend = server.backend(Place::Auto);
     let touch = format!("touch {}", canary.display());
@@ -76,7 +78,7 @@ async fn s2_arguments_arrive_byte_for_byte_whatever_the_shell_is() {
         "x".repeat(8 * 1024).into(),
     ];
     let spawn = async |n: usize| {
-        let out = folder.path(&format!("words-{n}"));
+        let out = directory.path(&format!("words-{n}"));
         let pane = backend.open(&spec(&format!("mate-{n}"))).await.unwrap();
         backend.start(&pane, &recorder(&out, &words)).await.unwrap();
         out
@@ -106,11 +108,11 @@ async fn s2_arguments_arrive_byte_for_byte_whatever_the_shell_is() {
 
 #[tokio::test]
 async fn a_program_without_arguments_is_no_shell_command_either() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let server = UserServer::start_with(200, 50, &[("default-shell", "/bin/false")]);
-    let mark = folder.path("mark");
+    let mark = directory.path("mark");
     let text = format!("#!/bin/sh\n: >'{}'\nexec sleep 1000000\n", mark.display());
-    let program = folder.script("a program; with $(odd) name", &text);
+    let program = directory.script("a program; with $(odd) name", &text);
     let backend = server.backend(Place::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     let command = PaneCommand {
@@ -148,7 +150,7 @@ fn environment_recorder(out: &Path) -> PaneCommand {
 #[tokio::test]
 async fn s11_the_environment_arrives_exactly() {
     let server = UserServer::start(200, 50);
-    let out = server.folder.path("env");
+    let out = server.directory.path("env");
     let backend = server.backend(Place::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
@@ -168,12 +170,12 @@ async fn s11_on_our_own_server_nothing_of_the_leads_or_a_clients_environment_lea
     let server = OwnServer::new();
     let backend = server.backend();
     backend.open(&spec("first")).await.unwrap();
-    let _client = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let _client = Terminal::attach(&server.directory, &server.socket, 200, 51);
     until("the client is attached", || {
         !tmux(&server.socket, &["list-clients", "-F", "#{client_name}"]).is_empty()
     })
     .await;
-    let out = server.folder.path("env");
+    let out = server.directory.path("env");
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &environment_recorder(&out))
@@ -212,7 +214,7 @@ async fn what_cannot_run_is_refused_before_tmux_hides_it() {
     let changes: [(&str, Change); 5] = [
         ("program", |c| c.program = "/nonexistent/program".into()),
         ("program", |c| c.program = "sh".into()),
-        ("working folder", |c| c.cwd = "/nonexistent".into()),
+        ("working directory", |c| c.cwd = "/nonexistent".into()),
         ("environment variable", |c| {
             c.env.push(("A B".into(), "x".into()));
         }),
@@ -232,13 +234,13 @@ async fn what_cannot_run_is_refused_before_tmux_hides_it() {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_command_in_its_name_is_only_a_folder() {
+async fn a_directory_with_a_command_in_its_name_is_only_a_directory() {
     let server = UserServer::start(200, 50);
-    let canary = server.folder.path("canary");
+    let canary = server.directory.path("canary");
     let name = "#(touch canary) #{pane_id} #[fg=red] ##[x] ###[y] ##z# %H ;";
-    let cwd = server.folder.path(name);
+    let cwd = server.directory.path(name);
     std::fs::create_dir(&cwd).unwrap();
-    let out = server.folder.path("cwd");
+    let out = server.directory.path("cwd");
     let backend = server.backend(Place::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     let mut command = sh(
@@ -247,7 +249,7 @@ async fn a_folder_with_a_command_in_its_name_is_only_a_folder() {
     );
     command.cwd.clone_from(&cwd);
     backend.start(&pane, &command).await.unwrap();
-    until("the folder is written", || out.exists()).await;
+    until("the directory is written", || out.exists()).await;
     let found = std::fs::read_to_string(&out).unwrap();
     assert_eq!(Path::new(found.trim_end_matches('\n')), cwd);
     assert!(!canary.exists());
@@ -259,7 +261,7 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let backend = server.backend(Place::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    let log = server.folder.path("it's 100% #1 #[x] ##[y].log");
+    let log = server.directory.path("it's 100% #1 #[x] ##[y].log");
     let mut command = sh("echo first; echo last; exit 7", &[]);
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
@@ -329,7 +331,7 @@ async fn the_end_is_seen_though_a_grandchild_holds_the_terminal() {
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     // It ignores the end of its terminal and goes when the test opens the pipe.
-    let pipe = server.folder.fifo("pipe");
+    let pipe = server.directory.fifo("pipe");
     let script = "trap '' HUP; cat \"$0\" & exit 5";
     let command = sh(script, &[pipe.to_str().unwrap()]);
     backend.start(&pane, &command).await.unwrap();

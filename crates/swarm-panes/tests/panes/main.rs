@@ -1,5 +1,5 @@
 //! Panes on the recording fake, without a terminal, and on real tmux. Every tmux server here has a private socket in
-//! a folder of its test and is ended with it.
+//! a directory of its test and is ended with it.
 
 #![allow(
     clippy::unwrap_used,

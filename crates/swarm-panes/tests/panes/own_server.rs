@@ -36,7 +36,7 @@ async fn s8_five_mates_are_readable_without_a_client_and_a_tiny_one_changes_noth
     }
     assert_readable(&server.socket, None);
     let before = geometry(&server.socket);
-    let tiny = Terminal::attach(&server.folder, &server.socket, 2, 1);
+    let tiny = Terminal::attach(&server.directory, &server.socket, 2, 1);
     until("the tiny client is attached", || {
         tmux(
             &server.socket,
@@ -57,7 +57,7 @@ async fn a_client_that_shows_every_pane_readably_is_filled() {
     for n in 0..3 {
         open_sleeper(&backend, &format!("mate-{n}")).await;
     }
-    let _client = Terminal::attach(&server.folder, &server.socket, 110, 40);
+    let _client = Terminal::attach(&server.directory, &server.socket, 110, 40);
     until("the window has the client's size", || {
         window_size(&server) == "110x39"
     })
@@ -153,12 +153,12 @@ async fn sixteen_spawns_of_one_team_in_parallel_share_one_server() {
 }
 
 #[tokio::test]
-async fn the_socket_lies_in_a_folder_of_the_user_alone() {
+async fn the_socket_lies_in_a_directory_of_the_user_alone() {
     use std::os::unix::fs::PermissionsExt;
     let server = OwnServer::new();
     open_sleeper(&server.backend(), "ada").await;
-    let folder = server.socket.parent().unwrap();
-    let mode = std::fs::metadata(folder).unwrap().permissions().mode();
+    let directory = server.socket.parent().unwrap();
+    let mode = std::fs::metadata(directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let name = server.socket.file_name().unwrap().to_str().unwrap();
     assert_eq!(name, format!("claude-swarm-{}", std::process::id()));
@@ -245,7 +245,7 @@ async fn auto_outside_tmux_is_our_own_server_and_says_why() {
     let server = OwnServer::new();
     let mut facts = TerminalFacts {
         tmux_program: Some(tmux_program()),
-        own_socket_dir: server.folder.path("sockets"),
+        own_socket_dir: server.directory.path("sockets"),
         server_number: std::process::id(),
         ..TerminalFacts::default()
     };

@@ -16,8 +16,8 @@ use crate::rig::{
 #[tokio::test]
 async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane() {
     let server = UserServer::start(200, 50);
-    let typed = server.folder.path("typed");
-    let ready = server.folder.path("ready");
+    let typed = server.directory.path("typed");
+    let ready = server.directory.path("ready");
     let script = "stty raw -echo; : >\"$1\"; exec cat >\"$0\"";
     let (typed_word, ready_word) = (typed.to_str().unwrap(), ready.to_str().unwrap());
     server.run(&[
@@ -33,7 +33,7 @@ async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane()
         ready_word,
     ]);
     until("the lead's pane reads keys", || ready.exists()).await;
-    let mut terminal = Terminal::attach(&server.folder, &server.socket, 200, 51);
+    let mut terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
     until("the client is attached", || {
         !server
             .run(&["list-clients", "-F", "#{client_name}"])
@@ -161,7 +161,7 @@ async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
         tmux_env: Some(format!("{},1,0", server.socket.display())),
         tmux_pane: Some(LEAD.to_owned()),
         tmux_program: Some(tmux_program()),
-        own_socket_dir: server.folder.path("sockets"),
+        own_socket_dir: server.directory.path("sockets"),
         server_number: 1,
         ..TerminalFacts::default()
     };
@@ -207,7 +207,7 @@ async fn a_server_that_is_stopped_is_told_and_keeps_nothing_else_waiting() {
         tmux_env: Some(format!("{},1,0", server.socket.display())),
         tmux_pane: Some(LEAD.to_owned()),
         tmux_program: Some(tmux_program()),
-        own_socket_dir: server.folder.path("sockets"),
+        own_socket_dir: server.directory.path("sockets"),
         server_number: 1,
         ..TerminalFacts::default()
     };
@@ -241,7 +241,7 @@ async fn the_users_server_is_never_taken_for_our_own() {
     // A lead outside tmux, in a team whose first member was opened inside.
     let facts = TerminalFacts {
         tmux_program: Some(tmux_program()),
-        own_socket_dir: server.folder.path("sockets"),
+        own_socket_dir: server.directory.path("sockets"),
         server_number: 1,
         own_socket: Some(server.socket.clone()),
         ..TerminalFacts::default()

@@ -1,4 +1,4 @@
-//! What the tests stand on: a private folder, private tmux servers, terminals, and waiting for named conditions.
+//! What the tests stand on: a private directory, private tmux servers, terminals, and waiting for named conditions.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,10 +14,10 @@ use swarm_protocol::{Color, MemberName, SpawnId, TeamName};
 /// The deadline behind every wait; only a failing test gets there.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A folder that goes with the test.
-pub(crate) struct Folder(PathBuf);
+/// A directory that goes with the test.
+pub(crate) struct Directory(PathBuf);
 
-impl Folder {
+impl Directory {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for Directory {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).ok();
     }
@@ -72,7 +72,7 @@ pub(crate) const LEAD: &str = "%0";
 
 /// A server as a user has it, with one session and a pane for the lead. Ended when dropped.
 pub(crate) struct UserServer {
-    pub(crate) folder: Folder,
+    pub(crate) directory: Directory,
     pub(crate) socket: PathBuf,
 }
 
@@ -84,9 +84,9 @@ impl UserServer {
 
     /// The same, with global options set before the session is made.
     pub(crate) fn start_with(columns: u16, rows: u16, options: &[(&str, &str)]) -> Self {
-        let folder = Folder::new();
-        let socket = folder.path("user");
-        let server = Self { folder, socket };
+        let directory = Directory::new();
+        let socket = directory.path("user");
+        let server = Self { directory, socket };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let mut words = vec!["start-server"];
         for (option, value) in options {
@@ -160,17 +160,17 @@ pub(crate) fn kill_server(socket: &Path) {
         .ok();
 }
 
-/// Our own server in a folder; ended when dropped.
+/// Our own server in a directory; ended when dropped.
 pub(crate) struct OwnServer {
-    pub(crate) folder: Folder,
+    pub(crate) directory: Directory,
     pub(crate) socket: PathBuf,
 }
 
 impl OwnServer {
     pub(crate) fn new() -> Self {
-        let folder = Folder::new();
-        let socket = swarm_panes::own_socket(&folder.path("sockets"), std::process::id());
-        Self { folder, socket }
+        let directory = Directory::new();
+        let socket = swarm_panes::own_socket(&directory.path("sockets"), std::process::id());
+        Self { directory, socket }
     }
 
     pub(crate) fn backend(&self) -> TmuxBackend {
@@ -194,10 +194,10 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Attaches to a server.
-    pub(crate) fn attach(folder: &Folder, socket: &Path, columns: u16, rows: u16) -> Self {
+    pub(crate) fn attach(directory: &Directory, socket: &Path, columns: u16, rows: u16) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let screen = folder.path(&format!("screen-{n}"));
+        let screen = directory.path(&format!("screen-{n}"));
         let command = format!(
             "stty cols {columns} rows {rows}; exec '{}' -u -S '{}' attach-session",
             tmux_program().display(),

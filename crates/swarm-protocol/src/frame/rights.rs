@@ -20,7 +20,7 @@ pub struct ModeSetRequest {
 pub struct TeamPermissionUpdate {
     /// The change, in the shape of the permission suggestions.
     pub permission_update: Value,
-    /// The folder it is for.
+    /// The directory it is for.
     pub directory_path: String,
     /// The tool it is for.
     pub tool_name: String,

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use swarm_fs::FsError;
+use swarm_os::OsError;
 
 use super::{StoreError, list, tasks};
 
@@ -12,12 +12,12 @@ impl StoreError {
         Some(match self {
             Self::TeamNotFound {
                 team,
-                remains: Some(folder),
+                remains: Some(directory),
                 ..
             } => format!(
                 "{} is there without its roster: put `config.json` back, or take down what is left with \
                  `swarm team delete {team} --force`",
-                folder.display()
+                directory.display()
             ),
             Self::TeamNotFound { known, .. } if known.is_empty() => {
                 "there are no teams; make one with `swarm team create NAME`".to_owned()
@@ -77,10 +77,10 @@ impl StoreError {
                 format!("`swarm task update {id} --status pending` opens it again")
             }
             Self::Cycle { .. } => "nothing was written; leave one of these out".to_owned(),
-            Self::NumbersUsedUp { folder, highest } => format!(
+            Self::NumbersUsedUp { directory, highest } => format!(
                 "write the highest number of the other tasks into {}, and move {} away if it is there",
-                folder.join(".highwatermark").display(),
-                folder.join(format!("{highest}.json")).display()
+                directory.join(".highwatermark").display(),
+                directory.join(format!("{highest}.json")).display()
             ),
             Self::ReservedKey { .. } => "use another key".to_owned(),
             Self::RequestNotFound { open, .. } if open.is_empty() => {
@@ -95,11 +95,11 @@ impl StoreError {
                 "look at {}, repair it or move it away, and try again",
                 path.display()
             ),
-            Self::Unwritable { .. } => "use a folder whose name is UTF-8".to_owned(),
-            Self::Fs(FsError::LockTimeout { .. } | FsError::LockLost { .. }) => {
+            Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
+            Self::Fs(OsError::LockTimeout { .. } | OsError::LockLost { .. }) => {
                 "try again".to_owned()
             }
-            Self::Fs(FsError::Io { source, .. })
+            Self::Fs(OsError::Io { source, .. })
                 if matches!(
                     source.kind(),
                     ErrorKind::StorageFull | ErrorKind::QuotaExceeded

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
-use swarm_fs::{Held, PendingSync};
+use swarm_os::{Held, PendingSync};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_mended,
 };
 
 use super::Draft;
-use crate::file_team::{FileTeam, refuse_linked_folder};
+use crate::file_team::{FileTeam, refuse_linked_directory};
 use crate::{Result, StoreError, record};
 
 /// What a file begins with, what is between its entries, and what it ends with. The first two have the same length.
@@ -115,7 +115,7 @@ impl InboxFile {
     /// file that is no inbox at all.
     pub(super) fn open(files: &FileTeam, name: &MemberName, held: &Held) -> Result<Self> {
         let path = files.at.inbox(name);
-        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         let mut inbox = Self {
             text: String::new(),
             slots: Vec::new(),
@@ -149,7 +149,7 @@ impl InboxFile {
         held: &Held,
         reason: &str,
     ) -> Result<Self> {
-        let kept = swarm_fs::set_aside(&self.path)?;
+        let kept = swarm_os::set_aside(&self.path)?;
         tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
         files.record_done([Event::FileDamaged {
             file: self.path.display().to_string(),
@@ -186,7 +186,7 @@ impl InboxFile {
             lines.extend(record::line(&archive, &kept)?);
             lines.push(b'\n');
         }
-        refuse_linked_folder(&archive)?;
+        refuse_linked_directory(&archive)?;
         held.append(&archive, &lines)?;
         held.replace(&self.path, self.clone().into_written().text.as_bytes())?;
         tracing::warn!(team = %files.team, member = %name, count = malformed.len(), "malformed mail set aside");

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use swarm_fs::{Liveness, PendingSync, SyncHandle};
+use swarm_os::{Liveness, PendingSync, SyncHandle};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, OutlinedInbox, count_unread, parse_inbox,
     parse_mended,
@@ -29,7 +29,7 @@ impl Mailbox for FileTeam {
 
     fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
         let config = self.config()?;
-        let handed_over = swarm_fs::in_parallel(letters, |(to, draft)| {
+        let handed_over = swarm_os::in_parallel(letters, |(to, draft)| {
             self.member_of(&config, to)?;
             self.refuse_if_too_large(to, draft)?;
             let id = MessageId::random();
@@ -67,7 +67,7 @@ impl Mailbox for FileTeam {
 
     fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
-        let bytes = swarm_fs::read_optional(&self.at.mail_archive(name))?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(&self.at.mail_archive(name))?.unwrap_or_default();
         // A writer that was killed leaves half a line, and has then left its entry in the inbox.
         let lines = bytes.split(|byte| *byte == b'\n');
         let entries = lines.filter_map(|line| serde_json::from_slice(line).ok());
@@ -121,7 +121,7 @@ impl Mailbox for FileTeam {
 impl FileTeam {
     fn look_into(&self, name: &MemberName) -> Result<Result<Inbox, BadInbox>> {
         let path = self.at.inbox(name);
-        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         Ok(match parse_inbox(&bytes) {
             Ok(parsed) => Ok(Inbox {
                 entries: parsed.entries,
@@ -138,7 +138,7 @@ impl FileTeam {
     /// the file where that is damaged.
     pub(crate) fn count_unread(&self, name: &MemberName) -> (Option<usize>, Option<BrokenFile>) {
         let path = self.at.inbox(name);
-        let bytes = match swarm_fs::read_optional(&path) {
+        let bytes = match swarm_os::read_optional(&path) {
             Ok(bytes) => bytes.unwrap_or_default(),
             Err(_) => return (None, None),
         };
@@ -162,7 +162,7 @@ impl FileTeam {
     }
 
     /// What a look without the lock finds in a whole inbox; `None` where something has to be written first. A lock is
-    /// something that all others who watch the folder see come and go, and nearly no look needs one: whoever writes in place
+    /// something that all others who watch the directory see come and go, and nearly no look needs one: whoever writes in place
     /// is seen by a file that is no array yet.
     fn look_for_unread(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
         let path = self.at.inbox(name);
@@ -178,7 +178,7 @@ impl FileTeam {
 
     /// The unread entries of an inbox; `None` where elements of it are no entries, or the file is no array.
     fn unread_in(&self, path: &Path) -> Result<Option<Vec<InboxEntry>>> {
-        let bytes = swarm_fs::read_optional(path)?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(path)?.unwrap_or_default();
         let earlier = self.store.last_inbox.take(path);
         match OutlinedInbox::find(bytes, earlier) {
             Ok(found) => {

@@ -1,10 +1,10 @@
 //! Keeping an inbox small: a send takes time in proportion to what the file holds.
 
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::MemberName;
 
 use super::file::InboxFile;
-use crate::file_team::{FileTeam, refuse_linked_folder};
+use crate::file_team::{FileTeam, refuse_linked_directory};
 use crate::{Result, record};
 
 impl InboxFile {
@@ -21,7 +21,7 @@ impl InboxFile {
             lines.extend(record::line(&archive, &self.entry(slot)?)?);
             lines.push(b'\n');
         }
-        refuse_linked_folder(&archive)?;
+        refuse_linked_directory(&archive)?;
         held.append(&archive, &lines)?;
         let mut left = surplus;
         self.slots.retain(|slot| {

@@ -1,7 +1,7 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_fs::{Held, PendingSync};
+use swarm_os::{Held, PendingSync};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::InboxFile;

@@ -1,6 +1,6 @@
 //! Taking a message back that its receiver will never read.
 
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::{MemberName, MessageId};
 
 use super::file::InboxFile;

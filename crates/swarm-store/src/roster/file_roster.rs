@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use swarm_fs::{Held, PendingSync};
+use swarm_os::{Held, PendingSync};
 use swarm_protocol::{
     BackendType, Event, Hello, LEAD_NAME, LeadProcess, Member, MemberName, PaneId, PauseMark,
     PermissionMode, SpawnId, SpawnTerms, TeamConfig,

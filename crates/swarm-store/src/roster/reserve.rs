@@ -1,6 +1,6 @@
 //! Holding a place in the roster for a spawn.
 
-use swarm_fs::{Held, Liveness, PendingSync};
+use swarm_os::{Held, Liveness, PendingSync};
 use swarm_protocol::{
     AgentId, Color, Event, Member, MessageId, PaneId, Reservation, SwarmMember, TeamConfig,
     sanitized_collision,
@@ -134,10 +134,10 @@ impl FileTeam {
         )
     }
 
-    /// Makes the member's own folder, and the sidecar of its inbox.
+    /// Makes the member's own directory, and the sidecar of its inbox.
     fn make_room(&self, new: &NewMember) -> Result<()> {
-        swarm_fs::ensure_private_dir(&self.at.member(&new.name))?;
-        Ok(swarm_fs::create_sidecar(&self.at.inbox_lock(&new.name))?)
+        swarm_os::ensure_private_dir(&self.at.member(&new.name))?;
+        Ok(swarm_os::create_sidecar(&self.at.inbox_lock(&new.name))?)
     }
 
     fn entry_for(&self, config: &TeamConfig, new: &NewMember, previous: Option<&Member>) -> Member {

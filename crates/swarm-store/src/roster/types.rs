@@ -23,7 +23,7 @@ pub struct NewMember {
     pub model: Option<String>,
     /// Its permission mode.
     pub mode: Option<PermissionMode>,
-    /// Its working folder.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Its isolated worktree.
     pub worktree_path: Option<PathBuf>,

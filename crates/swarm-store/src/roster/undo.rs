@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::{FsError, Held, PendingSync};
+use swarm_os::{Held, OsError, PendingSync};
 use swarm_protocol::{Event, Member, MemberName, MessageId, SpawnId, TeamConfig};
 
 use super::file_roster::position_of;
@@ -84,7 +84,7 @@ impl FileTeam {
         let path = self.at.undo(member);
         match fs::remove_file(&path) {
             Err(source) if source.kind() != ErrorKind::NotFound => {
-                Err(StoreError::Fs(FsError::Io {
+                Err(StoreError::Fs(OsError::Io {
                     path,
                     op: "remove",
                     source,
@@ -102,6 +102,6 @@ impl FileTeam {
         undo: &Undo,
     ) -> Result<PendingSync> {
         let path = self.at.undo(member);
-        Ok(swarm_fs::place_alone(&path, &record::pretty(&path, undo)?)?)
+        Ok(swarm_os::place_alone(&path, &record::pretty(&path, undo)?)?)
     }
 }

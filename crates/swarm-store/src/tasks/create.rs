@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Map;
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::{Event, NewTask, Task, TaskId, TaskStatus};
 
 use super::graph::Graph;

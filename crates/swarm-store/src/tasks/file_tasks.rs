@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::{Event, NewTask, Task, TaskId, TaskState, TaskStatus};
 
 use super::change::Edit;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::{DirReader, FsError, Held};
+use swarm_os::{DirReader, Held, OsError};
 use swarm_protocol::{Task, TaskId};
 
 use super::TaskList;
@@ -36,11 +36,11 @@ impl FileTeam {
     pub(crate) fn with_list_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
         self.locked(&self.at.tasks_lock(), &[], |held| {
             // The lock proves that the team is there; its list may have been cleared away by hand.
-            swarm_fs::place_private_dir(self.at.tasks())?.sync()?;
+            swarm_os::place_private_dir(self.at.tasks())?.sync()?;
             let list = self.at.list_file();
             // Claude Code can only lock a file that exists.
-            match swarm_fs::create_private_file(&list) {
-                Err(error) if !matches!(error, FsError::Exists { .. }) => return Err(error.into()),
+            match swarm_os::create_private_file(&list) {
+                Err(error) if !matches!(error, OsError::Exists { .. }) => return Err(error.into()),
                 _ => {}
             }
             held.also(std::slice::from_ref(&list), |held| {
@@ -105,12 +105,13 @@ impl FileTeam {
         Ok(())
     }
 
-    /// Reads the whole folder.
+    /// Reads the whole directory.
     pub(crate) fn look_at_tasks(&self) -> Result<TaskList> {
         let mut list = TaskList::default();
         let listed = DirReader::open(self.at.tasks().to_owned());
-        let listed = listed.and_then(|folder| folder.map(|it| Ok((it.names()?, it))).transpose());
-        let (names, folder) = match listed {
+        let listed =
+            listed.and_then(|directory| directory.map(|it| Ok((it.names()?, it))).transpose());
+        let (names, directory) = match listed {
             Ok(Some(listed)) => listed,
             Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
             Ok(None) => return Ok(list),
@@ -122,9 +123,9 @@ impl FileTeam {
             .collect();
         ids.sort_unstable();
         let parts: Vec<&[TaskId]> = ids.chunks(FILES_PER_THREAD).collect();
-        let read = swarm_fs::in_parallel(&parts, |ids| {
+        let read = swarm_os::in_parallel(&parts, |ids| {
             let tasks = ids.iter().map(|id| {
-                let read = folder.read(format!("{id}.json"));
+                let read = directory.read(format!("{id}.json"));
                 self.task_in(*id, read)
             });
             tasks.collect::<Vec<_>>()
@@ -142,14 +143,14 @@ impl FileTeam {
 
     /// Reads one file; `None` if there is none.
     pub(super) fn look_at_task(&self, id: TaskId) -> Result<Option<Result<Task, BrokenFile>>> {
-        self.task_in(id, swarm_fs::read_optional(&self.at.task(id)))
+        self.task_in(id, swarm_os::read_optional(&self.at.task(id)))
     }
 
     /// The task in a file that was read.
     fn task_in(
         &self,
         id: TaskId,
-        read: Result<Option<Vec<u8>>, FsError>,
+        read: Result<Option<Vec<u8>>, OsError>,
     ) -> Result<Option<Result<Task, BrokenFile>>> {
         match read {
             Ok(Some(bytes)) => Ok(Some(parse(id, &bytes).map_err(|reason| BrokenFile {
@@ -157,7 +158,7 @@ impl FileTeam {
                 reason,
             }))),
             Ok(None) => Ok(None),
-            Err(FsError::NotOurs { path, why }) => {
+            Err(OsError::NotOurs { path, why }) => {
                 let reason = why.to_owned();
                 Ok(Some(Err(BrokenFile { path, reason })))
             }
@@ -165,9 +166,9 @@ impl FileTeam {
         }
     }
 
-    /// The highest number in the folder, whatever the files hold.
+    /// The highest number in the directory, whatever the files hold.
     pub(super) fn highest_number(&self) -> Result<u64> {
-        let names = swarm_fs::names_in(self.at.tasks())?.unwrap_or_default();
+        let names = swarm_os::names_in(self.at.tasks())?.unwrap_or_default();
         let numbers = names
             .iter()
             .filter_map(|name| id_of(Path::new(name)))

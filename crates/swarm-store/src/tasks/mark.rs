@@ -2,7 +2,7 @@
 
 use std::str;
 
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::{Event, TaskId};
 
 use crate::file_team::FileTeam;
@@ -12,13 +12,13 @@ impl FileTeam {
     /// The highest number given so far. The caller has the list's lock.
     pub(super) fn highest_given(&self) -> Result<u64> {
         let path = self.at.high_water_mark();
-        let bytes = swarm_fs::read_optional(&path)?.unwrap_or_default();
+        let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         let text = str::from_utf8(&bytes).unwrap_or("not text").trim();
         let mark = match text.parse::<u64>() {
             Ok(mark) => mark,
             Err(_) if text.is_empty() => 0,
             Err(error) => {
-                let kept = swarm_fs::set_aside(&path)?;
+                let kept = swarm_os::set_aside(&path)?;
                 self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
                     kept: kept.display().to_string(),
@@ -37,7 +37,7 @@ impl FileTeam {
         match highest.checked_add(count) {
             Some(_) => Ok(highest + 1),
             None => Err(StoreError::NumbersUsedUp {
-                folder: self.at.tasks().to_owned(),
+                directory: self.at.tasks().to_owned(),
                 highest: TaskId::new(highest),
             }),
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use swarm_fs::Held;
+use swarm_os::Held;
 use swarm_protocol::{Event, Task, TaskId};
 
 use crate::file_team::{FileTeam, is_there};
@@ -60,7 +60,7 @@ impl FileTeam {
             Ok(None) => return Ok(()),
             Ok(Some(redo)) => redo,
             Err(StoreError::Damaged { reason, .. }) => {
-                let kept = swarm_fs::set_aside(&path)?;
+                let kept = swarm_os::set_aside(&path)?;
                 self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
                     kept: kept.display().to_string(),
@@ -90,7 +90,7 @@ impl FileTeam {
     }
 
     /// Whether a task's file already says what it is to say. Its entry may not be on disk yet, which the next wait for the
-    /// folder makes good.
+    /// directory makes good.
     fn stands(&self, id: TaskId, after: Option<&Task>) -> Result<bool> {
         let found = self.look_at_task(id)?;
         Ok(match (found, after) {
@@ -144,7 +144,7 @@ impl FileTeam {
     }
 
     fn text_of(&self, id: TaskId) -> Result<Option<String>> {
-        let bytes = swarm_fs::read_optional(&self.at.task(id))?;
+        let bytes = swarm_os::read_optional(&self.at.task(id))?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 }

@@ -60,7 +60,7 @@ impl Actor {
 pub struct TaskList {
     /// The tasks by number.
     pub tasks: Vec<Task>,
-    /// Files in the folder that should be tasks and are not.
+    /// Files in the directory that should be tasks and are not.
     pub broken: Vec<BrokenFile>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swarm_fs::{FsError, Liveness, LockPlan};
+use swarm_os::{Liveness, LockPlan, OsError};
 use swarm_protocol::{
     AgentId, Event, Member, MemberName, TeamConfig, TeamName, sanitized_collision,
 };
@@ -15,8 +15,8 @@ use crate::{FileStore, MemberView, Result, StoreError, Team, TeamView, record};
 
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {
-        for folder in [self.layout.teams(), self.layout.all_tasks()] {
-            swarm_fs::place_private_dir(&folder)?.sync()?;
+        for directory in [self.layout.teams(), self.layout.all_tasks()] {
+            swarm_os::place_private_dir(&directory)?.sync()?;
         }
         self.with_teams_lock(|| {
             self.refuse_collision(&new.name)?;
@@ -27,27 +27,27 @@ impl FileStore {
     /// Holds the making and deleting of teams. Taken before any lock of a team.
     pub(crate) fn with_teams_lock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let lock = self.layout.teams_lock();
-        if let Some(folder) = lock.parent() {
-            swarm_fs::ensure_private_dir(folder)?;
+        if let Some(directory) = lock.parent() {
+            swarm_os::ensure_private_dir(directory)?;
         }
-        swarm_fs::create_sidecar(&lock)?;
+        swarm_os::create_sidecar(&lock)?;
         let plan = LockPlan {
             sidecar: &lock,
             data: std::slice::from_ref(&lock),
         };
-        swarm_fs::with_lock(&plan, &self.lock_options, |_held| work())
+        swarm_os::with_lock(&plan, &self.lock_options, |_held| work())
     }
 
     fn refuse_collision(&self, name: &TeamName) -> Result<()> {
         let files = self.files(name);
-        if is_there(files.at.folder()) {
+        if is_there(files.at.directory()) {
             return Err(StoreError::TeamExists {
                 team: name.clone(),
                 state: files.in_words(),
             });
         }
-        for folder in [self.layout.teams(), self.layout.all_tasks()] {
-            for other in names_in(&folder)? {
+        for directory in [self.layout.teams(), self.layout.all_tasks()] {
+            for other in names_in(&directory)? {
                 if other != name.as_str() && sanitized_collision(&other, name.as_str()) {
                     return Err(StoreError::TeamCollides {
                         team: name.clone(),
@@ -73,10 +73,10 @@ impl FileStore {
             .teams()
             .join(format!(".{name}.new-{}", Uuid::new_v4()));
         let built = self.build_aside(&files, &aside, new).and_then(|config| {
-            swarm_fs::place_private_dir(files.at.tasks())?.sync()?;
-            match swarm_fs::rename_no_replace(&aside, files.at.folder()) {
+            swarm_os::place_private_dir(files.at.tasks())?.sync()?;
+            match swarm_os::rename_no_replace(&aside, files.at.directory()) {
                 Ok(()) => Ok(config),
-                Err(FsError::Exists { .. }) => Err(StoreError::TeamExists {
+                Err(OsError::Exists { .. }) => Err(StoreError::TeamExists {
                     team: name.clone(),
                     state: files.in_words(),
                 }),
@@ -84,7 +84,7 @@ impl FileStore {
             }
         });
         if built.is_err()
-            && let Err(error) = swarm_fs::remove_tree(&aside)
+            && let Err(error) = swarm_os::remove_tree(&aside)
         {
             tracing::warn!(team = %name, %error, "what was built of a team stays behind");
         }
@@ -98,8 +98,8 @@ impl FileStore {
     fn build_aside(&self, files: &FileTeam, aside: &Path, new: NewTeam) -> Result<TeamConfig> {
         let at = files.at.moved_to(aside.to_owned());
         let lead = MemberName::lead();
-        for folder in [
-            at.folder().to_owned(),
+        for directory in [
+            at.directory().to_owned(),
             at.inboxes(),
             at.own(),
             at.locks(),
@@ -108,7 +108,7 @@ impl FileStore {
             at.requests(),
             at.archive(),
         ] {
-            swarm_fs::create_private_dir(&folder)?;
+            swarm_os::create_private_dir(&directory)?;
         }
         for sidecar in [
             at.config_lock(),
@@ -116,7 +116,7 @@ impl FileStore {
             at.requests_lock(),
             at.inbox_lock(&lead),
         ] {
-            swarm_fs::create_sidecar(&sidecar)?;
+            swarm_os::create_sidecar(&sidecar)?;
         }
         let config = self.first_config(&new);
         write_config(&at, &config)?;
@@ -128,7 +128,7 @@ impl FileStore {
         };
         let entered = aside.enter([Event::TeamCreated { by: new.created_by }])?;
         let (own, locks, members) = (aside.at.own(), aside.at.locks(), aside.at.members());
-        let made = swarm_fs::made_in([aside.at.folder(), &own, &locks, &members])?;
+        let made = swarm_os::made_in([aside.at.directory(), &own, &locks, &members])?;
         entered.and(made).sync()?;
         Ok(config)
     }
@@ -182,15 +182,15 @@ impl FileTeam {
 
 fn write_config(at: &TeamLayout, config: &TeamConfig) -> Result<()> {
     let path = at.config();
-    Ok(swarm_fs::replace_alone(
+    Ok(swarm_os::replace_alone(
         &path,
         &record::pretty(&path, config)?,
     )?)
 }
 
-/// Names of everything in a folder but what begins with a dot.
-fn names_in(folder: &Path) -> Result<Vec<String>> {
-    let names = swarm_fs::names_in(folder)?.unwrap_or_default();
+/// Names of everything in a directory but what begins with a dot.
+fn names_in(directory: &Path) -> Result<Vec<String>> {
+    let names = swarm_os::names_in(directory)?.unwrap_or_default();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| !name.starts_with('.')).collect())
 }

@@ -2,13 +2,13 @@
 
 use std::io::ErrorKind;
 
-use swarm_fs::{FsError, Liveness};
+use swarm_os::{Liveness, OsError};
 use swarm_protocol::MemberName;
 
 use crate::file_team::{FileTeam, is_surely_there};
 use crate::{Result, StoreError};
 
-/// What is wrong with a team whose roster, or one of whose folders, cannot be used.
+/// What is wrong with a team whose roster, or one of whose directories, cannot be used.
 #[derive(Debug)]
 pub struct TeamDamage {
     /// The error of whoever tries.
@@ -18,15 +18,15 @@ pub struct TeamDamage {
 }
 
 impl FileTeam {
-    pub(crate) fn fault_of_folders(&self) -> Option<StoreError> {
+    pub(crate) fn fault_of_directories(&self) -> Option<StoreError> {
         match self.refuse_links() {
             // Another program's, or deleted meanwhile.
-            Ok(()) | Err(StoreError::Fs(FsError::Gone { .. })) => None,
+            Ok(()) | Err(StoreError::Fs(OsError::Gone { .. })) => None,
             Err(error) => Some(error),
         }
     }
 
-    /// The error of a team without its roster: a folder without what is ours in it is another program's, or nobody's.
+    /// The error of a team without its roster: a directory without what is ours in it is another program's, or nobody's.
     pub(crate) fn lack_of_roster(&self) -> Option<StoreError> {
         if self.exists() {
             return None;
@@ -37,8 +37,8 @@ impl FileTeam {
                 path: self.at.config(),
                 reason: "the roster is missing".to_owned(),
             }),
-            // A file in the place of a team's folder.
-            Err(StoreError::Fs(FsError::Io { source, .. }))
+            // A file in the place of a team's directory.
+            Err(StoreError::Fs(OsError::Io { source, .. }))
                 if source.kind() == ErrorKind::NotADirectory =>
             {
                 None
@@ -51,14 +51,14 @@ impl FileTeam {
     pub(crate) fn somebody_lives(&self) -> Result<bool> {
         match self.refuse_links() {
             // Without what is ours there is no lock of ours.
-            Err(StoreError::Fs(FsError::Gone { .. })) => return Ok(false),
+            Err(StoreError::Fs(OsError::Gone { .. })) => return Ok(false),
             checked => checked?,
         }
-        for name in swarm_fs::names_in(&self.at.members())?.unwrap_or_default() {
+        for name in swarm_os::names_in(&self.at.members())?.unwrap_or_default() {
             let Some(Ok(name)) = name.to_str().map(MemberName::parse) else {
                 continue;
             };
-            if swarm_fs::probe(&self.at.life(&name))? == Liveness::Alive {
+            if swarm_os::probe(&self.at.life(&name))? == Liveness::Alive {
                 return Ok(true);
             }
         }

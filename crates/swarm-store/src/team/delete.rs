@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::{FsError, Liveness};
+use swarm_os::{Liveness, OsError};
 use swarm_protocol::{Event, LEAD_NAME, Member, MemberName, Reservation, TeamConfig};
 use uuid::Uuid;
 
@@ -26,14 +26,14 @@ impl FileTeam {
             drop_if_empty(&archive.join("tasks").join(".lock.lock"));
             keep_all(&removed.at, archive)?;
         }
-        swarm_fs::remove_tree(removed.at.folder())?;
+        swarm_os::remove_tree(removed.at.directory())?;
         if purge {
-            swarm_fs::remove_tree(removed.at.tasks())?;
+            swarm_os::remove_tree(removed.at.tasks())?;
         }
         Ok(archive)
     }
 
-    /// Takes the sidecars alone where they exclude: the lock directory of a data file moves with the folder that it is
+    /// Takes the sidecars alone where they exclude: the lock directory of a data file moves with the directory that it is
     /// in, and cannot be let go of. Another program that is writing finds its file gone.
     fn take_down(&self, archive: Option<&Path>, force: bool) -> Result<Self> {
         // What was cut short is completed, and a missing list made, so that there is one to move.
@@ -83,9 +83,9 @@ impl FileTeam {
             Some(archive) => archive.join("tasks"),
             None => self.store.layout.all_tasks().join(&name),
         };
-        swarm_fs::rename_no_replace(self.at.tasks(), &tasks)?;
+        swarm_os::rename_no_replace(self.at.tasks(), &tasks)?;
         at = at.with_tasks(tasks);
-        swarm_fs::rename_no_replace(self.at.folder(), at.folder())?;
+        swarm_os::rename_no_replace(self.at.directory(), at.directory())?;
         Ok(Self {
             store: self.store.clone(),
             team: self.team.clone(),
@@ -139,7 +139,7 @@ impl FileTeam {
         )
     }
 
-    /// An empty folder for what is left of the team.
+    /// An empty directory for what is left of the team.
     fn make_archive(&self, force: bool) -> Result<PathBuf> {
         self.refuse_if_gone(force)?;
         self.new_archive()
@@ -147,7 +147,7 @@ impl FileTeam {
 
     /// A roster makes a team. What is left of one whose roster is gone goes by force.
     pub(crate) fn refuse_if_gone(&self, force: bool) -> Result<()> {
-        if self.exists() || (force && is_there(self.at.folder())) {
+        if self.exists() || (force && is_there(self.at.directory())) {
             Ok(())
         } else {
             Err(self.not_found())
@@ -158,7 +158,7 @@ impl FileTeam {
     /// new one where there is none.
     pub(super) fn half_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
-        let names = swarm_fs::names_in(&archives)?.unwrap_or_default();
+        let names = swarm_os::names_in(&archives)?.unwrap_or_default();
         let mut begun: Vec<PathBuf> = names
             .iter()
             .filter(|name| self.is_of_this_team(&name.to_string_lossy()))
@@ -181,20 +181,20 @@ impl FileTeam {
         time.is_some_and(|time| time.ends_with('Z') && time.matches('-').count() == 2)
     }
 
-    /// An empty folder of a name of its own, whether or not the team is still there.
+    /// An empty directory of a name of its own, whether or not the team is still there.
     pub(super) fn new_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
-        swarm_fs::place_private_dir(&archives)?.sync()?;
+        swarm_os::place_private_dir(&archives)?.sync()?;
         let mut at = self.now();
         loop {
             // Colons would have to be quoted in every shell.
             let time = at.iso().as_str().replace(':', "");
             let archive = archives.join(format!("{}-{time}", self.team));
-            match swarm_fs::create_private_dir(&archive) {
-                Err(FsError::Exists { .. }) => at.0 += 1,
+            match swarm_os::create_private_dir(&archive) {
+                Err(OsError::Exists { .. }) => at.0 += 1,
                 made => {
                     made?;
-                    swarm_fs::made_in([archives.as_path()])?.sync()?;
+                    swarm_os::made_in([archives.as_path()])?.sync()?;
                     return Ok(archive);
                 }
             }
@@ -215,16 +215,16 @@ pub(super) fn kept_parts(at: &TeamLayout) -> [(PathBuf, &'static str); 3] {
 pub(super) fn keep_all(at: &TeamLayout, archive: &Path) -> Result<()> {
     for (from, name) in kept_parts(at) {
         if is_surely_there(&from)? {
-            swarm_fs::rename_no_replace(&from, &archive.join(name))?;
+            swarm_os::rename_no_replace(&from, &archive.join(name))?;
         }
     }
     Ok(())
 }
 
-/// Removes a folder that has served its purpose: the archive of a team that was not deleted after all, or a lock
+/// Removes a directory that has served its purpose: the archive of a team that was not deleted after all, or a lock
 /// directory that moved. One that is not empty stays.
-fn drop_if_empty(folder: &Path) {
-    if let Err(error) = std::fs::remove_dir(folder) {
-        tracing::debug!(path = %folder.display(), %error, "folder kept");
+fn drop_if_empty(directory: &Path) {
+    if let Err(error) = std::fs::remove_dir(directory) {
+        tracing::debug!(path = %directory.display(), %error, "directory kept");
     }
 }

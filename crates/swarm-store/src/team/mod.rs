@@ -1,4 +1,4 @@
-//! The life of a team's folders.
+//! The life of a team's directories.
 
 mod create;
 mod damage;

@@ -1,5 +1,5 @@
-//! What killed processes leave between the files of teams: folders that were being made or deleted, orders that no
-//! child took, temporary files, empty folders.
+//! What killed processes leave between the files of teams: directories that were being made or deleted, orders that no
+//! child took, temporary files, empty directories.
 
 use std::collections::HashSet;
 use std::fs;
@@ -30,16 +30,16 @@ impl FileStore {
     /// Finds what was left behind, and removes it with `clear`. Tells of each whether it could be removed.
     pub(crate) fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
         let mut found = Vec::new();
-        for folder in [self.layout.root(), self.layout.own()] {
-            found.extend(sweep_temporaries(&folder, clear)?);
+        for directory in [self.layout.root(), self.layout.own()] {
+            found.extend(sweep_temporaries(&directory, clear)?);
         }
         if !is_there(&self.layout.teams()) {
             return Ok(found);
         }
         // Whoever makes or deletes a team holds this lock, so that under it nobody is at it.
         self.with_teams_lock(|| {
-            for folder in [self.layout.teams(), self.layout.all_tasks()] {
-                for (path, what) in unfinished(&folder) {
+            for directory in [self.layout.teams(), self.layout.all_tasks()] {
+                for (path, what) in unfinished(&directory) {
                     let removed = if clear {
                         self.remove_unfinished(&path)
                     } else {
@@ -61,7 +61,7 @@ impl FileStore {
                 Err(StoreError::TeamNotFound { .. } | StoreError::Damaged { .. }) => {}
                 // The other teams are none the worse for it.
                 Err(error) => {
-                    let path = self.files(&team).at.folder().to_owned();
+                    let path = self.files(&team).at.directory().to_owned();
                     let what = "a team in which it could not be told what is of no use";
                     found.push((Leftover { path, what }, Err(error)));
                 }
@@ -86,7 +86,7 @@ impl FileStore {
                 keep_all(&at, &files.half_archive()?)?;
             }
         }
-        Ok(swarm_fs::remove_tree(path)?)
+        Ok(swarm_os::remove_tree(path)?)
     }
 
     fn sweep_team(&self, team: &TeamName, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
@@ -113,7 +113,7 @@ impl FileStore {
             }
         }
         let shared = [
-            files.at.folder().to_owned(),
+            files.at.directory().to_owned(),
             files.at.inboxes(),
             files.at.own(),
             files.at.archive(),
@@ -121,16 +121,16 @@ impl FileStore {
             files.at.tasks().to_owned(),
         ];
         let own = members.iter().map(|name| files.at.members().join(name));
-        for folder in shared.into_iter().chain(own) {
-            found.extend(sweep_temporaries(&folder, clear)?);
+        for directory in shared.into_iter().chain(own) {
+            found.extend(sweep_temporaries(&directory, clear)?);
         }
-        found.extend(self.sweep_member_folders(team, clear)?);
+        found.extend(self.sweep_member_directories(team, clear)?);
         Ok(found)
     }
 
-    /// Empty folders of members that are not in the roster. Under the roster's lock, since a spawn makes the folder
+    /// Empty directories of members that are not in the roster. Under the roster's lock, since a spawn makes the directory
     /// before it fills it.
-    fn sweep_member_folders(
+    fn sweep_member_directories(
         &self,
         team: &TeamName,
         clear: bool,
@@ -155,7 +155,7 @@ impl FileStore {
                 } else {
                     Ok(())
                 };
-                let what = "the empty folder of a member that has left";
+                let what = "the empty directory of a member that has left";
                 found.push((Leftover { path, what }, removed));
             }
             Ok(found)
@@ -164,8 +164,8 @@ impl FileStore {
 }
 
 /// What killed processes were about to put in the place of a file, or tried the file system with.
-fn sweep_temporaries(folder: &Path, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
-    let stale = swarm_fs::stale_temporaries(folder, TEMPORARY_AGE)?.into_iter();
+fn sweep_temporaries(directory: &Path, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+    let stale = swarm_os::stale_temporaries(directory, TEMPORARY_AGE)?.into_iter();
     let swept = stale.map(|path| {
         let removed = if clear { remove(&path) } else { Ok(()) };
         let what = "a temporary file of a killed process";
@@ -174,10 +174,10 @@ fn sweep_temporaries(folder: &Path, clear: bool) -> Result<Vec<(Leftover, Result
     Ok(swept.collect())
 }
 
-/// Folders whose names say that they were being made or deleted.
-fn unfinished(folder: &Path) -> Vec<(PathBuf, &'static str)> {
+/// Directories whose names say that they were being made or deleted.
+fn unfinished(directory: &Path) -> Vec<(PathBuf, &'static str)> {
     let mut found = Vec::new();
-    for name in names_in(folder) {
+    for name in names_in(directory) {
         let made = name
             .strip_prefix('.')
             .and_then(|name| name.split_once(".new-"));
@@ -189,24 +189,24 @@ fn unfinished(folder: &Path) -> Vec<(PathBuf, &'static str)> {
         };
         // Only what has exactly our form: other programs keep their own things here.
         if TeamName::parse(team).is_ok() && Uuid::parse_str(id).is_ok() {
-            found.push((folder.join(&name), what));
+            found.push((directory.join(&name), what));
         }
     }
     found.sort();
     found
 }
 
-fn orders_in(folder: &Path) -> Vec<(PathBuf, SpawnId)> {
-    let orders = names_in(folder).into_iter().filter_map(|name| {
+fn orders_in(directory: &Path) -> Vec<(PathBuf, SpawnId)> {
+    let orders = names_in(directory).into_iter().filter_map(|name| {
         let spawn = name.strip_prefix("order-")?.strip_suffix(".json")?;
-        Some((folder.join(&name), spawn.parse().ok()?))
+        Some((directory.join(&name), spawn.parse().ok()?))
     });
     orders.collect()
 }
 
-/// The names in a folder; none where it is not there.
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// The names in a directory; none where it is not there.
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
@@ -214,7 +214,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A file, or a folder that is empty.
+/// A file, or a directory that is empty.
 fn remove(path: &Path) -> Result<()> {
     if path.is_dir() && !path.is_symlink() {
         return fs::remove_dir(path).map_err(|source| io(path, source));
@@ -230,7 +230,7 @@ fn remove_file(path: &Path) -> Result<()> {
 }
 
 fn io(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Fs(swarm_fs::FsError::Io {
+    StoreError::Fs(swarm_os::OsError::Io {
         path: path.to_owned(),
         op: "remove",
         source,

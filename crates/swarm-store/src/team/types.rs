@@ -15,7 +15,7 @@ pub struct NewTeam {
     pub lead_session_id: Option<String>,
     /// The process that leads; none for a team driven from the shell.
     pub lead_process: Option<LeadProcess>,
-    /// The lead's working folder.
+    /// The lead's working directory.
     pub cwd: PathBuf,
     /// The lead's model.
     pub lead_model: Option<String>,

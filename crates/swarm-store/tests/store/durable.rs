@@ -15,10 +15,10 @@ fn assert_durable<T>(world: &World, work: impl FnOnce() -> T) -> T {
 
 #[test]
 fn a_team_that_was_made_is_on_disk_with_its_task_list() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("root");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
     let store = store_at(&root);
-    let (made, mut left) = left_open(folder.path(), || store.create_team(new_team("crew")));
+    let (made, mut left) = left_open(directory.path(), || store.create_team(new_team("crew")));
     made.unwrap();
     // The lock under which teams are made is made again where it is missing.
     let made_again = format!("entry {}", root.join("swarm").display());
@@ -27,7 +27,7 @@ fn a_team_that_was_made_is_on_disk_with_its_task_list() {
     assert!(
         store
             .team(&TeamName::parse("crew").unwrap())
-            .tasks_folder()
+            .tasks_directory()
             .is_dir()
     );
 }

@@ -9,7 +9,7 @@ use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
 use crate::world::{World, id, name, new_member, team};
 
 fn put(world: &World, number: u64, text: &str) {
-    swarm_fs::replace_alone(&world.task_path(number), text.as_bytes()).unwrap();
+    swarm_os::replace_alone(&world.task_path(number), text.as_bytes()).unwrap();
 }
 
 fn done() -> TaskChange {
@@ -139,7 +139,7 @@ fn broken_task_files_are_reported_and_hide_no_other() {
     ] {
         put(&world, number, text);
     }
-    let folder = world.store.team(&world.team).tasks_folder();
+    let directory = world.store.team(&world.team).tasks_directory();
     for ignored in [
         "notes.txt",
         "x.json",
@@ -147,7 +147,7 @@ fn broken_task_files_are_reported_and_hide_no_other() {
         "#9.json",
         "7.json.tmp.1234abcd",
     ] {
-        swarm_fs::replace_alone(&folder.join(ignored), b"?").unwrap();
+        swarm_os::replace_alone(&directory.join(ignored), b"?").unwrap();
     }
     let list = world.store.team(&world.team).tasks().unwrap();
     assert_eq!(list.tasks.len(), 1);
@@ -179,7 +179,7 @@ fn a_file_in_a_tasks_place_that_is_a_link_is_not_followed() {
     let world = World::new();
     let victim = world.root.join("victim.json");
     let text = r#"{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[]}"#;
-    swarm_fs::replace_alone(&victim, text.as_bytes()).unwrap();
+    swarm_os::replace_alone(&victim, text.as_bytes()).unwrap();
     std::os::unix::fs::symlink(&victim, world.task_path(1)).unwrap();
     let list = world.store.team(&world.team).tasks().unwrap();
     assert_eq!((list.tasks.len(), list.broken.len()), (0, 1));
@@ -193,14 +193,14 @@ fn a_file_in_a_tasks_place_that_is_a_link_is_not_followed() {
     assert_eq!(fs::read_to_string(&victim).unwrap(), text);
 }
 
-/// A team as a session of Claude Code leaves it: no folder of ours in it.
+/// A team as a session of Claude Code leaves it: no directory of ours in it.
 fn foreign_team(world: &World) -> TeamName {
-    let folder = world.root.join("teams/session-18c6ce1d");
-    fs::create_dir_all(folder.join("inboxes")).unwrap();
+    let directory = world.root.join("teams/session-18c6ce1d");
+    fs::create_dir_all(directory.join("inboxes")).unwrap();
     let config = r#"{"name":"session-18c6ce1d","createdAt":1795195647448,"leadAgentId":"team-lead@session-18c6ce1d",
         "members":[{"agentId":"team-lead@session-18c6ce1d","name":"team-lead","agentType":"team-lead","joinedAt":1,
         "tmuxPaneId":"leader","cwd":"/home/dev/proj","subscriptions":[],"backendType":"in-process"}]}"#;
-    swarm_fs::replace_alone(&folder.join("config.json"), config.as_bytes()).unwrap();
+    swarm_os::replace_alone(&directory.join("config.json"), config.as_bytes()).unwrap();
     team("session-18c6ce1d")
 }
 
@@ -237,9 +237,9 @@ fn a_team_of_another_program_can_be_looked_at_and_is_not_written_to() {
 #[test]
 fn everything_works_by_lock_directories_alone() {
     let mut world = World::new();
-    let by_directory = swarm_fs::LockOptions {
+    let by_directory = swarm_os::LockOptions {
         directory_only: true,
-        ..swarm_fs::LockOptions::default()
+        ..swarm_os::LockOptions::default()
     };
     world.store = world.store.clone().with_lock_options(by_directory);
     let spawn = world.join("alice");

@@ -1,4 +1,4 @@
-//! Folders of a team that are links to somewhere else, and ones that are no folders.
+//! Directories of a team that are links to somewhere else, and ones that are no directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,15 +48,15 @@ impl Writes {
     }
 }
 
-/// Every file below a folder.
-fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+/// Every file below a directory.
+fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else {
                 let bytes = fs::read(&path).unwrap();
                 found.insert(path, bytes);
@@ -67,7 +67,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn nobody_writes_through_a_folder_of_a_team_that_is_a_link() {
+fn nobody_writes_through_a_directory_of_a_team_that_is_a_link() {
     use Writes::{FirstMail, Journal, Life, Mail, Roster, Tasks};
     let cases: [(&str, &[Writes]); 6] = [
         (
@@ -83,10 +83,10 @@ fn nobody_writes_through_a_folder_of_a_team_that_is_a_link() {
         ("teams/crew/swarm/members/alice", &[Life]),
         ("tasks/crew", &[Tasks]),
     ];
-    for (folder, doors) in cases {
+    for (directory, doors) in cases {
         for door in doors {
             let world = World::with_member("alice");
-            let path = world.root.join(folder);
+            let path = world.root.join(directory);
             if *door == FirstMail {
                 let sidecar = world.root.join("teams/crew/swarm/locks/inbox-alice");
                 fs::remove_file(sidecar).unwrap();
@@ -96,7 +96,7 @@ fn nobody_writes_through_a_folder_of_a_team_that_is_a_link() {
             symlink(&outside, &path).unwrap();
             let before = contents(&outside);
             let refused = door.run(&world).unwrap_err();
-            let what = format!("{door:?} {folder}: {refused}");
+            let what = format!("{door:?} {directory}: {refused}");
             assert!(refused.to_string().contains("symbolic link"), "{what}");
             assert_eq!(contents(&outside), before, "{what}");
         }
@@ -104,10 +104,10 @@ fn nobody_writes_through_a_folder_of_a_team_that_is_a_link() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
+fn a_directory_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
     let world = World::new();
-    let in_place_of = |folder: &str| {
-        let path = world.root.join(folder);
+    let in_place_of = |directory: &str| {
+        let path = world.root.join(directory);
         if path.exists() {
             fs::rename(&path, path.with_extension("moved")).unwrap();
         }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberState};
 use swarm_store::{Draft, StoreError, TeamStore};
 
@@ -57,7 +57,7 @@ fn a_process_that_lives_by_the_file_of_another_spawn_is_not_the_member() {
 fn an_inbox_that_is_none_hides_nobody_and_is_told() {
     let world = World::with_member("alice");
     world.join("bob");
-    swarm_fs::replace_alone(&world.inbox_path("alice"), b"{\"half\":").unwrap();
+    swarm_os::replace_alone(&world.inbox_path("alice"), b"{\"half\":").unwrap();
     let seen = world.store.team(&world.team).look().unwrap();
     let [_, alice, bob] = &seen.members[..] else {
         panic!("{seen:?}");

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_fs::{FsError, LockOptions, LockPlan, with_lock};
+use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
 use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, ShutdownRequest};
 use swarm_protocol::{RequestId, UnixMs};
 use swarm_store::{Draft, StoreError, StoreLimits, TeamStore};
@@ -23,7 +23,7 @@ fn send(world: &World, to: &str, text: &str) -> MessageId {
 }
 
 fn write(world: &World, member: &str, content: &str) {
-    swarm_fs::replace_alone(&world.inbox_path(member), content.as_bytes()).unwrap();
+    swarm_os::replace_alone(&world.inbox_path(member), content.as_bytes()).unwrap();
 }
 
 /// How many messages wait for a member, as the view of the team has it.
@@ -109,7 +109,7 @@ fn d3_a_message_to_an_unknown_name_is_refused_and_leaves_no_file() {
         !world
             .store
             .team(&world.team)
-            .team_folder()
+            .team_directory()
             .join("swarm/locks/inbox-enginer")
             .exists()
     );
@@ -253,7 +253,7 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
     let archive = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("swarm/archive/alice.jsonl");
     let mut all = message_ids(&archive);
     all.extend(message_ids(&world.inbox_path("alice")));
@@ -581,7 +581,7 @@ fn malformed_elements_are_set_aside_and_the_good_ones_delivered() {
     let kept = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("swarm/archive/alice.malformed.jsonl");
     let lines = fs::read_to_string(&kept).unwrap();
     assert_eq!(lines.lines().count(), 4);
@@ -689,12 +689,12 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
     let quick = world
         .store
         .clone()
-        .with_lock_options(swarm_fs::LockOptions {
+        .with_lock_options(swarm_os::LockOptions {
             deadline: std::time::Duration::ZERO,
-            ..swarm_fs::LockOptions::default()
+            ..swarm_os::LockOptions::default()
         });
     let lock = world.inbox_path("alice").with_extension("json.lock");
-    swarm_fs::create_private_dir(&lock).unwrap();
+    swarm_os::create_private_dir(&lock).unwrap();
     let take = || quick.team(&world.team).take_unread(&name("alice"));
     assert!(take().unwrap().is_empty());
 
@@ -729,23 +729,23 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     });
     let sidecar = store
         .team(team)
-        .team_folder()
+        .team_directory()
         .join("swarm/locks/inbox-alice");
     let plan = LockPlan {
         sidecar: &sidecar,
         data: &[],
     };
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
-        Ok::<_, FsError>(hurried.team(team).take_unread(&alice))
+        Ok::<_, OsError>(hurried.team(team).take_unread(&alice))
     });
     assert_eq!(taken.unwrap().unwrap()[0].text, "hello");
 
     // An id that another program left out has to be written down first.
     let nameless =
         r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
-    swarm_fs::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();
+    swarm_os::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();
     let taken = with_lock(&plan, &LockOptions::default(), |_held| {
-        Ok::<_, FsError>(hurried.team(team).take_unread(&alice))
+        Ok::<_, OsError>(hurried.team(team).take_unread(&alice))
     });
     taken.unwrap().unwrap_err();
     assert!(world.unread("alice")[0].msg_id.is_some());

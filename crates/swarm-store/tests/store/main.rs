@@ -17,7 +17,7 @@ mod look;
 mod mail;
 mod rebuild;
 mod reconcile;
-#[path = "../../../swarm-fs/tests/disk/recorder.rs"]
+#[path = "../../../swarm-os/tests/disk/recorder.rs"]
 mod recorder;
 mod requests;
 mod roster;

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Barrier;
 use std::thread;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, StateReport, TaskState, TaskStatus, UnixMs, Usage,
@@ -141,10 +141,10 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
     world.create("begun", &[]);
     let alice = member(&world, "alice", spawn);
     world.store.team(&world.team).claim(&id(1), &alice).unwrap();
-    let folder = world.store.team(&world.team).team_folder();
+    let directory = world.store.team(&world.team).team_directory();
     let (config, journal) = (
-        folder.join("config.json"),
-        folder.join("swarm/journal.jsonl"),
+        directory.join("config.json"),
+        directory.join("swarm/journal.jsonl"),
     );
     let before = fs::read(&config).unwrap();
 
@@ -165,10 +165,10 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
     );
 
     // Killed before the roster was written; and even before the mail was in the journal.
-    swarm_fs::replace_alone(&config, &before).unwrap();
+    swarm_os::replace_alone(&config, &before).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
-    swarm_fs::replace_alone(&config, &before).unwrap();
-    swarm_fs::replace_alone(&journal, &entered).unwrap();
+    swarm_os::replace_alone(&config, &before).unwrap();
+    swarm_os::replace_alone(&journal, &entered).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(told(&world).len(), 1);
     assert_eq!(deaths(&world, spawn).len(), 1);
@@ -207,12 +207,12 @@ fn a_death_that_was_half_entered_is_entered_once() {
     let config = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("config.json");
     let before = fs::read(&config).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
     // As if the first run had been killed before it wrote the roster.
-    swarm_fs::replace_alone(&config, &before).unwrap();
+    swarm_os::replace_alone(&config, &before).unwrap();
     let report = world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(report.died.len(), 1);
     assert_eq!(deaths(&world, spawn).len(), 1);

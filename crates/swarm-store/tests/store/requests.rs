@@ -209,8 +209,8 @@ fn the_queue_is_listed_oldest_first_with_what_cannot_be_read() {
         .team(team)
         .open_request(request("perm-1-a", 1))
         .unwrap();
-    let broken = store.team(team).requests_folder().join("perm-0-x.json");
-    swarm_fs::replace_alone(&broken, b"{").unwrap();
+    let broken = store.team(team).requests_directory().join("perm-0-x.json");
+    swarm_os::replace_alone(&broken, b"{").unwrap();
     let list = store.team(team).requests().unwrap();
     let ids: Vec<_> = list.requests.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(ids, ["perm-1-a", "perm-2-b"]);
@@ -232,7 +232,7 @@ fn the_queue_is_listed_oldest_first_with_what_cannot_be_read() {
 }
 
 #[test]
-fn an_id_that_could_leave_the_folder_is_refused() {
+fn an_id_that_could_leave_the_directory_is_refused() {
     let world = World::with_member("alice");
     let before = world.files();
     for bad in ["../config", "", "a/b", ".hidden", "a\0b"] {
@@ -285,8 +285,8 @@ fn a_number_is_given_to_one_request_and_never_again() {
         files.close_request(&RequestId::new(id)).unwrap();
     }
     assert_eq!(number("perm-1-c"), Some(3));
-    let mark = files.team_folder().join("swarm/requests.highwatermark");
-    swarm_fs::replace_alone(&mark, b"damaged").unwrap();
+    let mark = files.team_directory().join("swarm/requests.highwatermark");
+    swarm_os::replace_alone(&mark, b"damaged").unwrap();
     assert_eq!(number("perm-1-d"), Some(4), "what is on file is taken");
     assert_eq!(files.requests().unwrap().requests.len(), 2);
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use serde_json::{Value, json};
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{
     BackendType, ErrorKind, Event, Hello, MemberState, PaneId, PermissionMode, SessionId, SpawnId,
     SpawnTerms, StateReport, UnixMs, Usage,
@@ -429,7 +429,7 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     let path = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     config["hiddenPaneIds"] = json!(["%3"]);
@@ -437,7 +437,7 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     config["members"].as_array_mut().unwrap().push(json!({
         "agentId": "foreign@crew", "name": "foreign", "joinedAt": 5, "tmuxPaneId": "", "x": null,
     }));
-    swarm_fs::replace_alone(&path, config.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world
         .store
         .team(&world.team)
@@ -467,10 +467,10 @@ fn a_damaged_roster_is_reported_and_never_written_over() {
     let path = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("config.json");
     for damaged in ["", "{\"name\":\"crew\",\"mem", "[]"] {
-        swarm_fs::replace_alone(&path, damaged.as_bytes()).unwrap();
+        swarm_os::replace_alone(&path, damaged.as_bytes()).unwrap();
         let store = &world.store;
         for error in [
             store.team(&world.team).config().unwrap_err(),

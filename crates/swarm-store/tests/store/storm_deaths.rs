@@ -86,7 +86,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
                     &world
                         .store
                         .team(&world.team)
-                        .team_folder()
+                        .team_directory()
                         .join("config.json"),
                 );
                 thread::yield_now();
@@ -107,7 +107,7 @@ fn d15_no_file_is_ever_torn_and_no_promise_broken_under_kill() {
     let archive = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("swarm/archive/writer.jsonl");
     let in_file = message_ids(&inbox);
     let mut found: HashMap<String, usize> = HashMap::new();

@@ -76,7 +76,7 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
         &world
             .store
             .team(&world.team)
-            .team_folder()
+            .team_directory()
             .join("swarm/archive/reader.jsonl"),
     ));
     assert_eq!(kept.len(), 400);

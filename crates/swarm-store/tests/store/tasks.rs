@@ -179,17 +179,17 @@ fn numbers_are_never_used_again() {
         .delete_task(&id(2), &person)
         .unwrap();
     assert_eq!(world.create("three", &[]), id(3));
-    // Nor where somebody cleared the folder by hand, or another program went ahead.
+    // Nor where somebody cleared the directory by hand, or another program went ahead.
     fs::remove_file(world.task_path(3)).unwrap();
     assert_eq!(world.create("four", &[]), id(4));
-    swarm_fs::replace_alone(&world.task_path(40), b"not a task").unwrap();
+    swarm_os::replace_alone(&world.task_path(40), b"not a task").unwrap();
     assert_eq!(world.create("forty-one", &[]), id(41));
     // A damaged mark is kept aside, and the journal remembers.
     for number in [40, 41] {
         fs::remove_file(world.task_path(number)).unwrap();
     }
     let mark = world.root.join("tasks/crew/.highwatermark");
-    swarm_fs::replace_alone(&mark, b"many").unwrap();
+    swarm_os::replace_alone(&mark, b"many").unwrap();
     assert_eq!(world.create("forty-two", &[]), id(42));
     assert!(
         world
@@ -547,14 +547,14 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
     (101..=300).for_each(|number| fs::remove_file(world.task_path(number)).unwrap());
     let mut claimed: Value = serde_json::from_slice(&text(7)).unwrap();
     claimed["owner"] = json!("ivy");
-    swarm_fs::replace_alone(&world.task_path(7), claimed.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&world.task_path(7), claimed.to_string().as_bytes()).unwrap();
     let untouched = fs::metadata(world.task_path(50)).unwrap().ino();
     let redo = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("swarm/tasks.redo.json");
-    swarm_fs::replace_alone(&redo, json!({"writes": writes}).to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&redo, json!({"writes": writes}).to_string().as_bytes()).unwrap();
 
     let told = Arc::new(Mutex::new(Vec::new()));
     let tells = Arc::clone(&told);
@@ -574,8 +574,8 @@ fn a_long_list_that_was_cut_short_is_completed_and_what_was_done_to_it_since_sta
 #[test]
 fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     let mark = |world: &World, text: &str| {
-        let folder = world.store.team(&world.team).tasks_folder();
-        swarm_fs::replace_alone(&folder.join(".highwatermark"), text.as_bytes()).unwrap();
+        let directory = world.store.team(&world.team).tasks_directory();
+        swarm_os::replace_alone(&directory.join(".highwatermark"), text.as_bytes()).unwrap();
     };
     let refused = |world: &World, count: usize| {
         let before = world.files();
@@ -601,9 +601,15 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     let task = json!({"id": u64::MAX.to_string(), "subject": "s", "description": "d", "status": "pending",
         "blocks": [], "blockedBy": []});
     let path = world.task_path(u64::MAX);
-    swarm_fs::replace_alone(&path, task.to_string().as_bytes()).unwrap();
-    swarm_fs::create_private_file(&world.store.team(&world.team).tasks_folder().join(".lock"))
-        .unwrap();
+    swarm_os::replace_alone(&path, task.to_string().as_bytes()).unwrap();
+    swarm_os::create_private_file(
+        &world
+            .store
+            .team(&world.team)
+            .tasks_directory()
+            .join(".lock"),
+    )
+    .unwrap();
     refused(&world, 1);
 }
 
@@ -618,13 +624,13 @@ fn cut_short(world: &World) {
         {"id": "1", "before": before, "after": after},
         {"id": "2", "before": null, "after": second},
     ]});
-    let folder = world.store.team(&world.team).team_folder();
-    swarm_fs::replace_alone(
-        &folder.join("swarm/tasks.redo.json"),
+    let directory = world.store.team(&world.team).team_directory();
+    swarm_os::replace_alone(
+        &directory.join("swarm/tasks.redo.json"),
         redo.to_string().as_bytes(),
     )
     .unwrap();
-    swarm_fs::replace_alone(&world.task_path(1), before.as_bytes()).unwrap();
+    swarm_os::replace_alone(&world.task_path(1), before.as_bytes()).unwrap();
 }
 
 #[test]
@@ -651,7 +657,7 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
     cut_short(&world);
     let mut theirs: Value = serde_json::from_slice(&fs::read(world.task_path(1)).unwrap()).unwrap();
     theirs["owner"] = json!("ivy");
-    swarm_fs::replace_alone(&world.task_path(1), theirs.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&world.task_path(1), theirs.to_string().as_bytes()).unwrap();
     let task = world.store.team(&world.team).task(&id(1)).unwrap();
     assert_eq!(task.owner.as_deref(), Some("ivy"));
     assert_eq!(task.blocks, [id(2)]);
@@ -661,8 +667,8 @@ fn completing_a_call_keeps_what_another_program_wrote_meanwhile() {
 fn a_damaged_note_of_a_call_is_kept_aside() {
     let world = World::new();
     world.create("one", &[]);
-    let folder = world.store.team(&world.team).team_folder();
-    swarm_fs::replace_alone(&folder.join("swarm/tasks.redo.json"), b"{").unwrap();
+    let directory = world.store.team(&world.team).team_directory();
+    swarm_os::replace_alone(&directory.join("swarm/tasks.redo.json"), b"{").unwrap();
     assert_eq!(
         world.store.team(&world.team).tasks().unwrap().tasks.len(),
         1
@@ -682,7 +688,7 @@ fn half_an_edge(world: &World) {
     let text = fs::read_to_string(&path).unwrap();
     let half = text.replace("\"blockedBy\": []", "\"blockedBy\": [\"1\"]");
     assert_ne!(half, text);
-    swarm_fs::replace_alone(&path, half.as_bytes()).unwrap();
+    swarm_os::replace_alone(&path, half.as_bytes()).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_fs::FsError;
+use swarm_os::OsError;
 use swarm_protocol::{ErrorKind, Event, TaskStatus};
 use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
 
@@ -15,7 +15,7 @@ use crate::world::{World, id, name, new_member, new_task, new_team, store_at, te
 #[test]
 fn a_new_team_has_everything_that_its_members_need() {
     let world = World::new();
-    let folder = world.store.team(&world.team).team_folder();
+    let directory = world.store.team(&world.team).team_directory();
     for (path, mode) in [
         ("", 0o700),
         ("config.json", 0o600),
@@ -30,12 +30,12 @@ fn a_new_team_has_everything_that_its_members_need() {
         ("swarm/archive", 0o700),
         ("swarm/journal.jsonl", 0o600),
     ] {
-        let found = fs::metadata(folder.join(path)).unwrap_or_else(|_| panic!("{path}"));
+        let found = fs::metadata(directory.join(path)).unwrap_or_else(|_| panic!("{path}"));
         assert_eq!(found.permissions().mode() & 0o777, mode, "{path}");
     }
-    assert!(world.store.team(&world.team).tasks_folder().is_dir());
+    assert!(world.store.team(&world.team).tasks_directory().is_dir());
     let config: Value =
-        serde_json::from_slice(&fs::read(folder.join("config.json")).unwrap()).unwrap();
+        serde_json::from_slice(&fs::read(directory.join("config.json")).unwrap()).unwrap();
     assert_eq!(config["leadAgentId"], "team-lead@crew");
     assert_eq!(config["members"][0]["name"], "team-lead");
     assert_eq!(config["members"][0]["tmuxPaneId"], "leader");
@@ -66,7 +66,7 @@ fn an_existing_team_is_a_conflict_that_tells_its_state() {
 }
 
 #[test]
-fn a_team_that_would_share_folders_with_another_is_refused() {
+fn a_team_that_would_share_directories_with_another_is_refused() {
     let world = World::new();
     world.store.create_team(new_team("My_Team")).unwrap();
     fs::create_dir(world.root.join("tasks/Session-1")).unwrap();
@@ -81,20 +81,20 @@ fn a_team_that_would_share_folders_with_another_is_refused() {
 #[test]
 fn a_foreign_task_list_is_not_taken_over() {
     let world = World::new();
-    let folder = world.root.join("tasks/other");
-    fs::create_dir(&folder).unwrap();
-    swarm_fs::replace_alone(&folder.join("1.json"), b"{}").unwrap();
+    let directory = world.root.join("tasks/other");
+    fs::create_dir(&directory).unwrap();
+    swarm_os::replace_alone(&directory.join("1.json"), b"{}").unwrap();
     let error = world.store.create_team(new_team("other")).unwrap_err();
     assert!(matches!(error, StoreError::TasksInTheWay { .. }));
     assert!(!world.root.join("teams/other").exists());
-    fs::remove_file(folder.join("1.json")).unwrap();
+    fs::remove_file(directory.join("1.json")).unwrap();
     world.store.create_team(new_team("other")).unwrap();
 }
 
 #[test]
 fn l11_of_two_that_make_a_team_at_the_same_instant_one_wins() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store_at(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let store = store_at(directory.path());
     for round in 0..20 {
         let plain = format!("obs-{round}");
         let twin = format!("OBS_{round}");
@@ -243,7 +243,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
         store.team(crew).delete(false, true).unwrap();
         for error in busy.into_iter().map(|busy| busy.join().unwrap()) {
             // Whoever was in the middle of something may find single files gone.
-            let gone = matches!(&error, StoreError::Fs(FsError::LockLost { .. }));
+            let gone = matches!(&error, StoreError::Fs(OsError::LockLost { .. }));
             assert!(gone || error.kind() == ErrorKind::NotFound, "{error}");
         }
     });
@@ -301,7 +301,7 @@ fn an_unknown_team_is_not_found_and_the_known_ones_are_named() {
 }
 
 /// The life lock of the team's lead, with the record of another process in it.
-fn another_leads(world: &World) -> (swarm_fs::LifeHolder, u32) {
+fn another_leads(world: &World) -> (swarm_os::LifeHolder, u32) {
     let pid = std::os::unix::process::parent_id();
     let record = swarm_protocol::LifeRecord {
         kind: swarm_protocol::LifeKind::Process,
@@ -313,7 +313,7 @@ fn another_leads(world: &World) -> (swarm_fs::LifeHolder, u32) {
     };
     let path = world.store.team(&world.team).life_path(&name("team-lead"));
     let content = serde_json::to_vec(&record).unwrap();
-    (swarm_fs::LifeHolder::take(&path, &content).unwrap(), pid)
+    (swarm_os::LifeHolder::take(&path, &content).unwrap(), pid)
 }
 
 #[test]
@@ -331,12 +331,12 @@ fn a_team_that_another_process_leads_is_not_deleted_even_by_force() {
     let config = world
         .store
         .team(&world.team)
-        .team_folder()
+        .team_directory()
         .join("config.json");
     let sound = fs::read(&config).unwrap();
-    swarm_fs::replace_alone(&config, b"{").unwrap();
+    swarm_os::replace_alone(&config, b"{").unwrap();
     assert!(world.store.team(&world.team).delete(true, true).is_err());
-    swarm_fs::replace_alone(&config, &sound).unwrap();
+    swarm_os::replace_alone(&config, &sound).unwrap();
     drop(life);
     world.store.team(&world.team).may_delete(false).unwrap();
     world.store.team(&world.team).delete(true, false).unwrap();

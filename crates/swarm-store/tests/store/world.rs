@@ -1,4 +1,4 @@
-//! A root folder of its own for each test.
+//! A config directory of its own for each test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_fs::{LifeHolder, LockOptions};
+use swarm_os::{LifeHolder, LockOptions};
 use swarm_protocol::{
     BackendType, Event, InboxEntry, LifeKind, LifeRecord, MemberName, MessageId, NewTask, PaneId,
     Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
@@ -22,7 +22,7 @@ pub(crate) struct World {
     pub(crate) store: FileStore,
     pub(crate) team: TeamName,
     /// Goes with the world; a child process only visits.
-    folder: Option<tempfile::TempDir>,
+    directory: Option<tempfile::TempDir>,
 }
 
 pub(crate) fn name(text: &str) -> MemberName {
@@ -47,9 +47,9 @@ pub(crate) fn store_at(root: &Path) -> FileStore {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut world = Self::at(&folder.path().join("root"));
-        world.folder = Some(folder);
+        let directory = tempfile::tempdir().unwrap();
+        let mut world = Self::at(&directory.path().join("root"));
+        world.directory = Some(directory);
         world.store.create_team(new_team("crew")).unwrap();
         world
     }
@@ -60,7 +60,7 @@ impl World {
             root: root.to_owned(),
             store: store_at(root),
             team: team("crew"),
-            folder: None,
+            directory: None,
         }
     }
 
@@ -105,14 +105,14 @@ impl World {
     pub(crate) fn inbox_path(&self, member: &str) -> PathBuf {
         self.store
             .team(&self.team)
-            .inbox_folder()
+            .inbox_directory()
             .join(format!("{member}.json"))
     }
 
     pub(crate) fn task_path(&self, number: u64) -> PathBuf {
         self.store
             .team(&self.team)
-            .tasks_folder()
+            .tasks_directory()
             .join(format!("{number}.json"))
     }
 
@@ -152,12 +152,12 @@ impl World {
     /// Every regular file below the root, lock files excepted, with its content.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
-        let mut folders = vec![self.root.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
+        let mut directories = vec![self.root.clone()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    folders.push(path);
+                    directories.push(path);
                 } else if path.parent().unwrap().file_name().unwrap() != "locks" {
                     files.insert(path.clone(), fs::read(&path).unwrap());
                 }

@@ -1,4 +1,4 @@
-//! Panes of teams whose folder is gone: no roster and no journal tells of them, only what they bear themselves.
+//! Panes of teams whose directory is gone: no roster and no journal tells of them, only what they bear themselves.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::panes::LeftPane;
 use crate::process_list::canonical;
 
 /// The panes in which nobody lives any more and that say of themselves that they are of this root and of a team of which it
-/// has no folder: those on swarm's own servers, in the tmux of this terminal, and of members without a terminal.
+/// has no directory: those on swarm's own servers, in the tmux of this terminal, and of members without a terminal.
 ///
 /// Panes are listed before teams are looked for, so that one whose team is being made is never among them.
 pub async fn orphaned_panes(
@@ -32,7 +32,7 @@ pub async fn orphaned_panes(
         let ours = panes.into_iter().filter(|pane| {
             pane.root.as_deref() == Some(&*root)
                 && !matches!(pane.status, PaneStatus::Running { .. })
-                && is_gone(&store.team(&pane.team).team_folder())
+                && is_gone(&store.team(&pane.team).team_directory())
         });
         orphans.extend(ours.map(|tagged| LeftPane {
             tagged,

@@ -1,6 +1,6 @@
 //! Which teams nobody needs any more. Only what is provably dead counts; no age and no file's time does.
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
 use swarm_store::{StoreError, TeamStore, process};
 

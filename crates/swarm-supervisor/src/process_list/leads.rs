@@ -1,6 +1,6 @@
 //! Who leads a team, if anybody does.
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberName, TeamConfig};
 use swarm_store::{StoreError, TeamStore, TeamView};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::process::{Marked, Process, all_marked, command_line};
+use swarm_os::process::{Marked, Process, all_marked, command_line};
 use swarm_protocol::ROOT_VARIABLE as ROOT;
 use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
@@ -136,7 +136,7 @@ fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> SeenProcess {
     // A lead that makes its team after its first call has children that were told of none.
     let mut team_of_lead = None;
     let standing = match (&theirs, spawn_id) {
-        // A path in another mount namespace is not the folder that it is here.
+        // A path in another mount namespace is not the directory that it is here.
         (Some(theirs), Some(spawn_id)) if marked.is_ours && canonical(theirs) == root => {
             if member.as_deref() == Some(LEAD_NAME) {
                 let (of, standing) = child_of_lead(rosters, spawn_id, marked);

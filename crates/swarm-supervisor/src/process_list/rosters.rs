@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberState, SpawnId};
 use swarm_store::{MemberView, StoreError, Team, TeamStore};
 

@@ -67,7 +67,7 @@ pub enum Standing {
     },
     /// It belongs nowhere any more and may be ended.
     Stray(Stray),
-    /// It is of a team below another root folder, or of another user or container, and none of our business.
+    /// It is of a team below another config directory, or of another user or container, and none of our business.
     Elsewhere(Option<PathBuf>),
     /// What the files say of it cannot be read; nobody may conclude that it is a stray.
     Unknown,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use swarm_fs::process::{self, Ended};
+use swarm_os::process::{self, Ended};
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
 

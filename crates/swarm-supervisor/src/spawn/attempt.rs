@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::replace_passing;
+use swarm_os::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
 use swarm_protocol::{Color, Hello, Member, TeamName};
 use swarm_store::StoreError;
@@ -16,7 +16,7 @@ use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_member};
 use crate::{Deployment, LeadError};
 
-/// What a member prints is kept under this name in its folder.
+/// What a member prints is kept under this name in its directory.
 const OUTPUT: &str = "output.log";
 
 /// A spawn under way, after the reservation.
@@ -82,8 +82,8 @@ impl Attempt<'_> {
 
     async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
         let (files, name) = (self.deployment.store.team(self.team), &self.options.name);
-        let folder = files.member_dir(name);
-        let file = folder.join(SpawnOrder::file_name(self.order.spawn_id));
+        let directory = files.member_dir(name);
+        let file = directory.join(SpawnOrder::file_name(self.order.spawn_id));
         // An order is strings, numbers and paths of text.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
         // Taken away by the child at once, and of no use to anybody after a power cut.
@@ -93,7 +93,7 @@ impl Attempt<'_> {
         let pane = self.backend.launch(&spec, &command).await?;
         *opened = Some(pane.clone());
         let expected = Expected {
-            output: &folder.join(OUTPUT),
+            output: &directory.join(OUTPUT),
             team: self.team,
             name,
             spawn_id: self.order.spawn_id,
@@ -178,8 +178,8 @@ impl Attempt<'_> {
         {
             tracing::warn!(%spawn_id, %error, "pane of a failed spawn not closed");
         }
-        let folder = files.member_dir(name);
-        if let Err(error) = SpawnOrder::discard(&folder, spawn_id) {
+        let directory = files.member_dir(name);
+        if let Err(error) = SpawnOrder::discard(&directory, spawn_id) {
             tracing::error!(%spawn_id, %error, "spawn order not removed");
         }
         if let Some(created) = &self.worktree {

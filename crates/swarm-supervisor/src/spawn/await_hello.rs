@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use swarm_fs::{NameFilter, Subscription, read_ending};
+use swarm_os::{NameFilter, Subscription, read_ending};
 use swarm_panes::{Pane, PaneBackend, PaneStatus};
 use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
 use swarm_store::StoreError;
@@ -22,10 +22,10 @@ pub(super) fn watch_hello(
     team: &TeamName,
     name: &MemberName,
 ) -> Subscription {
-    let folder = deployment.store.team(team).member_dir(name);
+    let directory = deployment.store.team(team).member_dir(name);
     deployment
         .watcher
-        .subscribe(&folder, NameFilter::Exact(vec!["hello.json".into()]))
+        .subscribe(&directory, NameFilter::Exact(vec!["hello.json".into()]))
 }
 
 pub(super) struct Expected<'a> {
@@ -139,15 +139,15 @@ mod tests {
 
     #[test]
     fn a_question_is_a_line_that_is_not_ended_and_a_pipe_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = folder.path().join("output.log");
+        let directory = tempfile::tempdir().unwrap();
+        let output = directory.path().join("output.log");
         assert!(!ends_in_a_prompt(&output), "there is none");
         for (text, asks) in [("", false), ("told\n", false), ("told\nWhich one? ", true)] {
-            let spoken = swarm_fs::replace_alone(&output, text.as_bytes());
+            let spoken = swarm_os::replace_alone(&output, text.as_bytes());
             spoken.unwrap();
             assert_eq!(ends_in_a_prompt(&output), asks, "{text:?}");
         }
-        let pipe = folder.path().join("pipe");
+        let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         assert!(!ends_in_a_prompt(&pipe));

@@ -1,6 +1,6 @@
 //! What a member is to be by its type: definition, mode and model.
 
-use swarm_policy::{
+use swarm_permissions::{
     AgentDefinition, Behavior, ChosenModel, Rule, RuleSet, choose_mode, hidden_type,
 };
 use swarm_protocol::PermissionMode;

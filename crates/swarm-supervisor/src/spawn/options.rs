@@ -29,9 +29,9 @@ pub struct SpawnOptions {
     pub mode: Option<PermissionMode>,
     /// Whether it has to have a plan approved before it changes anything; it goes on in its mode then.
     pub plan: bool,
-    /// Its working folder.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// A worktree of its own; `None` shares the folder, or carries on in the one that it had.
+    /// A worktree of its own; `None` shares the directory, or carries on in the one that it had.
     pub worktree: Option<WorktreeWish>,
     /// Where it runs.
     pub backend: Option<BackendRequest>,

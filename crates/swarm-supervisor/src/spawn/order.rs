@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use swarm_policy::{AgentDefinition, Anchors, ChosenModel};
+use swarm_permissions::{AgentDefinition, Anchors, ChosenModel};
 use swarm_protocol::{
     AgentId, Member, ROOT_VARIABLE, RuleText, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
     WorktreeReport,
@@ -54,7 +54,7 @@ fn ordered(created: &Created) -> WorktreeReport {
     }
 }
 
-/// Where the rules start that hold for the actor's folder: there too for a member elsewhere, and in a worktree as in
+/// Where the rules start that hold for the actor's directory: there too for a member elsewhere, and in a worktree as in
 /// the checkout that it is of.
 fn anchors(deployment: &Deployment, cwd: &Path, created: Option<&Created>) -> Anchors {
     let actor = &deployment.cwd;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_engine::find_transcript;
+use swarm_agent::find_transcript;
 use swarm_panes::{Chosen, PaneBackend, is_own_socket, server_number};
 use swarm_protocol::{Member, Reservation, SessionId, SpawnId, TeamName, UnixMs};
 use swarm_store::NewMember;
@@ -55,7 +55,7 @@ pub async fn spawn_in_turn(
     }
     // One that had a worktree is told more exactly if that is gone.
     if !options.cwd.is_dir() && !had_worktree(deployment, team, &options)? {
-        return Err(LeadError::NoFolder {
+        return Err(LeadError::NoDirectory {
             member: options.name.clone(),
             cwd: options.cwd.clone(),
         });
@@ -67,7 +67,7 @@ pub async fn spawn_in_turn(
     spawn_in(deployment, team, options, (backend, chosen), turn).await
 }
 
-/// Whether the folder is in the worktree that a dead member of this name had.
+/// Whether the directory is in the worktree that a dead member of this name had.
 fn had_worktree(
     deployment: &Deployment,
     team: &TeamName,

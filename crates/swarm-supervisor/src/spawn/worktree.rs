@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use swarm_policy::Isolation;
+use swarm_permissions::Isolation;
 use swarm_protocol::{Member, SpawnId, TeamName};
 use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError};
 
 use super::{SpawnOptions, WorktreeWish};
 use crate::{Deployment, LeadError};
 
-/// Makes the worktree that was asked for, or takes up the one that the member had. The options then name the folder in
+/// Makes the worktree that was asked for, or takes up the one that the member had. The options then name the directory in
 /// it. A member that had one and is not told otherwise never works anywhere else.
 pub(super) async fn prepare(
     deployment: &Deployment,
@@ -80,7 +80,7 @@ pub(super) async fn prepare(
     Ok(Some(created))
 }
 
-/// The folder from which a new worktree is made: of a member that asks from inside its old one, where that came from.
+/// The directory from which a new worktree is made: of a member that asks from inside its old one, where that came from.
 async fn outside(deployment: &Deployment, cwd: &Path) -> std::path::PathBuf {
     match find(deployment, cwd).await {
         Some(record) if !cwd.is_dir() => record.from,

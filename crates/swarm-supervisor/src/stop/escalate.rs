@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_fs::{FsError, Liveness};
+use swarm_os::{Liveness, OsError};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
 
 use super::StopOutcome;
@@ -14,8 +14,8 @@ pub fn member_death(
     deployment: &Deployment,
     team: &TeamName,
     name: &MemberName,
-) -> tokio::sync::oneshot::Receiver<Result<(), FsError>> {
-    swarm_fs::death(deployment.store.team(team).life_path(name))
+) -> tokio::sync::oneshot::Receiver<Result<(), OsError>> {
+    swarm_os::death(deployment.store.team(team).life_path(name))
 }
 
 /// How long a member that has said that it ends may still hold its life lock.

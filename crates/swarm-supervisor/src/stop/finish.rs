@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::join_all;
-use swarm_engine::find_transcript;
-use swarm_fs::Liveness;
+use swarm_agent::find_transcript;
+use swarm_os::Liveness;
 use swarm_panes::{Pane, PaneError, reach};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 

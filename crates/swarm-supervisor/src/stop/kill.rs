@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
 
 use super::begun::cancel_spawn;

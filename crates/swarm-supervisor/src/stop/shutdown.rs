@@ -1,6 +1,6 @@
 //! The orderly end of one member: request, answer, and what follows silence.
 
-use swarm_fs::{FsError, Liveness, NameFilter};
+use swarm_os::{Liveness, NameFilter, OsError};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
 use swarm_store::StoreError;
 use swarm_team::{ShutdownAsk, request_shutdown};
@@ -71,7 +71,9 @@ async fn ask(
     let grace = options.grace(deployment);
     let terminate = || end_processes(deployment, team, name, spawn_id, grace);
     let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-    let mut mail = deployment.watcher.subscribe(&files.inbox_folder(), filter);
+    let mut mail = deployment
+        .watcher
+        .subscribe(&files.inbox_directory(), filter);
     let deadline = tokio::time::sleep(options.timeout);
     let Some(request) = send_request(deployment, team, name, options).await? else {
         return terminate().await;
@@ -130,7 +132,7 @@ async fn send_request(
     match sent.await {
         Ok(request) => Ok(Some(request)),
         Err(LeadError::Store(StoreError::Fs(error)))
-            if options.force || matches!(error, FsError::LockTimeout { .. }) =>
+            if options.force || matches!(error, OsError::LockTimeout { .. }) =>
         {
             tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
             Ok(None)

@@ -116,11 +116,11 @@ pub(crate) async fn part(
         }
         Err(error) => {
             tracing::warn!(member = %member.name, %error, "worktree kept");
-            let folder = path.file_name().unwrap_or_default().to_string_lossy();
-            let slug = folder.replace('+', "/");
+            let directory = path.file_name().unwrap_or_default().to_string_lossy();
+            let slug = directory.replace('+', "/");
             Some(left(
                 slug,
-                format!("worktree-{folder}"),
+                format!("worktree-{directory}"),
                 true,
                 vec![error.to_string()],
             ))

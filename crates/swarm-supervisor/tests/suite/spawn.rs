@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_fs::LifeHolder;
+use swarm_os::LifeHolder;
 use swarm_panes::recording::Call;
 use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{
@@ -108,8 +108,8 @@ impl Stage {
 }
 
 fn order_path(store: &dyn TeamStore, spawn: &str) -> PathBuf {
-    let folder = store.team(&team()).member_dir(&name("bob"));
-    folder.join(SpawnOrder::file_name(spawn.parse().unwrap()))
+    let directory = store.team(&team()).member_dir(&name("bob"));
+    directory.join(SpawnOrder::file_name(spawn.parse().unwrap()))
 }
 
 fn hello(order: &SpawnOrder, pane: &Pane) -> Hello {
@@ -136,8 +136,12 @@ fn entry(world: &World) -> Option<Member> {
 
 /// Roster and inboxes as bytes.
 fn before(world: &World) -> (Vec<u8>, Option<Vec<u8>>) {
-    let config = world.store.team(&team()).team_folder().join("config.json");
-    let inbox = world.store.team(&team()).inbox_folder().join("bob.json");
+    let config = world
+        .store
+        .team(&team())
+        .team_directory()
+        .join("config.json");
+    let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
     (std::fs::read(config).unwrap(), std::fs::read(inbox).ok())
 }
 
@@ -161,8 +165,8 @@ fn assert_undone(world: &World, stage: &Stage, was: &(Vec<u8>, Option<Vec<u8>>))
 }
 
 fn orders(world: &World) -> Vec<PathBuf> {
-    let folder = world.store.team(&team()).member_dir(&name("bob"));
-    let Ok(entries) = std::fs::read_dir(folder) else {
+    let directory = world.store.team(&team()).member_dir(&name("bob"));
+    let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
     entries
@@ -275,14 +279,14 @@ async fn s3_a_child_that_says_nothing_fails_the_spawn_at_the_deadline() {
     let backend = stage.backend.clone();
     stage
         .backend
-        .on_start(move |pane, _| backend.set_content(&pane.id, "Do you trust this folder?"));
+        .on_start(move |pane, _| backend.set_content(&pane.id, "Do you trust this directory?"));
     let mut options = options(&world);
     options.timeout = Some(Duration::from_millis(50));
     let was = before(&world);
     let error = stage.spawn(&world, options).await.unwrap_err();
     assert!(matches!(error, LeadError::NoHello { .. }), "{error}");
     assert!(
-        error.to_string().contains("Do you trust this folder?"),
+        error.to_string().contains("Do you trust this directory?"),
         "{error}"
     );
     assert_eq!(error.kind(), ErrorKind::TimedOut);

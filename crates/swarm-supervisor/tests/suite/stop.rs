@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{Liveness, LockOptions};
+use swarm_os::{Liveness, LockOptions};
 use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId};
 use swarm_store::{Draft, FileStore, StoreError, TeamStore};
 use swarm_team::SpawnOrder;
@@ -193,7 +193,7 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
         })
         .await;
         if lock == "inbox" {
-            let inbox = world.store.team(&team()).inbox_folder().join("bob.json");
+            let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
             let text = std::fs::read_to_string(inbox).unwrap_or_default();
             assert!(
                 !text.contains("shutdown_request"),
@@ -208,9 +208,9 @@ async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
     let world = World::new();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.deployment.root, "bob", spawn);
-    let inbox = world.store.team(&team()).inbox_folder().join("bob.json");
+    let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
     drop(std::fs::remove_file(&inbox));
-    swarm_fs::create_private_dir(&inbox).unwrap();
+    swarm_os::create_private_dir(&inbox).unwrap();
     let (dep, team, bob) = (&world.deployment, team(), name("bob"));
     let error = shutdown(dep, &team, &bob, &options()).await.unwrap_err();
     assert!(error.to_string().contains("bob.json"), "{error}");
@@ -364,9 +364,9 @@ async fn of_two_who_end_a_member_one_enters_it() {
 async fn a_spawn_that_is_ended_under_way_is_undone() {
     let world = World::new();
     let spawn = world.reserve("bob", Some("run the tests"));
-    let folder = world.store.team(&team()).member_dir(&name("bob"));
-    let order = folder.join(SpawnOrder::file_name(spawn));
-    swarm_fs::replace_alone(&order, b"keys").unwrap();
+    let directory = world.store.team(&team()).member_dir(&name("bob"));
+    let order = directory.join(SpawnOrder::file_name(spawn));
+    swarm_os::replace_alone(&order, b"keys").unwrap();
     kill(&world.deployment, &team(), &name("bob"))
         .await
         .unwrap();
@@ -399,7 +399,11 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
     world.deployment.kill_grace = Duration::from_mins(1);
     let spawn = world.reserve("bob", None);
     let seen = world.path().join("seen");
-    let roster = world.store.team(&team()).team_folder().join("config.json");
+    let roster = world
+        .store
+        .team(&team())
+        .team_directory()
+        .join("config.json");
     // What it saw last is what whoever waits for it sees.
     let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
     let mut child = marked(&world, spawn, script, &[&roster, &seen]);

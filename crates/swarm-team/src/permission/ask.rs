@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_policy::{PermissionOutcome, PermissionRequest};
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PLAN_TOOL, RequestId,
     RequestRecord, RequestState, UnixMs,

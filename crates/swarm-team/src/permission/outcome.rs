@@ -1,7 +1,7 @@
 //! What an answer means for the call that waits.
 
 use serde_json::{Value, json};
-use swarm_policy::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
+use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
     Answer, ApprovedRequest, ControlFrame, PermissionResponse, PermissionResult,
     PlanApprovalResponse, RequestKind, RequestRecord, RequestState, input_digest,

@@ -1,7 +1,7 @@
 //! What a member asks, as a record in the queue and as a frame to the lead.
 
 use serde_json::json;
-use swarm_policy::PermissionRequest;
+use swarm_permissions::PermissionRequest;
 use swarm_protocol::{
     ControlFrame, HostPattern, PLAN_TOOL, PermissionRequestFrame, PlanApprovalRequest, RequestKind,
     RequestRecord, SandboxPermissionRequest, input_digest,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_policy::PermissionRequest;
+use swarm_permissions::PermissionRequest;
 use swarm_protocol::MemberState;
 use swarm_team::{open_request, team_brief};
 

@@ -49,7 +49,7 @@ fn each_difference_is_named_with_both_values() {
             hello.mode = PermissionMode::BypassPermissions;
         }),
         ("session", |hello| hello.session_id = SessionId::random()),
-        ("working folder", |hello| hello.cwd = "/proc".into()),
+        ("working directory", |hello| hello.cwd = "/proc".into()),
         ("pane", |hello| hello.pane = Some(PaneId::new("%4"))),
     ];
     let order = order();
@@ -68,9 +68,9 @@ fn each_difference_is_named_with_both_values() {
 }
 
 #[test]
-fn one_folder_under_two_names_is_no_difference() {
-    let folder = tempfile::tempdir().unwrap();
-    let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+fn one_directory_under_two_names_is_no_difference() {
+    let directory = tempfile::tempdir().unwrap();
+    let (real, link) = (directory.path().join("real"), directory.path().join("link"));
     std::fs::create_dir(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
     let mut order = order();

@@ -29,7 +29,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         proc_start: process::start_time(child.id()).unwrap(),
         spawn_id: spawn,
         host: String::new(),
-        pid_space: swarm_fs::process::pid_space(),
+        pid_space: swarm_os::process::pid_space(),
     };
     let bob = name("bob");
     let (store, team) = (&*world.store, &world.team);
@@ -96,7 +96,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         meant(spawn)
     );
     let grace = std::time::Duration::from_secs(20);
-    let ended = swarm_fs::process::end_blocking(&target, grace);
+    let ended = swarm_os::process::end_blocking(&target, grace);
     assert_eq!((ended.found, ended.left), (1, 0), "{ended:?}");
     child.wait().unwrap();
 }

@@ -16,7 +16,7 @@ pub(crate) fn order() -> SpawnOrder {
         color: None,
         agent_type: None,
         definition: None,
-        agent_config: swarm_policy::AgentConfig::default(),
+        agent_config: swarm_permissions::AgentConfig::default(),
         cwd: "/".into(),
         worktree: None,
         merges: false,
@@ -29,7 +29,7 @@ pub(crate) fn order() -> SpawnOrder {
         allow: vec![rule("Bash(git log:*)")],
         deny: vec![rule("Edit(src/**)")],
         ask: Vec::new(),
-        anchors: swarm_policy::Anchors::default(),
+        anchors: swarm_permissions::Anchors::default(),
         session_id: SessionId::random(),
         instructions: Vec::new(),
         env: BTreeMap::from([("TOKEN".to_owned(), "env-secret".to_owned())]),
@@ -59,9 +59,9 @@ fn rule(text: &str) -> RuleText {
 
 #[test]
 fn taking_an_order_unlinks_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let order = order();
-    let path = folder.path().join(SpawnOrder::file_name(order.spawn_id));
+    let path = directory.path().join(SpawnOrder::file_name(order.spawn_id));
     std::fs::write(&path, serde_json::to_vec(&order).unwrap()).unwrap();
     let taken = SpawnOrder::take(&path).unwrap();
     assert_eq!(
@@ -79,8 +79,8 @@ fn taking_an_order_unlinks_it() {
 
 #[test]
 fn what_is_no_order_is_named_and_does_not_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("order.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("order.json");
     std::fs::write(&path, "{\"spawnId\":").unwrap();
     let error = SpawnOrder::take(&path).unwrap_err();
     assert!(matches!(error, OrderError::Json { .. }));
@@ -93,12 +93,12 @@ fn what_is_no_order_is_named_and_does_not_stay() {
 
 #[test]
 fn what_is_no_file_in_the_place_of_an_order_is_refused_and_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let secret = folder.path().join("secret");
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret");
     std::fs::write(&secret, serde_json::to_vec(&order()).unwrap()).unwrap();
-    let link = folder.path().join("link.json");
+    let link = directory.path().join("link.json");
     std::os::unix::fs::symlink(&secret, &link).unwrap();
-    let pipe = folder.path().join("pipe.json");
+    let pipe = directory.path().join("pipe.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     for path in [&link, &pipe] {
@@ -130,13 +130,13 @@ fn rules_are_parsed_with_their_origin_and_errors_name_the_text() {
 
 #[test]
 fn a_discarded_order_is_gone_and_one_that_was_taken_is_no_error() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let order = order();
-    let path = folder.path().join(SpawnOrder::file_name(order.spawn_id));
+    let path = directory.path().join(SpawnOrder::file_name(order.spawn_id));
     std::fs::write(&path, "{}").unwrap();
-    SpawnOrder::discard(folder.path(), order.spawn_id).unwrap();
+    SpawnOrder::discard(directory.path(), order.spawn_id).unwrap();
     assert!(!path.exists());
-    SpawnOrder::discard(folder.path(), order.spawn_id).unwrap();
+    SpawnOrder::discard(directory.path(), order.spawn_id).unwrap();
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_policy::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
+use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, PermissionMode,
     PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
@@ -96,8 +96,8 @@ async fn look(seat: &Seat, world: &World, open: &OpenRequest) -> Option<Permissi
 
 /// Changes the file of a request by hand, as whoever may write the team's files can.
 fn tamper(world: &World, open: &OpenRequest, change: impl FnOnce(&mut Value)) {
-    let folder = world.files().requests_folder();
-    let file = folder.join(format!("{}.json", open.record.id));
+    let directory = world.files().requests_directory();
+    let file = directory.join(format!("{}.json", open.record.id));
     let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     change(&mut record);
     std::fs::write(&file, record.to_string()).unwrap();
@@ -560,7 +560,7 @@ async fn the_lead_asks_through_the_queue_alone() {
 fn a_question_that_cannot_be_told_to_the_lead_does_not_stay_in_the_queue() {
     let world = World::new();
     let bob = world.seat_of_new("bob").seat;
-    let inbox = world.files().inbox_folder().join("team-lead.json");
+    let inbox = world.files().inbox_directory().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
     open_request(&bob, &*world.files(), call(), LONG).unwrap_err();
     assert_eq!(queue(&world), 0);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use swarm_policy::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
+use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, PLAN_TOOL, PermissionMode,
     PlanApprovalResponse, RequestKind, RequestRecord,
@@ -136,7 +136,7 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     // Whoever can write the file puts another plan into the approval.
     let file = world
         .files()
-        .requests_folder()
+        .requests_directory()
         .join(format!("{}.json", open.record.id));
     let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     record["state"]["answer"]["updated_input"] = json!({"plan": "# Break it"});
@@ -314,7 +314,7 @@ fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
     let files = world.files();
     let text = json!({"type": "sandbox_permission_request", "requestId": "sandbox-1-abcdefg", "workerId": "eve@crew",
                       "workerName": "eve", "hostPattern": {"host": "crates.io"}, "createdAt": 1});
-    let inbox = files.inbox_folder().join("team-lead.json");
+    let inbox = files.inbox_directory().join("team-lead.json");
     let entry = json!([{"from": "eve", "text": text.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false}]);
     std::fs::write(inbox, entry.to_string()).unwrap();
     for _ in 0..2 {

@@ -93,8 +93,8 @@ impl Left {
         let mut ready = [0];
         let mut said = process.stdout.take().unwrap();
         said.read_exact(&mut ready).unwrap();
-        let folder = world.files().member_dir(&name("bob"));
-        let order = folder.join(SpawnOrder::file_name(spawn_id));
+        let directory = world.files().member_dir(&name("bob"));
+        let order = directory.join(SpawnOrder::file_name(spawn_id));
         std::fs::write(&order, "keys").unwrap();
         Self { process, order }
     }
@@ -159,7 +159,7 @@ fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered() {
     drop(world.live("alice").1);
     let left = Left::of(&world, spawn_id);
     // The news of the death has no place to go.
-    let inbox = world.files().inbox_folder().join("team-lead.json");
+    let inbox = world.files().inbox_directory().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
     reconcile(&*world.files()).unwrap_err();
     left.assert_gone();

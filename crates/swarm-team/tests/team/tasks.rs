@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_hooks::{Hooks, HooksParts, Subject};
-use swarm_policy::HookSettings;
+use swarm_permissions::HookSettings;
 use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
 use swarm_store::StoreLimits;
 use swarm_team::{Incoming, Seat, WorkMerger, member_hooks, task_tools};
@@ -271,7 +271,7 @@ async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
     world.join("bob");
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
-    let file = world.files().tasks_folder().join("2.json");
+    let file = world.files().tasks_directory().join("2.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"bob\"", "\"bob@crew\"")).unwrap();
     ok(&update(&alice, start(1)).await);
@@ -355,7 +355,7 @@ impl WorkMerger for Merger {
 #[tokio::test]
 async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
     let world = World::new();
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     let (owner, other) = (world.seat_of_new("bob").seat, world.seat_of_new("eve").seat);
     world.give_worktrees("/tree");
@@ -367,7 +367,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
         let hooks = Hooks::new(HooksParts {
             settings,
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-            project: folder.path().to_owned(),
+            project: directory.path().to_owned(),
             notice: Arc::new(move |line| notes.lock().push(line)),
             reach: None,
         });
@@ -386,7 +386,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
     assert_eq!(*told.lock(), ["hook TaskCompleted blocks: not yet"]);
     assert_eq!(world.task(1).status, TaskStatus::InProgress);
 
-    std::fs::File::create(folder.path().join("agrees")).unwrap();
+    std::fs::File::create(directory.path().join("agrees")).unwrap();
     ok(&update(&owner, complete(1)).await);
     assert_eq!(told.lock()[1..], ["merge /tree"]);
     assert_eq!(world.task(1).status, TaskStatus::Completed);

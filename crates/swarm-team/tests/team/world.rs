@@ -18,12 +18,12 @@ use swarm_team::{Incoming, Seat, TeamCreator, sort_mail};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
-fn store_in(folder: &tempfile::TempDir, limits: StoreLimits) -> FileStore {
-    FileStore::new(folder.path().join("root"), Arc::new(SystemClock)).with_limits(limits)
+fn store_in(directory: &tempfile::TempDir, limits: StoreLimits) -> FileStore {
+    FileStore::new(directory.path().join("root"), Arc::new(SystemClock)).with_limits(limits)
 }
 
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     pub(crate) store: Arc<FileStore>,
     pub(crate) team: TeamName,
 }
@@ -70,17 +70,17 @@ impl World {
     }
 
     pub(crate) fn without_team(limits: StoreLimits) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         Self {
-            store: Arc::new(store_in(&folder, limits)),
+            store: Arc::new(store_in(&directory, limits)),
             team: TeamName::parse("crew").unwrap(),
-            folder,
+            directory,
         }
     }
 
     /// The same files under other limits.
     pub(crate) fn store_with(&self, limits: StoreLimits) -> FileStore {
-        store_in(&self.folder, limits)
+        store_in(&self.directory, limits)
     }
 
     pub(crate) fn found(&self) {
@@ -110,7 +110,7 @@ impl World {
         spawn_id: SpawnId,
         reservation: Reservation,
     ) -> NewMember {
-        NewMember::new(name(member), spawn_id, reservation, self.folder.path())
+        NewMember::new(name(member), spawn_id, reservation, self.directory.path())
     }
 
     /// A committed member.
@@ -132,7 +132,7 @@ impl World {
 
     /// Enters a worktree for everybody.
     pub(crate) fn give_worktrees(&self, path: &str) {
-        let file = self.folder.path().join("root/teams/crew/config.json");
+        let file = self.directory.path().join("root/teams/crew/config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         for member in config["members"].as_array_mut().unwrap() {
             member["worktreePath"] = path.into();
@@ -142,7 +142,7 @@ impl World {
 
     /// Enters a member that another program runs.
     pub(crate) fn foreigner(&self, member: &str) {
-        let file = self.folder.path().join("root/teams/crew/config.json");
+        let file = self.directory.path().join("root/teams/crew/config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         let entry = serde_json::json!({
             "agentId": format!("{member}@crew"), "name": member, "joinedAt": 1, "tmuxPaneId": "%9",
@@ -267,8 +267,8 @@ impl World {
     }
 
     pub(crate) fn inboxes(&self) -> Vec<PathBuf> {
-        let folder = self.store.team(&self.team).inbox_folder();
-        let entries = std::fs::read_dir(folder).unwrap();
+        let directory = self.store.team(&self.team).inbox_directory();
+        let entries = std::fs::read_dir(directory).unwrap();
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         paths

@@ -24,7 +24,7 @@ use super::capture::Capture;
 use super::spill::Spill;
 use super::surround::Surrounded;
 use crate::ToolContext;
-use swarm_fs::process::{self, Ended, Process, Target};
+use swarm_os::process::{self, Ended, Process, Target};
 
 /// The variable that marks every process of one call, besides those that the context gives.
 const CALL_MARK: &str = "SWARM_CALL_ID";
@@ -267,10 +267,12 @@ impl Drop for Running {
 /// bash by the command's own search path, else where it usually is, else the shell that every system has.
 fn shell(ctx: &ToolContext) -> PathBuf {
     let path = ctx.env.get("PATH").map_or("", String::as_str);
-    let named = path.split(':').filter(|folder| folder.starts_with('/'));
+    let named = path
+        .split(':')
+        .filter(|directory| directory.starts_with('/'));
     named
         .chain(["/bin", "/usr/bin", "/usr/local/bin"])
-        .map(|folder| PathBuf::from(folder).join("bash"))
+        .map(|directory| PathBuf::from(directory).join("bash"))
         .find(|bash| bash.is_file())
         .unwrap_or_else(|| "/bin/sh".into())
 }

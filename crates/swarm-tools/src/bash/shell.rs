@@ -117,7 +117,7 @@ fn is_itself(directory: &Path) -> bool {
 }
 
 fn is_within(directory: &Path, home: &Path, allowed: &[PathBuf]) -> bool {
-    let below = |folder: &Path| directory.starts_with(folder);
-    let real = |folder: &PathBuf| folder.canonicalize().is_ok_and(|real| below(&real));
+    let below = |root: &Path| directory.starts_with(root);
+    let real = |root: &PathBuf| root.canonicalize().is_ok_and(|real| below(&real));
     below(home) || allowed.iter().any(real)
 }

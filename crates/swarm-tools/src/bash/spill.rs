@@ -35,9 +35,9 @@ impl Spill {
     /// Makes the file.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if let Some(directory) = self.path.parent() {
-            swarm_fs::ensure_private_dir(directory).map_err(io::Error::other)?;
+            swarm_os::ensure_private_dir(directory).map_err(io::Error::other)?;
         }
-        self.file = Some(swarm_fs::open_for_appending(&self.path).map_err(io::Error::other)?);
+        self.file = Some(swarm_os::open_for_appending(&self.path).map_err(io::Error::other)?);
         Ok(())
     }
 

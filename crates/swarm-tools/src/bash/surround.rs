@@ -39,14 +39,14 @@ impl Surrounded {
                 own_session: false,
             });
         };
-        if let Some(folder) = temporary {
-            std::fs::create_dir_all(&folder).map_err(|error| {
+        if let Some(directory) = temporary {
+            std::fs::create_dir_all(&directory).map_err(|error| {
                 format!(
                     "The temporary directory {} cannot be created: {error}.",
-                    folder.display()
+                    directory.display()
                 )
             })?;
-            env.insert("TMPDIR".to_owned(), folder.into());
+            env.insert("TMPDIR".to_owned(), directory.into());
         }
         if sandboxed {
             env.insert("SWARM_SANDBOX".to_owned(), "1".into());

@@ -15,7 +15,7 @@ use crate::detail::printed;
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolLimits, ToolOutput, prompt};
-use swarm_fs::process::Ended;
+use swarm_os::process::Ended;
 
 /// Runs shell commands.
 #[derive(Debug, Clone, Copy, Default)]

@@ -71,20 +71,20 @@ fn find(directory: &Path, home: Option<&Path>) -> Found {
     let Ok(directory) = directory.canonicalize() else {
         return Found::Doubtful;
     };
-    for folder in directory.ancestors() {
-        let dot_git = folder.join(".git");
+    for directory in directory.ancestors() {
+        let dot_git = directory.join(".git");
         if dot_git.is_dir() && is_git_directory(&dot_git) {
             return repository(&dot_git, home);
         }
         if dot_git.is_file() {
             let named = text(&dot_git)
-                .and_then(|text| Some(folder.join(text.strip_prefix("gitdir:")?.trim())));
+                .and_then(|text| Some(directory.join(text.strip_prefix("gitdir:")?.trim())));
             return match named.and_then(|named| named.canonicalize().ok()) {
                 Some(own) if is_git_directory(&own) => repository(&own, home),
                 _ => Found::Doubtful,
             };
         }
-        if is_git_directory(folder) {
+        if is_git_directory(directory) {
             return Found::Doubtful;
         }
     }

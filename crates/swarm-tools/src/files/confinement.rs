@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_fs::{LinkedTree, WORK_TREES};
+use swarm_os::{LinkedTree, WORK_TREES};
 
 use super::{resolve, resolve_where};
 
-/// The one folder in which an agent writes, normally a git worktree of its own.
+/// The one directory in which an agent writes, normally a git worktree of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     root: PathBuf,
@@ -22,7 +22,7 @@ impl Confinement {
         Self::exactly(resolve(root).unwrap_or_else(|| root.to_owned()))
     }
 
-    /// The same for a folder whose links are resolved already, and which may since have been replaced by one.
+    /// The same for a directory whose links are resolved already, and which may since have been replaced by one.
     pub(crate) fn exactly(root: PathBuf) -> Self {
         Self {
             git: LinkedTree::of(&root),
@@ -31,30 +31,33 @@ impl Confinement {
         }
     }
 
-    /// Also allows writing below `folder`: a scratch folder, notes or plans of the agent. Links in its path are not
+    /// Also allows writing below `directory`: a scratch directory, notes or plans of the agent. Links in its path are not
     /// followed: if it leads through one, nothing is allowed.
     #[must_use]
-    pub fn also(mut self, folder: &Path) -> Self {
-        if !folder.starts_with(&self.root) {
-            self.also.push(folder.to_owned());
+    pub fn also(mut self, directory: &Path) -> Self {
+        if !directory.starts_with(&self.root) {
+            self.also.push(directory.to_owned());
         }
         self
     }
 
-    /// The folder, with symbolic links resolved.
+    /// The directory, with symbolic links resolved.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// All folders to write in, that one first. The others only as long as no link leads to them.
-    pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
-        let also = self.also.iter().filter(|folder| leads_straight(folder));
+    /// All directories to write in, that one first. The others only as long as no link leads to them.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
+        let also = self
+            .also
+            .iter()
+            .filter(|directory| leads_straight(directory));
         std::iter::once(&self.root)
             .chain(also)
             .map(PathBuf::as_path)
     }
 
-    /// git's folders, if this is a linked worktree.
+    /// git's directories, if this is a linked worktree.
     pub(crate) fn git(&self) -> Option<&LinkedTree> {
         self.git.as_ref()
     }
@@ -66,7 +69,10 @@ impl Confinement {
 
     /// Why this path, as named and as resolved, may not be written, if so.
     pub(crate) fn refusal(&self, given: &Path, real: &Path) -> Option<String> {
-        if self.folders().any(|folder| real.starts_with(folder)) {
+        if self
+            .directories()
+            .any(|directory| real.starts_with(directory))
+        {
             return None;
         }
         let advice = match self.counterpart(given, real) {
@@ -89,8 +95,8 @@ impl Confinement {
     }
 }
 
-fn leads_straight(folder: &Path) -> bool {
-    resolve_where(folder, |_| false).is_some()
+fn leads_straight(directory: &Path) -> bool {
+    resolve_where(directory, |_| false).is_some()
 }
 
 #[cfg(test)]
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_further_folder_is_none_once_a_link_leads_to_it() {
+    fn a_further_directory_is_none_once_a_link_leads_to_it() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (notes, home) = (base.join("a/notes"), base.join("home"));
@@ -188,15 +194,15 @@ mod tests {
         fs::remove_dir(&notes).unwrap();
         std::os::unix::fs::symlink(&home, &notes).unwrap();
         assert!(confine.refusal(&note, &secret).is_some());
-        assert_eq!(confine.folders().count(), 1);
+        assert_eq!(confine.directories().count(), 1);
         // In the worktree there is nothing to allow.
         let within = base.join("tree/.claude/x");
         let confine = Confinement::new(&base.join("tree")).also(&within);
-        assert_eq!(confine.folders().count(), 1);
+        assert_eq!(confine.directories().count(), 1);
     }
 
     #[test]
-    fn further_folders_may_be_allowed() {
+    fn further_directories_may_be_allowed() {
         let confine = Confinement::new(Path::new("/no/such/tree")).also(Path::new("/no/scratch"));
         let refused = |path: &str| confine.refusal(Path::new(path), Path::new(path)).is_some();
         assert!(!refused("/no/scratch/x") && !refused("/no/such/tree/x"));

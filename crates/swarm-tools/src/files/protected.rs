@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{of_any_directory, part_of_git_directory, resolve};
 
-/// What stands directly under the state folder and is never written by a file tool.
+/// What stands directly under the state directory and is never written by a file tool.
 const OF_ROOT: [&str; 10] = [
     "teams",
     "plans",
@@ -20,10 +20,10 @@ const OF_ROOT: [&str; 10] = [
     "swarm.toml",
     ".credentials.json",
 ];
-/// What stands directly under the state folder and is written by a file tool only when somebody agrees: it instructs
+/// What stands directly under the state directory and is written by a file tool only when somebody agrees: it instructs
 /// every agent of the user.
 const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"];
-/// What stands in a repository's `.claude` folder and is never written by a file tool.
+/// What stands in a repository's `.claude` directory and is never written by a file tool.
 const OF_REPOSITORY: [&str; 3] = ["agents", "hooks", "swarm.toml"];
 /// Names that are never written by a file tool wherever they stand.
 const ANYWHERE: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
@@ -32,12 +32,12 @@ const OF_PROCESSES: [&str; 2] = ["environ", "mem"];
 
 /// Paths that no file tool writes to, and those that none reads.
 ///
-/// Protected are the teams, tasks, transcripts, settings, definitions and hooks under the state folder, and what
+/// Protected are the teams, tasks, transcripts, settings, definitions and hooks under the state directory, and what
 /// steers agents and programs from within a repository: `.claude` settings, definitions and hooks, `.mcp.json`, and
-/// git's own folder. Paths are judged with their symbolic links resolved, whether or not they exist.
+/// git's own directory. Paths are judged with their symbolic links resolved, whether or not they exist.
 #[derive(Clone, Default)]
 pub struct ProtectedPaths {
-    /// The state folder, as given and resolved.
+    /// The state directory, as given and resolved.
     roots: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
     filter: Option<Arc<PathTest>>,
@@ -46,7 +46,7 @@ pub struct ProtectedPaths {
 type PathTest = dyn Fn(&Path) -> bool + Send + Sync;
 
 impl ProtectedPaths {
-    /// Protects what the state folder `root` holds, and what any repository holds that steers agents.
+    /// Protects what the state directory `root` holds, and what any repository holds that steers agents.
     pub fn new(root: &Path) -> Self {
         let mut roots = vec![root.to_owned()];
         roots.extend(resolve(root).filter(|real| real != root));
@@ -80,7 +80,7 @@ impl ProtectedPaths {
         self
     }
 
-    /// The state folder, as given and resolved.
+    /// The state directory, as given and resolved.
     pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
@@ -116,7 +116,7 @@ impl ProtectedPaths {
     }
 
     /// What makes other programs run or obey the content of this resolved path later, if anything does: the name they
-    /// look for, and whether it is one of the state folder.
+    /// look for, and whether it is one of the state directory.
     pub fn runs_later(&self, real: &Path) -> Option<(&'static str, bool)> {
         let first = self.first_under_root(real);
         let instruction = INSTRUCTIONS
@@ -128,7 +128,7 @@ impl ProtectedPaths {
         }
     }
 
-    /// The component of a path that comes right after the state folder.
+    /// The component of a path that comes right after the state directory.
     fn first_under_root<'p>(&self, real: &'p Path) -> Option<&'p str> {
         self.roots.iter().find_map(|root| {
             let rest = real.strip_prefix(root).ok()?;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_the_state_folder_are_told_from_those_of_a_project() {
+    fn instructions_of_the_state_directory_are_told_from_those_of_a_project() {
         let protected = ProtectedPaths::new(Path::new("/home/dev/.claude"));
         for (path, found) in [
             ("/home/dev/.claude/CLAUDE.md", Some(("CLAUDE.md", true))),

@@ -29,12 +29,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], expected: &Stamp) -> io::Result
     stamp(path, bytes)
 }
 
-/// Makes a file that does not exist yet, with its folders.
+/// Makes a file that does not exist yet, with its directories.
 ///
 /// Fails with [`io::ErrorKind::AlreadyExists`] when there is one by now.
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
     }
     let temporary = Temporary::write(path, bytes, 0o666)?;
     match fs::hard_link(&temporary.path, path) {

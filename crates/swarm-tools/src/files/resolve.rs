@@ -135,9 +135,9 @@ mod tests {
             );
         }
         assert_eq!(resolve(&dir.join("loop")), None);
-        let below = |folder: &'static str| {
-            let folder = dir.join(folder);
-            move |link: &Path| !link.starts_with(&folder)
+        let below = |directory: &'static str| {
+            let directory = dir.join(directory);
+            move |link: &Path| !link.starts_with(&directory)
         };
         assert_eq!(resolve_where(&dir.join("deep"), below("")), None);
         let deep = resolve_where(&dir.join("deep"), below("real"));

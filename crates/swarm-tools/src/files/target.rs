@@ -51,7 +51,7 @@ impl Target {
 
     /// The same, for something that is to be written.
     ///
-    /// A link that leads out of the working folder is not followed: the permission was for the path as named.
+    /// A link that leads out of the working directory is not followed: the permission was for the path as named.
     pub(crate) fn to_write(path: &str, ctx: &ToolContext) -> Result<Self, String> {
         let target = Self::new(path, &ctx.cwd)?;
         if let Some(why) = ctx.protected.write_refusal(&target.real) {

@@ -263,7 +263,7 @@ fn open(target: &Target) -> Result<File, String> {
         })
 }
 
-/// A hint at a file of the same name but for capitals or extension, in the same folder.
+/// A hint at a file of the same name but for capitals or extension, in the same directory.
 fn near(target: &Target) -> String {
     let stem = |path: &Path| {
         path.file_stem()
@@ -272,7 +272,7 @@ fn near(target: &Target) -> String {
     let entries = target
         .real
         .parent()
-        .and_then(|folder| std::fs::read_dir(folder).ok());
+        .and_then(|directory| std::fs::read_dir(directory).ok());
     let mut alike: Vec<String> = entries
         .into_iter()
         .flatten()

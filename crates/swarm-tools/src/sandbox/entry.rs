@@ -34,7 +34,7 @@ pub enum SandboxError {
         "this kernel has no sandbox for shell commands (landlock) and `sandbox.required` is set, so the command was not run"
     )]
     Absent,
-    /// A folder was replaced by a link, or is not where it was when it was granted.
+    /// A directory was replaced by a link, or is not where it was when it was granted.
     #[error(
         "the sandbox cannot be set up: {} is a symbolic link or leads through one, and none is followed; the command was not run",
         .0.display()

@@ -1,4 +1,4 @@
-//! The kernel's sandbox around shell commands: they write in the agent's own folder and in few others. Reading and the
+//! The kernel's sandbox around shell commands: they write in the agent's own directory and in few others. Reading and the
 //! network are as ever.
 //!
 //! A process can only take rights from itself, for good, and only it can begin a session. So a command is started through a

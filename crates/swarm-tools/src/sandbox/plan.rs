@@ -22,7 +22,7 @@ const DEVICES: [&str; 9] = [
     "/dev/shm",
 ];
 
-/// Folders for temporary files, besides the one that `TMPDIR` names.
+/// Directories for temporary files, besides the one that `TMPDIR` names.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// What all worktrees of a repository share and git writes to when it commits, makes branches and fetches. Neither
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     pub(crate) words: Vec<OsString>,
     /// Whether it runs in the sandbox.
     pub(crate) sandboxed: bool,
-    /// The folder for temporary files, where it is not the usual one.
+    /// The directory for temporary files, where it is not the usual one.
     pub(crate) temporary: Option<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
     let confine = match (guards.sandbox, &ctx.confine) {
         (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => None,
         (_, Some(confine)) => Some(Confinement::clone(confine)),
-        // That folder has no links in it; one that has come since is not followed.
+        // That directory has no links in it; one that has come since is not followed.
         (SandboxUse::Always, None) => Some(Confinement::exactly(ctx.cwd.clone())),
     };
     if guards.helper.is_empty() {
@@ -90,7 +90,7 @@ struct Places {
 
 impl Places {
     fn of(confine: &Confinement, ctx: &ToolContext) -> Self {
-        let mut writable: Vec<PathBuf> = confine.folders().map(Path::to_owned).collect();
+        let mut writable: Vec<PathBuf> = confine.directories().map(Path::to_owned).collect();
         let mut others: Vec<PathBuf> = ctx.guards.write.clone();
         if let Some(git) = confine.git() {
             writable.push(git.own.clone());
@@ -101,7 +101,7 @@ impl Places {
         let safe = |real: &PathBuf| {
             real != Path::new("/") && !kept.iter().any(|path| path.starts_with(real))
         };
-        // A link that commands may have made is not followed. Each folder is granted as it is found here, or not at all:
+        // A link that commands may have made is not followed. Each directory is granted as it is found here, or not at all:
         // whoever opens it follows none.
         let mut reach = writable.clone();
         reach.extend(others.iter().filter_map(|path| resolve(path)));
@@ -109,7 +109,7 @@ impl Places {
         reach.extend(all_temporary.clone().filter_map(resolve).filter(safe));
         let found = |path: &Path| {
             resolve_where(path, |link| {
-                !reach.iter().any(|folder| link.starts_with(folder))
+                !reach.iter().any(|directory| link.starts_with(directory))
             })
         };
         let has_usual = found(Path::new(usual)).as_ref().is_some_and(safe);
@@ -124,7 +124,7 @@ impl Places {
     }
 }
 
-/// What must not be written, wherever it stands: a folder for temporary files that holds it is not allowed as a whole.
+/// What must not be written, wherever it stands: a directory for temporary files that holds it is not allowed as a whole.
 fn kept(confine: &Confinement, ctx: &ToolContext) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = ctx.protected.roots().to_vec();
     // Worktrees of others stand beside one's own.
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_folder_that_holds_what_others_own_is_not_written_to() {
+    fn a_temporary_directory_that_holds_what_others_own_is_not_written_to() {
         let base = tempfile::tempdir_in("/tmp").unwrap();
         let guards = ShellGuards {
             helper: vec!["/helper".into()],

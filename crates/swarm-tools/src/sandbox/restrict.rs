@@ -63,10 +63,10 @@ fn grant(path: &Path) -> Result<Option<PathBeneath<OwnedFd>>, SandboxError> {
     };
     Ok(opened.map(|opened| {
         let writing = AccessFs::from_write(KNOWN);
-        let is_folder = fstat(&opened)
+        let is_directory = fstat(&opened)
             .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
-        // The kernel refuses rights on a file that only a folder can have.
-        let rights = if is_folder {
+        // The kernel refuses rights on a file that only a directory can have.
+        let rights = if is_directory {
             writing
         } else {
             writing & AccessFs::from_file(KNOWN)
@@ -113,13 +113,13 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (own, other) = (base.join("own"), base.join("other"));
-        for folder in [&own, &other] {
-            fs::create_dir_all(folder).unwrap();
-            fs::File::create(folder.join("there")).unwrap();
+        for directory in [&own, &other] {
+            fs::create_dir_all(directory).unwrap();
+            fs::File::create(directory.join("there")).unwrap();
         }
         let (inside, outside) = (own.clone(), other.clone());
         let tried = std::thread::spawn(move || {
-            restrict(&[&inside, &inside.join("no such folder")]).unwrap();
+            restrict(&[&inside, &inside.join("no such directory")]).unwrap();
             fs::File::create(inside.join("new")).unwrap();
             fs::rename(inside.join("new"), inside.join("renamed")).unwrap();
             fs::read(outside.join("there")).unwrap();
@@ -130,7 +130,7 @@ mod tests {
                     .open(outside.join("there"))
                     .map(drop),
                 fs::remove_file(outside.join("there")),
-                fs::create_dir(outside.join("folder")),
+                fs::create_dir(outside.join("directory")),
                 fs::rename(inside.join("renamed"), outside.join("moved")),
                 std::os::unix::fs::symlink(&inside, outside.join("link")),
             ]

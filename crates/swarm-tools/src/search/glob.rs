@@ -161,27 +161,27 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|problem| error(problem.kind().to_string()))
 }
 
-/// The folder to search and the pattern within it: what stands before the first wildcard in a pattern that is
-/// absolute or leads upwards belongs to the folder.
+/// The directory to search and the pattern within it: what stands before the first wildcard in a pattern that is
+/// absolute or leads upwards belongs to the directory.
 fn split(pattern: &str, path: Option<&str>) -> (String, String) {
     let base = path.unwrap_or(".");
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if !pattern.starts_with('/') && !pattern.starts_with("..") {
         return (base.to_owned(), pattern.to_owned());
     }
-    let mut folder = PathBuf::from(base);
+    let mut directory = PathBuf::from(base);
     let mut rest = Path::new(pattern).components().peekable();
     while let Some(component) = rest.next_if(|component| !has_wildcard(component)) {
         if rest.peek().is_none() {
             return (
-                folder.display().to_string(),
+                directory.display().to_string(),
                 component.as_os_str().to_string_lossy().into_owned(),
             );
         }
-        folder.push(component);
+        directory.push(component);
     }
     let rest: PathBuf = rest.collect();
-    (folder.display().to_string(), rest.display().to_string())
+    (directory.display().to_string(), rest.display().to_string())
 }
 
 fn has_wildcard(component: &Component<'_>) -> bool {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_the_wildcard_is_the_folder() {
+    fn what_stands_before_the_wildcard_is_the_directory() {
         for (pattern, path, base, rest) in [
             ("**/*.rs", None, ".", "**/*.rs"),
             ("./src/*.rs", Some("/w"), "/w", "src/*.rs"),

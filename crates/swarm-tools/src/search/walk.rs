@@ -1,4 +1,4 @@
-//! Going through folders as ripgrep does.
+//! Going through directories as ripgrep does.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ fn split_globs(text: &str) -> Vec<String> {
 }
 
 /// Calls `visit` with every file under `base`, in the order of their names, until it says no or the call is
-/// interrupted. Hidden files are included. Links are not followed, and protected files and git's own folder are left out.
+/// interrupted. Hidden files are included. Links are not followed, and protected files and git's own directory are left out.
 pub(super) fn walk(
     base: &Path,
     selection: &Selection,
@@ -89,7 +89,7 @@ pub(super) fn walk(
         builder.types(types.clone());
     }
     let protected = ctx.protected.clone();
-    builder.filter_entry(move |entry| !(is_git_folder(entry) || protected.hides(entry.path())));
+    builder.filter_entry(move |entry| !(is_git_directory(entry) || protected.hides(entry.path())));
     for entry in builder.build().flatten() {
         if ctx.cancel.is_cancelled() {
             break;
@@ -101,11 +101,11 @@ pub(super) fn walk(
     }
 }
 
-fn is_git_folder(entry: &DirEntry) -> bool {
+fn is_git_directory(entry: &DirEntry) -> bool {
     entry.depth() > 0 && entry.file_name() == ".git"
 }
 
-/// A path as it is shown: relative when it lies in the working folder.
+/// A path as it is shown: relative when it lies in the working directory.
 pub(super) fn shown(path: &Path, cwd: &Path) -> String {
     match path.strip_prefix(cwd) {
         Ok(rest) if !rest.as_os_str().is_empty() => rest.display().to_string(),

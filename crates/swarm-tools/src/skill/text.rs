@@ -15,16 +15,16 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
     std::fs::File::open(&skill.path)?
         .take(LARGEST)
         .read_to_string(&mut text)?;
-    let folder = skill.path.parent().unwrap_or(&skill.path).display();
+    let directory = skill.path.parent().unwrap_or(&skill.path).display();
     let body = without_front(&text).trim();
-    let body = body.replace("${CLAUDE_SKILL_DIR}", &folder.to_string());
+    let body = body.replace("${CLAUDE_SKILL_DIR}", &directory.to_string());
     let filled = body.replace("$ARGUMENTS", arguments);
     let rest = match (arguments.trim(), filled == body) {
         ("", _) | (_, false) => String::new(),
         (arguments, true) => format!("\n\nArguments: {arguments}"),
     };
     Ok(format!(
-        "Directory of this skill: {folder}\n\n{filled}{rest}"
+        "Directory of this skill: {directory}\n\n{filled}{rest}"
     ))
 }
 

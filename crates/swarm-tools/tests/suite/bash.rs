@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::scene::{self, Scene};
 use serde_json::json;
-use swarm_fs::process;
+use swarm_os::process;
 use swarm_tools::ToolOutput;
 
 /// Longer than any test may take: what runs into it hangs.

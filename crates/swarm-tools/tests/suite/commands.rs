@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_fs::process;
+use swarm_os::process;
 use swarm_tools::{BackgroundCommand, BackgroundCommands, CommandState};
 
 use crate::scene::Scene;

@@ -290,7 +290,7 @@ async fn mode_bits_line_ends_and_byte_order_mark_survive_an_edit() {
 }
 
 #[tokio::test]
-async fn a_link_within_the_working_folder_is_followed_and_stays_a_link() {
+async fn a_link_within_the_working_directory_is_followed_and_stays_a_link() {
     let scene = Scene::new();
     scene.put("real", "old");
     symlink("real", scene.path("link")).unwrap();
@@ -307,7 +307,7 @@ async fn a_link_within_the_working_folder_is_followed_and_stays_a_link() {
 }
 
 #[tokio::test]
-async fn a_link_out_of_the_working_folder_is_not_written_through() {
+async fn a_link_out_of_the_working_directory_is_not_written_through() {
     let scene = Scene::new();
     let outside = scene.base().join("outside");
     put_at(&outside, "old");

@@ -94,7 +94,7 @@ async fn i11_agents_that_write_at_once_lose_no_edit() {
 }
 
 #[tokio::test]
-async fn a_confined_agent_writes_in_its_own_folder_alone() {
+async fn a_confined_agent_writes_in_its_own_directory_alone() {
     let mut scene = Scene::new();
     let outside = scene.base().join("elsewhere");
     std::fs::create_dir_all(&outside).unwrap();

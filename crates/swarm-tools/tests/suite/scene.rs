@@ -1,4 +1,4 @@
-//! A scratch folder and a context to call tools in.
+//! A scratch directory and a context to call tools in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use swarm_tools::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// A working folder `work` and a state folder `root` beside it.
+/// A working directory `work` and a state directory `root` beside it.
 #[derive(Debug)]
 pub(crate) struct Scene {
     scratch: TempDir,

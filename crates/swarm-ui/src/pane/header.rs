@@ -23,9 +23,9 @@ pub struct PaneHeader {
     pub model: String,
     /// Its permission mode.
     pub mode: PermissionMode,
-    /// Its working folder.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// The user's home folder, which is shown as `~`.
+    /// The user's home directory, which is shown as `~`.
     pub home: Option<PathBuf>,
 }
 
@@ -90,26 +90,26 @@ fn short_model(model: &str) -> Cow<'_, str> {
     }
 }
 
-/// Folders that a shortened path still names.
-const KEPT_FOLDERS: usize = 2;
+/// Directories that a shortened path still names.
+const KEPT_DIRECTORIES: usize = 2;
 
-/// A path for people: the home folder as `~`, and of a deep one only the end.
+/// A path for people: the home directory as `~`, and of a deep one only the end.
 fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
     let below_home = home.and_then(|home| path.strip_prefix(home).ok());
     let (start, rest) = match below_home {
         Some(rest) => ("~", rest),
         None => ("", path.strip_prefix("/").unwrap_or(path)),
     };
-    let folders: Vec<_> = rest.iter().map(|part| part.to_string_lossy()).collect();
-    let kept = &folders[folders.len().saturating_sub(KEPT_FOLDERS)..];
+    let directories: Vec<_> = rest.iter().map(|part| part.to_string_lossy()).collect();
+    let kept = &directories[directories.len().saturating_sub(KEPT_DIRECTORIES)..];
     let mut shown = start.to_owned();
-    if kept.len() < folders.len() {
+    if kept.len() < directories.len() {
         shown.push('/');
         shown.push_str(ellipsis);
     }
-    for folder in kept {
+    for directory in kept {
         shown.push('/');
-        shown.push_str(folder);
+        shown.push_str(directory);
     }
     if shown.is_empty() {
         "/".to_owned()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_shown_short_but_recognizable() {
+    fn a_directory_is_shown_short_but_recognizable() {
         let home = Some(Path::new("/home/dev"));
         for (path, shown) in [
             ("/home/dev", "~"),

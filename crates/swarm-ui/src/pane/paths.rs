@@ -1,12 +1,12 @@
-//! Paths in the lines of an agent: below its working folder they are relative, below the user's home they begin with `~`.
+//! Paths in the lines of an agent: below its working directory they are relative, below the user's home they begin with `~`.
 
 use std::path::{Path, PathBuf};
 
-/// The tool whose line is a command for a shell. A command may change its folder first, so that a path made relative
+/// The tool whose line is a command for a shell. A command may change its directory first, so that a path made relative
 /// would name another file.
 const SHELL_TOOL: &str = "Bash";
 
-/// The folders that need no spelling out.
+/// The directories that need no spelling out.
 #[derive(Debug)]
 pub(super) struct Places {
     cwd: Option<String>,
@@ -25,30 +25,34 @@ impl Places {
     pub(super) fn shorten(&self, tool: &str, line: &str) -> String {
         let relative = self.cwd.as_deref().filter(|_| tool != SHELL_TOOL);
         let line = match relative {
-            Some(cwd) => replace_folder(line, cwd, |below| if below { "" } else { "." }),
+            Some(cwd) => replace_directory(line, cwd, |below| if below { "" } else { "." }),
             None => line.to_owned(),
         };
         match &self.home {
-            Some(home) => replace_folder(&line, home, |below| if below { "~/" } else { "~" }),
+            Some(home) => replace_directory(&line, home, |below| if below { "~/" } else { "~" }),
             None => line,
         }
     }
 }
 
-/// The folder as text, unless it is the root or has a name that cannot be looked for.
-fn nameable(folder: &Path) -> Option<String> {
-    let folder: PathBuf = folder.components().collect();
-    let text = folder.to_str()?;
-    (folder.is_absolute() && text.len() > 1).then(|| text.to_owned())
+/// The directory as text, unless it is the root or has a name that cannot be looked for.
+fn nameable(directory: &Path) -> Option<String> {
+    let directory: PathBuf = directory.components().collect();
+    let text = directory.to_str()?;
+    (directory.is_absolute() && text.len() > 1).then(|| text.to_owned())
 }
 
-/// Replaces a folder wherever a whole path begins with it; `instead` is told whether a path below it follows.
-fn replace_folder(line: &str, folder: &str, instead: impl Fn(bool) -> &'static str) -> String {
+/// Replaces a directory wherever a whole path begins with it; `instead` is told whether a path below it follows.
+fn replace_directory(
+    line: &str,
+    directory: &str,
+    instead: impl Fn(bool) -> &'static str,
+) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(folder) {
+    while let Some(at) = rest.find(directory) {
         let (before, found) = rest.split_at(at);
-        let (name, after) = found.split_at(folder.len());
+        let (name, after) = found.split_at(directory.len());
         shown.push_str(before);
         let begins = !shown.ends_with(is_of_path);
         match after.strip_prefix('/') {
@@ -74,7 +78,7 @@ fn is_of_path(c: char) -> bool {
     c.is_alphanumeric() || "/._-~+@$*…".contains(c)
 }
 
-/// Whether the name of a file or folder may begin with this character. Signs that close something do not count.
+/// Whether the name of a file or directory may begin with this character. Signs that close something do not count.
 fn begins_name(c: char) -> bool {
     is_of_path(c) || "([{#%=!".contains(c)
 }
@@ -89,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_the_working_folder_are_relative_and_those_below_home_begin_with_a_tilde() {
+    fn paths_below_the_working_directory_are_relative_and_those_below_home_begin_with_a_tilde() {
         for (line, shown) in [
             ("Read /home/dev/calc/src/lib.rs", "Read src/lib.rs"),
             ("Grep x in /home/dev/calc", "Grep x in ."),
@@ -108,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_only_looks_like_it_is_left_alone() {
+    fn a_directory_that_only_looks_like_it_is_left_alone() {
         for line in [
             "Read /mnt/home/dev/calc/src",
             "Read /home/developer/x",

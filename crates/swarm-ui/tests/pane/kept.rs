@@ -35,10 +35,10 @@ fn kept() -> Vec<(PathBuf, String)> {
             },
         ),
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let kept = themes.map(|(name, theme)| {
         let drawn = drawn(theme, &life()).replace('\u{1b}', "\\e");
-        (folder.join(name), drawn)
+        (directory.join(name), drawn)
     });
     kept.to_vec()
 }

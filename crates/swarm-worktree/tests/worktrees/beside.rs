@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use serde_json::Value;
-use swarm_fs::HandedLock;
+use swarm_os::HandedLock;
 use swarm_worktree::{Created, MergeOutcome, Uncommitted, WorktreeError};
 
 use crate::scene::{Scene, request, slug};

@@ -1,12 +1,12 @@
-//! Folders that somebody else makes in git's place.
+//! Directories that somebody else makes in git's place.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use swarm_fs::HandedLock;
+use swarm_os::HandedLock;
 use swarm_protocol::UnixMs;
 use swarm_worktree::{
-    Condition, FolderMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
+    Condition, DirectoryMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
     WorktreeOutcome, Worktrees,
 };
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ struct Maker {
     calls: Mutex<Vec<String>>,
 }
 
-impl FolderMaker for Maker {
+impl DirectoryMaker for Maker {
     fn makes(&self) -> bool {
         true
     }
@@ -43,33 +43,33 @@ impl FolderMaker for Maker {
 }
 
 struct Yard {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     maker: Arc<Maker>,
     worktrees: Worktrees,
 }
 
 impl Yard {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for name in ["project/inner", "made/inner", "away"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
         let maker = Arc::new(Maker {
-            prints: Mutex::new(folder.path().join("made")),
+            prints: Mutex::new(directory.path().join("made")),
             calls: Mutex::default(),
         });
         let git = Git::new("git", std::collections::BTreeMap::new());
-        let records = folder.path().join("records");
+        let records = directory.path().join("records");
         let worktrees = Worktrees::new(git, <_>::default(), records).with_maker(maker.clone());
         Self {
-            folder,
+            directory,
             maker,
             worktrees,
         }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(name)
+        self.directory.path().canonicalize().unwrap().join(name)
     }
 
     fn request(&self, from: &str) -> Request {
@@ -98,7 +98,7 @@ impl Yard {
 }
 
 #[test]
-fn a_folder_is_made_once_taken_up_again_and_kept_until_it_is_forced_away() {
+fn a_directory_is_made_once_taken_up_again_and_kept_until_it_is_forced_away() {
     let yard = Yard::new();
     let made = yard.worktrees.create(&yard.request("project")).unwrap();
     assert!(made.fresh && made.record.by_hook);
@@ -140,7 +140,7 @@ fn a_folder_is_made_once_taken_up_again_and_kept_until_it_is_forced_away() {
 }
 
 #[test]
-fn a_folder_whose_agent_never_began_is_taken_away_and_one_that_is_gone_is_forgotten() {
+fn a_directory_whose_agent_never_began_is_taken_away_and_one_that_is_gone_is_forgotten() {
     let yard = Yard::new();
     let made = yard.worktrees.create(&yard.request("project")).unwrap();
     yard.worktrees.undo(&made).unwrap();
@@ -158,13 +158,13 @@ fn a_folder_whose_agent_never_began_is_taken_away_and_one_that_is_gone_is_forgot
 }
 
 #[test]
-fn two_projects_have_folders_of_the_same_name() {
+fn two_projects_have_directories_of_the_same_name() {
     let yard = Yard::new();
-    for (project, folder) in [("project", "made"), ("project/inner", "away")] {
-        yard.prints(yard.path(folder));
+    for (project, directory) in [("project", "made"), ("project/inner", "away")] {
+        yard.prints(yard.path(directory));
         let made = yard.worktrees.create(&yard.request(project)).unwrap();
         assert!(made.fresh, "{project}");
-        assert_eq!(made.cwd, yard.path(folder));
+        assert_eq!(made.cwd, yard.path(directory));
         yard.worktrees.release(&made).unwrap();
     }
     let listed = yard.worktrees.list(&yard.path("project")).unwrap().0;
@@ -173,7 +173,7 @@ fn two_projects_have_folders_of_the_same_name() {
 }
 
 #[test]
-fn an_agent_goes_on_in_the_same_folder_below() {
+fn an_agent_goes_on_in_the_same_directory_below() {
     let yard = Yard::new();
     std::fs::create_dir_all(yard.path("project/.git")).unwrap();
     let made = yard.worktrees.create(&yard.request("project/inner"));
@@ -187,7 +187,7 @@ fn a_path_that_no_agent_can_be_kept_in_is_refused() {
     std::fs::write(yard.path("file"), "").unwrap();
     for (prints, why) in [
         (yard.path("missing"), "cannot be used"),
-        (yard.path("file"), "no folder"),
+        (yard.path("file"), "no directory"),
         (yard.path("project"), "the project itself"),
         (yard.path(""), "the project itself"),
         (PathBuf::from("."), "the project itself"),
@@ -206,7 +206,7 @@ fn a_path_that_no_agent_can_be_kept_in_is_refused() {
 }
 
 #[test]
-fn a_folder_that_is_another_ones_is_refused() {
+fn a_directory_that_is_another_ones_is_refused() {
     let yard = Yard::new();
     let first = yard.worktrees.create(&yard.request("project")).unwrap();
     let mut second = yard.request("project");
@@ -272,7 +272,7 @@ fn prune_goes_on_where_one_cannot_be_removed() {
 }
 
 #[test]
-fn whoever_changes_the_record_of_a_hooks_folder_waits_for_its_lock() {
+fn whoever_changes_the_record_of_a_hooks_directory_waits_for_its_lock() {
     let yard = Yard::new();
     let made = yard.worktrees.create(&yard.request("project")).unwrap();
     let all = std::fs::read_dir(yard.path("records")).unwrap();
@@ -302,7 +302,7 @@ fn whoever_changes_the_record_of_a_hooks_folder_waits_for_its_lock() {
 }
 
 #[test]
-fn a_folder_that_somebody_else_has_taken_up_is_left_to_them() {
+fn a_directory_that_somebody_else_has_taken_up_is_left_to_them() {
     let yard = Yard::new();
     let ask = |agent: &str| {
         let asked = yard.request("project");

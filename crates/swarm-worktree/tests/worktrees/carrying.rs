@@ -134,16 +134,16 @@ fn project(scene: &Scene) -> PathBuf {
     repo
 }
 
-/// Every file below a folder with its content, and every link with what it says.
+/// Every file below a directory with its content, and every link with what it says.
 fn contents(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
-    let mut folders = vec![at.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut directories = vec![at.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let found = path.symlink_metadata().unwrap();
             if found.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if found.is_symlink() {
                 let text = fs::read_link(&path).unwrap();
                 all.insert(path, text.into_os_string().into_encoded_bytes());

@@ -134,7 +134,7 @@ fn i5_forty_worktrees_made_by_eight_at_a_time_are_all_there() {
     assert_eq!(listed.len(), 40);
     assert_eq!(scene.linked(&origin), 0);
 
-    // A failed creation leaves neither branch nor folder: this tree has a file that cannot be checked out.
+    // A failed creation leaves neither branch nor directory: this tree has a file that cannot be checked out.
     scene.write(&mine, ".gitattributes", "*.txt filter=broken\n");
     scene.commit(&mine, "filtered");
     scene.git_in(&mine, &["config", "filter.broken.smudge", "false"]);

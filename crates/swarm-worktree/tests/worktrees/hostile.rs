@@ -42,7 +42,7 @@ fn append(file: &Path, text: &str) {
 
 fn admin(made: &Created) -> PathBuf {
     let record = &made.record;
-    let name = record.git_folder.as_ref().unwrap();
+    let name = record.git_directory.as_ref().unwrap();
     record.from.join(".git/worktrees").join(name)
 }
 
@@ -75,7 +75,7 @@ const ATTACKS: [(&str, Attack); 6] = [
         fs::remove_file(at.join(".git")).unwrap();
         fs::rename(evil(scene).join(".git"), at.join(".git")).unwrap();
     }),
-    ("another common folder", |scene, made| {
+    ("another common directory", |scene, made| {
         let to = evil(scene).join(".git");
         fs::write(admin(made).join("commondir"), format!("{}\n", to.display())).unwrap();
     }),
@@ -106,7 +106,7 @@ const ATTACKS: [(&str, Attack); 6] = [
         fs::remove_file(scene.path("canary")).unwrap_or_default();
     }),
     (
-        "a folder that is made out to be the target's checkout",
+        "a directory that is made out to be the target's checkout",
         |scene, made| {
             let fake = made.record.path.join("fake");
             scene.git_in(
@@ -124,7 +124,7 @@ const ATTACKS: [(&str, Attack); 6] = [
     ),
 ];
 
-/// Whether git, run in a folder as a person would, runs the program.
+/// Whether git, run in a directory as a person would, runs the program.
 fn bites(scene: &Scene, at: &Path) -> bool {
     touch(at);
     let _status = std::process::Command::new("git")
@@ -156,13 +156,13 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
             .find(&at.join("fake"))
             .map(|found| format!("{found:?}")),
     );
-    for folder in [&repo, at] {
-        let merged = worktrees.merge(folder, &slug("other"));
+    for directory in [&repo, at] {
+        let merged = worktrees.merge(directory, &slug("other"));
         note(
             "merge of another",
             merged.map(|merged| format!("{merged:?}")),
         );
-        let merged = worktrees.merge(folder, &slug("one"));
+        let merged = worktrees.merge(directory, &slug("one"));
         note("merge", merged.map(|merged| format!("{merged:?}")));
     }
     append(&at.join("src/a.txt"), "more\n");

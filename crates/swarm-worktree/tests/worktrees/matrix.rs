@@ -9,7 +9,7 @@ use swarm_worktree::{Hazard, WorktreeError, WorktreeOutcome};
 
 use crate::scene::{NOW, Scene, slug};
 
-/// Makes a worktree from a folder, finds that it isolates the repository which holds that folder, and removes it.
+/// Makes a worktree from a directory, finds that it isolates the repository which holds that directory, and removes it.
 fn isolates(scene: &Scene, from: &Path, repository: &Path) {
     let branch = scene.git_in(from, &["rev-parse", "--abbrev-ref", "HEAD"]);
     let made = scene
@@ -56,7 +56,7 @@ fn i10_every_shape_of_repository_is_isolated_or_refused_with_the_reason() {
     isolates(&scene, &repo, &repo);
     isolates(&scene, &repo.join("src"), &repo);
 
-    // A submodule is a repository of its own, and its files do not lie in git's folder.
+    // A submodule is a repository of its own, and its files do not lie in git's directory.
     scene.init("library");
     scene.git_in(
         &repo,
@@ -138,7 +138,7 @@ fn i10_what_cannot_be_isolated_is_refused() {
 fn i10_what_is_left_of_a_worktree_is_not_taken_for_one() {
     let scene = Scene::new();
     let repo = scene.repo();
-    // The folder was deleted by hand, and git still lists it.
+    // The directory was deleted by hand, and git still lists it.
     let made = scene.left("one");
     fs::remove_dir_all(&made.record.path).unwrap();
     let made = scene.create(&repo, "one").unwrap();
@@ -160,7 +160,7 @@ fn i10_what_is_left_of_a_worktree_is_not_taken_for_one() {
     assert!(made.fresh && made.record.path.join("c.txt").exists());
     scene.worktrees().settle(&made).unwrap();
     fs::remove_dir_all(&made.record.path).unwrap();
-    // Another folder has taken its place.
+    // Another directory has taken its place.
     fs::create_dir(&made.record.path).unwrap();
     let refused = scene.create(&repo, "one").unwrap_err();
     assert!(
@@ -173,7 +173,7 @@ fn i10_what_is_left_of_a_worktree_is_not_taken_for_one() {
     let refused = scene.create(&repo, "one").unwrap_err().to_string();
     assert!(
         refused.contains("belongs to another repository, ")
-            && refused.contains("move that folder away"),
+            && refused.contains("move that directory away"),
         "{refused}"
     );
 }
@@ -181,16 +181,16 @@ fn i10_what_is_left_of_a_worktree_is_not_taken_for_one() {
 /// Paths and sizes of everything in a checkout but git's own.
 fn inventory(at: &Path) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
-    let mut folders = vec![at.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut directories = vec![at.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let found = path.symlink_metadata().unwrap();
             if path.ends_with(".git") {
                 continue;
             }
             if found.is_dir() {
-                folders.push(path.clone());
+                directories.push(path.clone());
             }
             all.insert(path.display().to_string(), found.len());
         }

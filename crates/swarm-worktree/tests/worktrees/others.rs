@@ -10,7 +10,7 @@ use swarm_worktree::{
 
 use crate::scene::{NOW, Scene, request, slug};
 
-/// Somebody who works in a folder according to records alone.
+/// Somebody who works in a directory according to records alone.
 fn working(pid: u32, cwd: &Path) -> Occupants {
     let occupant = Occupant {
         who: "the lead of other".to_owned(),

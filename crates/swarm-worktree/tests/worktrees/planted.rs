@@ -20,7 +20,7 @@ fn thesis(scene: &Scene) -> PathBuf {
 fn record(common: &Path, name: &str, path: &Path, from: &Path, stage: &str, head: &str) {
     let record = serde_json::json!({
         "version": 1, "slug": name, "path": path, "branch": "nothing", "base": {"sha": head, "ahead": 0, "behind": 0},
-        "from": from, "target": "main", "owner": {}, "createdAt": 1, "stage": stage, "inUse": false, "gitFolder": name,
+        "from": from, "target": "main", "owner": {}, "createdAt": 1, "stage": stage, "inUse": false, "gitDirectory": name,
     });
     let records = common.join("swarm/worktrees");
     fs::create_dir_all(&records).unwrap();
@@ -67,7 +67,7 @@ fn clone(scene: &Scene, thesis: &Path) -> PathBuf {
     ] {
         scene.git_in(&up, &["config", "-f", "pkg/x/e/config", key, value]);
     }
-    // Git clones no empty folders.
+    // Git clones no empty directories.
     fs::write(inner.join("refs/keep"), "k").unwrap();
     fs::write(up.join("pkg").join(MARK), "e").unwrap();
     record(&inner, "x", ".".as_ref(), ".".as_ref(), "ready", &commit);
@@ -83,7 +83,7 @@ fn clone(scene: &Scene, thesis: &Path) -> PathBuf {
     scene.git_in(&up, &["add", "-A", "-f"]);
     scene.git_in(&up, &["commit", "-q", "-m", "innocent"]);
     scene.git_in(&scene.path(""), &["clone", "-q", "up", "clone"]);
-    // The mark once was a path that held from the folder where somebody stood.
+    // The mark once was a path that held from the directory where somebody stood.
     let clone = scene.path("clone");
     let inner = clone.join("pkg/x/e");
     fs::write(clone.join("pkg").join(MARK), inner.to_str().unwrap()).unwrap();
@@ -129,7 +129,7 @@ fn a_file_beside_a_repository_does_not_say_whose_it_is() {
 }
 
 #[test]
-fn a_folder_is_removed_only_where_swarm_makes_one_of_that_name() {
+fn a_directory_is_removed_only_where_swarm_makes_one_of_that_name() {
     let scene = Scene::new();
     let (repo, thesis) = (scene.repo(), thesis(&scene));
     let head = scene.git_in(&repo, &["rev-parse", "HEAD"]);
@@ -189,7 +189,7 @@ fn a_link_in_the_way_to_a_worktree_leads_no_removal_elsewhere() {
 }
 
 #[test]
-fn where_worktrees_lie_elsewhere_only_the_root_folder_says_whose_they_are() {
+fn where_worktrees_lie_elsewhere_only_the_config_directory_says_whose_they_are() {
     let mut scene = Scene::new();
     let repo = scene.repo();
     scene.settings.location = Some("../trees".into());

@@ -396,7 +396,7 @@ fn prune_tells_what_it_would_do_and_touches_only_what_is_ours() {
 }
 
 #[test]
-fn i4_files_in_the_empty_folder_of_a_submodule_keep_the_worktree() {
+fn i4_files_in_the_empty_directory_of_a_submodule_keep_the_worktree() {
     let scene = Scene::new();
     let repo = scene.repo();
     scene.init("library");

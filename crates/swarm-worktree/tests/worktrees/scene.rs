@@ -1,4 +1,4 @@
-//! A repository in a folder of its own.
+//! A repository in a directory of its own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use swarm_worktree::{
 pub(crate) const NOW: UnixMs = UnixMs(1_700_000_000_000);
 
 pub(crate) struct Scene {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     pub(crate) settings: WorktreeSettings,
     /// The git program that swarm is given.
     pub(crate) git: PathBuf,
@@ -42,7 +42,7 @@ impl Scene {
     /// A repository with two files on `main`.
     pub(crate) fn new() -> Self {
         let scene = Self {
-            folder: tempfile::tempdir().unwrap(),
+            directory: tempfile::tempdir().unwrap(),
             settings: WorktreeSettings::default(),
             git: "git".into(),
         };
@@ -51,7 +51,7 @@ impl Scene {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(name)
+        self.directory.path().canonicalize().unwrap().join(name)
     }
 
     pub(crate) fn repo(&self) -> PathBuf {
@@ -94,7 +94,7 @@ impl Scene {
             .args(args)
             .current_dir(at)
             .env_clear()
-            .envs(environment(self.folder.path()))
+            .envs(environment(self.directory.path()))
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -103,7 +103,7 @@ impl Scene {
     }
 
     pub(crate) fn worktrees(&self) -> Worktrees {
-        let git = Git::new(&self.git, environment(self.folder.path()));
+        let git = Git::new(&self.git, environment(self.directory.path()));
         Worktrees::new(git, self.settings.clone(), self.own())
     }
 

@@ -42,15 +42,15 @@ pub(crate) struct BareInbox {
 }
 
 impl BareInbox {
-    /// Makes an empty one in a folder.
+    /// Makes an empty one in a directory.
     ///
     /// # Errors
     /// When a file cannot be made.
-    pub(crate) fn create(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder)?;
+    pub(crate) fn create(directory: &Path) -> Result<Self> {
+        fs::create_dir_all(directory)?;
         let inbox = Self {
-            path: folder.join("inbox.json"),
-            lock: folder.join("lock"),
+            path: directory.join("inbox.json"),
+            lock: directory.join("lock"),
         };
         fs::write(&inbox.path, "[]")?;
         File::create(&inbox.lock)?;
@@ -99,8 +99,8 @@ impl BareInbox {
 
 /// Puts new content in place of a file; tells the moment before it is there.
 fn replace(path: &Path, bytes: &[u8], class: Class) -> Result<Instant> {
-    let folder = path.parent().context("a folder")?;
-    let beside = folder.join(format!(".{}.tmp", std::process::id()));
+    let directory = path.parent().context("a directory")?;
+    let beside = directory.join(format!(".{}.tmp", std::process::id()));
     let mut file = File::create(&beside)?;
     file.write_all(bytes)?;
     if class == Class::Durable {
@@ -109,7 +109,7 @@ fn replace(path: &Path, bytes: &[u8], class: Class) -> Result<Instant> {
     let at = Instant::now();
     fs::rename(&beside, path)?;
     if class == Class::Durable {
-        File::open(folder)?.sync_all()?;
+        File::open(directory)?.sync_all()?;
     }
     Ok(at)
 }

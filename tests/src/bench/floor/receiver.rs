@@ -64,9 +64,9 @@ pub(crate) fn play(words: &[&str]) -> Result<()> {
     };
     let body = fs::read(body)?;
     let mut server = Server::connect(address)?;
-    let folder = inbox.path.parent().context("a folder")?;
-    let kept = folder.join("kept.jsonl");
-    let mut wait = Wait::of(manner, folder)?;
+    let directory = inbox.path.parent().context("a directory")?;
+    let kept = directory.join("kept.jsonl");
+    let mut wait = Wait::of(manner, directory)?;
     let mut seen = 0;
     say("ready")?;
     loop {
@@ -102,12 +102,12 @@ enum Wait {
 }
 
 impl Wait {
-    fn of(manner: &str, folder: &Path) -> Result<Self> {
+    fn of(manner: &str, directory: &Path) -> Result<Self> {
         if manner == "polls" {
             return Ok(Self::Pause);
         }
         let watch = inotify::init(CreateFlags::CLOEXEC)?;
-        inotify::add_watch(&watch, folder, WatchFlags::MOVED_TO)?;
+        inotify::add_watch(&watch, directory, WatchFlags::MOVED_TO)?;
         Ok(Self::Watch(watch))
     }
 

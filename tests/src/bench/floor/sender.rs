@@ -46,8 +46,8 @@ pub(crate) fn drain(words: &[&str]) -> Result<()> {
     };
     let (inbox, class) = (inbox(path, lock), Class::parse(class));
     let watch = inotify::init(CreateFlags::CLOEXEC)?;
-    let folder = inbox.path.parent().context("a folder")?;
-    inotify::add_watch(&watch, folder, WatchFlags::MOVED_TO)?;
+    let directory = inbox.path.parent().context("a directory")?;
+    inotify::add_watch(&watch, directory, WatchFlags::MOVED_TO)?;
     ready()?;
     std::thread::spawn(move || go_on(&inbox, class, &watch));
     until_closed();

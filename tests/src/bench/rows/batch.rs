@@ -21,12 +21,12 @@ const FLAT: f64 = 1.3;
 /// Batches in which each task waits for the one before it, each in a new team.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (place, folder) in everywhere() {
-        let store = store(folder.path());
+    for (place, directory) in everywhere() {
+        let store = store(directory.path());
         let mut times: [Vec<Duration>; 3] = Default::default();
         for round in 0..order.runs(4) {
             for (length, times) in LENGTHS.iter().zip(&mut times) {
-                let team = create(folder.path(), &format!("batch-{length}-{round}"), &[])?;
+                let team = create(directory.path(), &format!("batch-{length}-{round}"), &[])?;
                 let new: Vec<NewTask> = (0..*length as usize).map(task).collect();
                 let began = Instant::now();
                 store

@@ -21,16 +21,16 @@ const AIM: f64 = 2.0;
 /// A broadcast and as many bare writes, in turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (place, folder) in everywhere() {
-        let store = store(folder.path());
+    for (place, directory) in everywhere() {
+        let store = store(directory.path());
         let names: Vec<String> = (0..MEMBERS)
             .map(|number| format!("mate-{number}"))
             .collect();
         let members: Vec<&str> = names.iter().map(String::as_str).collect();
-        let team = create(folder.path(), "everybody", &members)?;
+        let team = create(directory.path(), "everybody", &members)?;
         let bare: Vec<BareInbox> = names
             .iter()
-            .map(|name| BareInbox::create(&folder.path().join("bare").join(name)))
+            .map(|name| BareInbox::create(&directory.path().join("bare").join(name)))
             .collect::<Result<_>>()?;
         let (mut ours, mut floor) = (Vec::new(), Vec::new());
         for round in 0..order.runs(20) {

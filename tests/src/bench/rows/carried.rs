@@ -34,11 +34,11 @@ struct Times {
 /// A send and its acknowledgement, in turn in each inbox.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (place, folder) in everywhere() {
-        let store = store(folder.path());
+    for (place, directory) in everywhere() {
+        let store = store(directory.path());
         let mut teams = Vec::new();
         for carried in CARRIED {
-            let team = create(folder.path(), &format!("carried-{carried}"), &["reader"])?;
+            let team = create(directory.path(), &format!("carried-{carried}"), &["reader"])?;
             fill(&store, &team, carried)?;
             teams.push((team, Times::default()));
         }
@@ -90,7 +90,7 @@ fn exchange(store: &FileStore, team: &TeamName, number: usize, times: &mut Times
 
 /// Leaves the files as they are once so many messages were sent and read.
 fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
-    let folder = store.team(team).team_folder();
+    let directory = store.team(team).team_directory();
     let acked = |number: usize| {
         let mut entry = entry(number);
         entry["read"] = true.into();
@@ -98,12 +98,12 @@ fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
     };
     let archived = carried.saturating_sub(KEPT);
     write_lines(
-        &folder.join("swarm/archive/reader.jsonl"),
+        &directory.join("swarm/archive/reader.jsonl"),
         (0..archived).map(acked),
     )?;
     let kept: Vec<Value> = (archived..carried).map(acked).collect();
     fs::write(
-        store.team(team).inbox_folder().join("reader.json"),
+        store.team(team).inbox_directory().join("reader.json"),
         serde_json::to_vec_pretty(&kept)?,
     )?;
     let events = (0..carried).flat_map(|number| {
@@ -113,7 +113,7 @@ fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
             json!({"at": 1_795_195_646_600_u64, "type": "delivered", "msg_id": id, "to": "reader"}),
         ]
     });
-    write_lines(&folder.join("swarm/journal.jsonl"), events)
+    write_lines(&directory.join("swarm/journal.jsonl"), events)
 }
 
 fn write_lines(path: &Path, records: impl Iterator<Item = Value>) -> Result<()> {

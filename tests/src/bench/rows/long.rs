@@ -45,7 +45,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     {
         let mut clocks = clocks.lock();
         clocks.reader = Some((long.name.clone(), played.pid(&long.name)?));
-        clocks.folder = played.world.project().display().to_string();
+        clocks.directory = played.world.project().display().to_string();
     }
     let small = unshared(played.pid(&fresh.name)?);
     for round in 0..turns / OF_ONE_TURN {
@@ -114,7 +114,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
 struct Clocks {
     /// The member that reads, and its process.
     reader: Option<(String, u32)>,
-    folder: String,
+    directory: String,
     asked: usize,
     began: u64,
     early: u64,
@@ -138,7 +138,7 @@ impl Clocks {
         if asked >= turns || (asked + 1).is_multiple_of(OF_ONE_TURN) {
             return Reply::text("Understood.");
         }
-        let file = format!("{}/file-{asked}", self.folder);
+        let file = format!("{}/file-{asked}", self.directory);
         Reply::tool(format!("read-{asked}"), "Read", json!({"file_path": file}))
     }
 }
@@ -156,12 +156,12 @@ fn write_files(played: &Played, count: usize) {
 fn transcript_bytes(played: &Played, name: &str) -> Result<u64> {
     let hello = played.world.team(TEAM).hello(name);
     let session = hello["sessionId"].as_str().context("a session")?.to_owned();
-    let mut folders = vec![played.world.root()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)?.flatten() {
+    let mut directories = vec![played.world.root()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory)?.flatten() {
             let path = entry.path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path
                 .file_name()
                 .is_some_and(|file| *file == *format!("{session}.jsonl"))

@@ -101,7 +101,7 @@ impl Mate {
         let team = played.world.team(TEAM);
         let inbox = BareInbox {
             path: team.inbox_path(&name),
-            lock: team.folder().join(format!("swarm/locks/inbox-{name}")),
+            lock: team.directory().join(format!("swarm/locks/inbox-{name}")),
         };
         Ok(Self { name, inbox, first })
     }
@@ -151,9 +151,9 @@ impl Bare {
         of: &str,
         request: &Value,
     ) -> Result<Self> {
-        let folder: PathBuf = played.world.folder().join("bare").join(name);
-        let inbox = BareInbox::create(&folder)?;
-        let body = folder.join("body");
+        let directory: PathBuf = played.world.directory().join("bare").join(name);
+        let inbox = BareInbox::create(&directory)?;
+        let body = directory.join("body");
         let request = request
             .to_string()
             .replace(&format!("{of}@{TEAM}"), &format!("{name}@{TEAM}"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use serde_json::json;
-use swarm_fs::LifeHolder;
+use swarm_os::LifeHolder;
 
 use super::played::{Played, TEAM};
 use crate::bench::figure::{Figure, Unit};
@@ -100,15 +100,15 @@ fn fill(played: &Played) -> Result<Vec<LifeHolder>> {
             format!("mate-{number}"),
             format!("00000000-0000-4000-8000-{number:012}"),
         );
-        let folder = team.member_folder(&name);
-        std::fs::create_dir_all(&folder)?;
+        let directory = team.member_directory(&name);
+        std::fs::create_dir_all(&directory)?;
         let life = json!({"kind": "process", "pid": std::process::id(), "procStart": "1", "spawnId": spawn, "host": "here"});
         alive.push(LifeHolder::take(
-            &folder.join("life"),
+            &directory.join("life"),
             life.to_string().as_bytes(),
         )?);
         let state = json!({"spawnId": spawn, "state": "idle", "since": 1_795_195_646_590_u64, "turns": 3, "progress": 40});
-        std::fs::write(folder.join("state.json"), state.to_string())?;
+        std::fs::write(directory.join("state.json"), state.to_string())?;
         std::fs::write(team.inbox_path(&name), "[]")?;
         let entry = json!({
             "agentId": format!("{name}@{TEAM}"), "name": name, "agentType": "general-purpose", "model": "claude-sonnet-4-6",
@@ -120,8 +120,8 @@ fn fill(played: &Played) -> Result<Vec<LifeHolder>> {
             members.push(entry);
         }
     }
-    std::fs::write(team.folder().join("config.json"), config.to_string())?;
-    std::fs::create_dir_all(team.tasks_folder())?;
+    std::fs::write(team.directory().join("config.json"), config.to_string())?;
+    std::fs::create_dir_all(team.tasks_directory())?;
     for number in 1..=TASKS {
         let status = ["pending", "in_progress", "completed"][number % 3];
         let task = json!({
@@ -129,7 +129,7 @@ fn fill(played: &Played) -> Result<Vec<LifeHolder>> {
             "owner": format!("mate-{}", number % MEMBERS), "blocks": [], "blockedBy": [],
         });
         std::fs::write(
-            team.tasks_folder().join(format!("{number}.json")),
+            team.tasks_directory().join(format!("{number}.json")),
             task.to_string(),
         )?;
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use swarm_fs::{FolderWatcher, NameFilter};
+use swarm_os::{DirectoryWatcher, NameFilter};
 use swarm_store::{Draft, TeamStore as _};
 
 use super::team::{create, member_name, store, team_name};
@@ -25,11 +25,11 @@ const LEAST: [f64; 2] = [0.8, 0.5];
 /// Messages per second of swarm and of bare programs, and how evenly the writers get their turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (place, folder) in everywhere() {
+    for (place, directory) in everywhere() {
         for writers in WRITERS {
             let mut rounds = Vec::new();
             for round in 0..order.runs(3) {
-                let below = folder.path().join(format!("{writers}-{round}"));
+                let below = directory.path().join(format!("{writers}-{round}"));
                 rounds.push([
                     ours(&below.join("swarm"), writers)?,
                     bare(&below.join("durable"), writers, Class::Durable)?,
@@ -117,8 +117,8 @@ fn ours(root: &Path, writers: usize) -> Result<Round> {
     race(reader, writers, &["write", &root, &each])
 }
 
-fn bare(folder: &Path, writers: usize, class: Class) -> Result<Round> {
-    let inbox = BareInbox::create(folder)?;
+fn bare(directory: &Path, writers: usize, class: Class) -> Result<Round> {
+    let inbox = BareInbox::create(directory)?;
     let (path, lock) = (
         inbox.path.display().to_string(),
         inbox.lock.display().to_string(),
@@ -197,9 +197,9 @@ pub(crate) fn read(words: &[&str]) -> Result<()> {
     let [root] = words else { bail!("read ROOT") };
     let (store, team) = (store(Path::new(root)), team_name("bench"));
     let name = member_name("reader");
-    let watcher = FolderWatcher::new();
+    let watcher = DirectoryWatcher::new();
     let names = NameFilter::Exact(vec!["reader.json".into()]);
-    let mut inbox = watcher.subscribe(&store.team(&team).inbox_folder(), names);
+    let mut inbox = watcher.subscribe(&store.team(&team).inbox_directory(), names);
     ready()?;
     std::thread::spawn(move || {
         loop {

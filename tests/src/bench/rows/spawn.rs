@@ -174,7 +174,7 @@ fn by_tmux(order: &Order, size: usize) -> Result<Duration> {
     let played = Played::new(order, |_: &Ask| Reply::text("Ready."));
     let tmux = played
         .world
-        .tmux_at(&played.world.folder().join("sockets/bare"));
+        .tmux_at(&played.world.directory().join("sockets/bare"));
     let program = std::env::current_exe()?.display().to_string();
     let address = played.address();
     let began = Instant::now();

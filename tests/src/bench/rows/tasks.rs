@@ -30,11 +30,11 @@ struct List {
 /// The same steps in each list in turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (place, folder) in everywhere() {
-        let store = store(folder.path());
+    for (place, directory) in everywhere() {
+        let store = store(directory.path());
         let mut lists = Vec::new();
         for length in LENGTHS {
-            let team = create(folder.path(), &format!("tasks-{length}"), &["worker"])?;
+            let team = create(directory.path(), &format!("tasks-{length}"), &["worker"])?;
             fill(&store, &team, length)?;
             lists.push(List {
                 team,
@@ -94,9 +94,9 @@ fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
 }
 
 fn fill(store: &FileStore, team: &TeamName, length: usize) -> Result<()> {
-    let folder = store.team(team).tasks_folder();
-    fs::create_dir_all(&folder)?;
-    fs::write(folder.join(".highwatermark"), length.to_string())?;
+    let directory = store.team(team).tasks_directory();
+    fs::create_dir_all(&directory)?;
+    fs::write(directory.join(".highwatermark"), length.to_string())?;
     (1..=length).try_for_each(|number| write_task(store, team, number))
 }
 
@@ -110,7 +110,7 @@ fn write_task(store: &FileStore, team: &TeamName, number: usize) -> Result<()> {
     });
     let path = store
         .team(team)
-        .tasks_folder()
+        .tasks_directory()
         .join(format!("{number}.json"));
     Ok(fs::write(path, serde_json::to_vec_pretty(&task)?)?)
 }

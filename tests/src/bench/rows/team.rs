@@ -60,7 +60,7 @@ pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamNa
         lead_model: None,
         created_by: "bench".to_owned(),
     })?;
-    let path = store.team(&team).team_folder().join("config.json");
+    let path = store.team(&team).team_directory().join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&path)?)?;
     let entries = members.iter().map(|member| {
         json!({

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use swarm_model::{ContentBlock, ReplayedApi, replay_answer};
 use swarm_panes::PaneStatus;
-use swarm_policy::{HookSettings, McpServerConfig, PermissionSettings, Rule};
+use swarm_permissions::{HookSettings, McpServerConfig, PermissionSettings, Rule};
 use swarm_protocol::{ControlFrame, Envelope, InboxEntry, Task, TeamConfig, TeamName};
 
 /// A parser by name, and what is tried on it. It panics when a promise is broken.
@@ -153,7 +153,7 @@ fn stream(bytes: &[u8]) {
 
 fn definition(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
-    let read = swarm_policy::read_definition_file(text, "a.md");
+    let read = swarm_permissions::read_definition_file(text, "a.md");
     // YAML ends lines at a lone carriage return too.
     let lines = text.split(['\n', '\r']).count();
     for problem in &read.problems {
@@ -165,7 +165,7 @@ fn definition(bytes: &[u8]) {
     }
     let refused = read.problems.iter().any(|problem| problem.refused);
     assert!(!(refused && read.definition.is_some()), "refused and taken");
-    drop(swarm_policy::read_definitions_json(text, "--agents"));
+    drop(swarm_permissions::read_definitions_json(text, "--agents"));
 }
 
 fn settings(bytes: &[u8]) {
@@ -186,8 +186,8 @@ fn settings(bytes: &[u8]) {
 /// Commands and rules: the one are written by models, the other in settings of repositories.
 fn shell(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
-    let answer = swarm_policy::bash_is_read_only(text);
-    assert_eq!(answer, swarm_policy::bash_is_read_only(text));
+    let answer = swarm_permissions::bash_is_read_only(text);
+    assert_eq!(answer, swarm_permissions::bash_is_read_only(text));
     if let Ok(rule) = Rule::parse(text) {
         let again = Rule::parse(&rule.to_string()).expect("what was written is a rule");
         assert_eq!(again, rule);

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Files that Claude Code wrote.
 const CAPTURED: &str = "crates/swarm-protocol/tests/fixtures/claude-code-2.1.329";
 
-/// Sound data for a target, below the repository's folder.
+/// Sound data for a target, below the repository's directory.
 ///
 /// # Panics
 /// When a file of the repository cannot be read.
@@ -56,8 +56,8 @@ pub(super) fn seeds(target: &str, repository: &Path) -> Vec<Vec<u8>> {
     }
 }
 
-fn files(folder: &Path) -> Vec<Vec<u8>> {
-    let entries = fs::read_dir(folder).expect("a folder of samples");
+fn files(directory: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(directory).expect("a directory of samples");
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths

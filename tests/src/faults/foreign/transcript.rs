@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_engine::{TranscriptAuthor, TranscriptFile};
+use swarm_agent::{TranscriptAuthor, TranscriptFile};
 use swarm_protocol::{SessionId, SystemClock};
 
 use super::checks::Target;
@@ -14,8 +14,8 @@ use crate::faults::ground::place;
 pub(super) const TARGET: Target = ("transcript", transcript);
 
 fn transcript(bytes: &[u8]) {
-    let folder = tempfile::tempdir_in(place()).expect("a folder");
-    let path = folder.path().join("transcript.jsonl");
+    let directory = tempfile::tempdir_in(place()).expect("a directory");
+    let path = directory.path().join("transcript.jsonl");
     fs::write(&path, bytes).expect("a transcript");
     let open = || {
         let author = TranscriptAuthor {
@@ -32,7 +32,8 @@ fn transcript(bytes: &[u8]) {
     let broken = open().broken().len();
     assert_eq!(open().broken(), [], "what is broken is moved once");
     let kept = lines(&fs::read(&path).unwrap_or_default());
-    let aside = lines(&fs::read(folder.path().join("transcript.jsonl.broken")).unwrap_or_default());
+    let aside =
+        lines(&fs::read(directory.path().join("transcript.jsonl.broken")).unwrap_or_default());
     assert_eq!(aside.len(), broken);
     let mut all = [kept, aside].concat();
     let mut before = lines(bytes);

@@ -69,7 +69,7 @@ pub fn points_of(programs: &Programs, whole: Whole) -> Option<Vec<Point>> {
         return None;
     }
     let scene = Scene::new(programs).with_team();
-    let trace = scene.world.folder().join("trace");
+    let trace = scene.world.directory().join("trace");
     let trace = trace.to_str().expect("a path of text");
     let carried_out = carry_out(&scene, whole, trace, &["-e", CALLS], "30");
     if !carried_out.was_traced {
@@ -231,7 +231,7 @@ pub fn cut_at(programs: &Programs, whole: Whole, points: &[Point]) -> Cut {
 
 fn cut_one(programs: &Programs, whole: Whole, point: &Point) -> Cut {
     let scene = Scene::new(programs).with_team();
-    let trace = scene.world.folder().join("trace");
+    let trace = scene.world.directory().join("trace");
     let trace = trace.to_str().expect("a path of text");
     let call = format!("trace={}", point.call);
     let injection = format!("inject={}:signal=KILL:when={}", point.call, point.ordinal);

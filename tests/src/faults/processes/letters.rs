@@ -37,7 +37,7 @@ fn busy(ask: &Ask) -> Reply {
 }
 
 fn lead(scene: &Scene) -> Running {
-    let is_there = scene.world.team("demo").folder().exists();
+    let is_there = scene.world.team("demo").directory().exists();
     let how = [
         "--model",
         MODEL,
@@ -77,7 +77,7 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
     let urgent = dice.below(2) == 0;
     let mut leading = Some(lead(&scene));
     scene.world.wait_for("the team is there", || {
-        scene.world.team("demo").folder().exists().then_some(())
+        scene.world.team("demo").directory().exists().then_some(())
     });
     let ground = scene.ground();
     let goes_on = AtomicBool::new(true);

@@ -172,15 +172,15 @@ impl Scene {
             });
     }
 
-    /// Deletes the team by force, and nothing of it is left: no process, no pane, no folder, no lock, no record.
+    /// Deletes the team by force, and nothing of it is left: no process, no pane, no directory, no lock, no record.
     #[track_caller]
     pub(super) fn delete(&self, place: Place, more: &[&str]) -> Finished {
         let arguments = [&["team", "delete", "demo", "--force"][..], more].concat();
         let variables = self.variables(place);
         let deleted = self.world.start_with(&arguments, variables).wait();
         deleted.ok();
-        assert!(!self.world.team("demo").folder().exists());
-        assert!(!self.world.team("demo").tasks_folder().exists());
+        assert!(!self.world.team("demo").directory().exists());
+        assert!(!self.world.team("demo").tasks_directory().exists());
         deleted
     }
 
@@ -194,8 +194,8 @@ impl Scene {
         self.world.wait_for("no pane bears the tag of a spawn", || {
             self.tagged_panes().is_empty().then_some(())
         });
-        assert!(!self.world.team("demo").folder().exists());
-        assert!(!self.world.team("demo").tasks_folder().exists());
+        assert!(!self.world.team("demo").directory().exists());
+        assert!(!self.world.team("demo").tasks_directory().exists());
         let ground = self.ground();
         ground.age_temporaries();
         self.world.swarm(&["gc"]).ok();

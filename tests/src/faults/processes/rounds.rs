@@ -1,5 +1,5 @@
 //! Members, leads, panes and tmux servers that are killed, frozen or cut short at any moment, with grandchildren in sessions of
-//! their own: a forced delete leaves no process, no pane and no folder.
+//! their own: a forced delete leaves no process, no pane and no directory.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -84,8 +84,8 @@ pub fn round(programs: &Programs, fault: Fault, seed: Seed) {
     go_wrong(&world, &inside, fault, &spawning);
     dice.linger(PAUSE / 4);
     delete(&world, fault, &mut dice);
-    assert!(!world.team("demo").folder().exists(), "{fault:?}");
-    assert!(!world.team("demo").tasks_folder().exists(), "{fault:?}");
+    assert!(!world.team("demo").directory().exists(), "{fault:?}");
+    assert!(!world.team("demo").tasks_directory().exists(), "{fault:?}");
     world.wait_for("no process of a member is left", || {
         let mut left = world.processes();
         left.retain(|(_, command)| {

@@ -142,7 +142,7 @@ pub fn twins(programs: &Programs, seed: Seed, rounds: usize) {
             "{round}: {}",
             left.story()
         );
-        let is_there = scene.world.team("demo").folder().exists();
+        let is_there = scene.world.team("demo").directory().exists();
         assert!(
             is_there,
             "{round}: one of the two was left to make it\n{}",

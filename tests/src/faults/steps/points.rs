@@ -72,8 +72,8 @@ pub fn points(programs: &Programs, operation: Operation) -> Option<Vec<Point>> {
     }
     let ground = Ground::fresh();
     operation.prepare(&ground);
-    let folder = tempfile::tempdir().expect("a folder");
-    let trace = folder.path().join("trace");
+    let directory = tempfile::tempdir().expect("a directory");
+    let trace = directory.path().join("trace");
     let selection = format!("trace={CALLS}");
     let outcome = traced(programs, &ground, operation, &trace, &["-e", &selection]);
     let text = fs::read_to_string(&trace).unwrap_or_default();

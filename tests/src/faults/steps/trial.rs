@@ -132,8 +132,8 @@ impl Trial {
     fn try_one(&self, programs: &Programs, point: &Point, tampering: Tampering) -> Report {
         let ground = Ground::fresh();
         self.operation.prepare(&ground);
-        let folder = tempfile::tempdir().expect("a folder");
-        let trace = folder.path().join("trace");
+        let directory = tempfile::tempdir().expect("a directory");
+        let trace = directory.path().join("trace");
         let call = format!("trace={}", point.call);
         let injection = tampering.injection(point);
         let outcome = traced(

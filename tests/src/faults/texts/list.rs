@@ -17,7 +17,7 @@ pub(super) const HIDES: &str = "\u{1b}[31;8m";
 /// The variable of the tmux server that names the file of the shortest of them.
 pub(super) const SHORT: &str = "C";
 
-/// All of them. Those that run something make a file of their own in this folder.
+/// All of them. Those that run something make a file of their own in this directory.
 pub(super) fn texts(canaries: &Path) -> Vec<String> {
     let before_numbered = [
         "a;",

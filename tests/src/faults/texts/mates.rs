@@ -1,4 +1,4 @@
-//! Texts as what a member is started with: its worktree, branch, folder, model, variables, first message.
+//! Texts as what a member is started with: its worktree, branch, directory, model, variables, first message.
 
 use std::path::Path;
 
@@ -13,8 +13,12 @@ pub(super) fn work_tree(scene: &Scene, text: &str) {
         let name = scene.spawn_ok(&[&flag]);
         let member = scene.world.team("demo").member(&name).expect("the member");
         let path = member["worktreePath"].as_str().unwrap_or_default();
-        let folder = scene.world.project().join(".claude/worktrees");
-        assert_eq!(Path::new(path).parent(), Some(folder.as_path()), "{path}");
+        let directory = scene.world.project().join(".claude/worktrees");
+        assert_eq!(
+            Path::new(path).parent(),
+            Some(directory.as_path()),
+            "{path}"
+        );
     } else {
         scene.refused(&["spawn", "x", &flag], &[2]);
         scene.refused(&["worktree", "remove", "--", text], &[2, 3]);
@@ -45,20 +49,20 @@ pub(super) fn branch(scene: &Scene, text: &str) {
     assert!(git(&["symbolic-ref", "HEAD", "refs/heads/main"]));
 }
 
-/// As the folder in which a member works.
-pub(super) fn folder(scene: &Scene, number: usize) {
+/// As the directory in which a member works.
+pub(super) fn directory(scene: &Scene, number: usize) {
     let text = &scene.texts[number];
-    let folder = format!("{}/odd/{number}/{text}", scene.world.project().display());
-    let flag = format!("--cwd={folder}");
-    if std::fs::create_dir_all(&folder).is_err() {
+    let directory = format!("{}/odd/{number}/{text}", scene.world.project().display());
+    let flag = format!("--cwd={directory}");
+    if std::fs::create_dir_all(&directory).is_err() {
         scene.refused(&["spawn", "x", &flag], &[2, 3]);
         return;
     }
     let name = scene.spawn_ok(&[&flag]);
     let hello = scene.world.team("demo").hello(&name);
-    let meant = std::fs::canonicalize(&folder).expect("the folder");
-    let stands = Path::new(hello["cwd"].as_str().expect("a folder")).to_owned();
-    assert_eq!(std::fs::canonicalize(stands).expect("a folder"), meant);
+    let meant = std::fs::canonicalize(&directory).expect("the directory");
+    let stands = Path::new(hello["cwd"].as_str().expect("a directory")).to_owned();
+    assert_eq!(std::fs::canonicalize(stands).expect("a directory"), meant);
 }
 
 /// As the name of a model.
@@ -73,7 +77,7 @@ pub(super) fn model(scene: &Scene, text: &str) {
 /// As the value of a variable, which arrives as it is, and as its name.
 pub(super) fn variable(scene: &Scene, number: usize) {
     let text = &scene.texts[number];
-    let out = scene.world.folder().join("out");
+    let out = scene.world.directory().join("out");
     let words = [
         &format!("--env=V={text}"),
         &format!("--env=OUT={}", out.display()),

@@ -19,8 +19,8 @@ pub enum Slot {
     WorkTree,
     /// The branch from which a worktree is made.
     Branch,
-    /// The folder of a member.
-    Folder,
+    /// The directory of a member.
+    Directory,
     /// The model of a member.
     Model,
     /// A variable of a member.
@@ -44,7 +44,7 @@ impl Slot {
         Self::Color,
         Self::WorkTree,
         Self::Branch,
-        Self::Folder,
+        Self::Directory,
         Self::Model,
         Self::Variable,
         Self::Prompt,
@@ -93,9 +93,9 @@ pub fn try_texts(programs: &Programs, slots: &[Slot], effort: Effort) -> usize {
             Slot::Color => names::colors(&scene, &numbers),
             Slot::WorkTree => each(mates::work_tree),
             Slot::Branch => each(mates::branch),
-            Slot::Folder => numbers
+            Slot::Directory => numbers
                 .iter()
-                .for_each(|number| mates::folder(&scene, *number)),
+                .for_each(|number| mates::directory(&scene, *number)),
             Slot::Model => each(mates::model),
             Slot::Variable => numbers
                 .iter()

@@ -90,7 +90,7 @@ pub(super) fn agent_types(scene: &Scene, numbers: &[usize]) {
 
 /// As the colour of a definition, and as all that another program may have entered into a roster.
 pub(super) fn colors(scene: &Scene, numbers: &[usize]) {
-    let path = scene.world.team("demo").folder().join("config.json");
+    let path = scene.world.team("demo").directory().join("config.json");
     let before = std::fs::read_to_string(&path).expect("the roster");
     for number in numbers {
         let text = scene.texts[*number].as_str();

@@ -8,12 +8,12 @@ use crate::stage::World;
 /// Every path of a world outside of the places where state, worktrees and sockets belong.
 pub(super) fn outside(world: &World) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    collect(world.folder(), world.folder(), &mut found);
+    collect(world.directory(), world.directory(), &mut found);
     found
 }
 
-fn collect(folder: &Path, top: &Path, found: &mut BTreeSet<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+fn collect(directory: &Path, top: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let below = path.strip_prefix(top).unwrap_or(&path).to_owned();
         if !may_change(&below) {
@@ -25,8 +25,8 @@ fn collect(folder: &Path, top: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Whether what is below this belongs to the programs. What is directly in the root folder is looked at: a name that leads out
-/// of its own folder gets there.
+/// Whether what is below this belongs to the programs. What is directly in the config directory is looked at: a name that leads out
+/// of its own directory gets there.
 fn may_change(below: &Path) -> bool {
     let places = [
         "out",
@@ -45,11 +45,11 @@ fn may_change(below: &Path) -> bool {
     places.iter().any(|place| below.starts_with(place))
 }
 
-/// Asserts that folders of state have no other entries than names by their rules.
+/// Asserts that directories of state have no other entries than names by their rules.
 #[track_caller]
 pub(super) fn assert_names_are_names(world: &World, teams: &[&str]) {
-    let entries = |folder: PathBuf| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = |directory: PathBuf| {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         names
             .filter(|name| !name.starts_with('.'))

@@ -58,7 +58,7 @@ pub(super) fn messages(scene: &Scene, numbers: &[usize]) {
         assert!(last.ask.has_seen(text), "{text:?} has not arrived");
     }
     let team = scene.world.team("demo");
-    let log = team.member_folder(&name).join("output.log");
+    let log = team.member_directory(&name).join("output.log");
     let read = || std::fs::read(&log).unwrap_or_default();
     scene.world.wait_for("the last words", || {
         let idle = team.state(&name)["state"] == "idle";
@@ -129,7 +129,7 @@ pub(super) fn questions(scene: &Scene, numbers: &[usize]) {
     let log = scene
         .world
         .team("demo")
-        .member_folder(&name)
+        .member_directory(&name)
         .join("output.log");
     assert_pane_speaks(&name, &std::fs::read(log).expect("the log"));
     scene.shows(&["logs", &name]);

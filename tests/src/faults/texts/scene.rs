@@ -39,8 +39,8 @@ pub(super) struct Scene {
 impl Scene {
     pub(super) fn new(programs: &Programs, effort: Effort) -> Self {
         let probe = World::new(&programs.swarm, &programs.links);
-        let canaries = probe.folder().join("canaries");
-        std::fs::create_dir(&canaries).expect("a folder");
+        let canaries = probe.directory().join("canaries");
+        std::fs::create_dir(&canaries).expect("a directory");
         let texts = texts(&canaries);
         let said = texts.clone();
         let api = FakeApi::start(move |ask: &Ask| answer(ask, &said));
@@ -48,7 +48,7 @@ impl Scene {
         world.commit_project();
         world.swarm(&["team", "create", "demo"]).ok();
         let inside = InsideTmux::start(&world, SIZE.0, SIZE.1);
-        let control = world.folder().join("out/control");
+        let control = world.directory().join("out/control");
         furnish(&inside, &format!("touch {}", control.display()));
         let short = canaries.join("short").display().to_string();
         inside.tmux().run(&["set-environment", "-g", SHORT, &short]);
@@ -220,7 +220,7 @@ impl Scene {
             (!running.any(|(_, command)| shell(&command))).then_some(())
         });
         let made: Vec<_> = std::fs::read_dir(&self.canaries)
-            .expect("the folder")
+            .expect("the directory")
             .flatten()
             .collect();
         assert!(

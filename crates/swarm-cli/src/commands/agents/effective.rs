@@ -1,7 +1,7 @@
 //! `swarm agents show --effective`: what comes of a definition.
 
 use serde_json::json;
-use swarm_policy::{
+use swarm_permissions::{
     AgentKind, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling, ToolPool,
     choose_mode, hidden_type, known_tools, tool_pool,
 };

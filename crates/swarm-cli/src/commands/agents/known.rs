@@ -1,7 +1,7 @@
 //! A type that somebody names.
 
 use swarm_config::FoundAgents;
-use swarm_policy::{AgentDefinition, nearest};
+use swarm_permissions::{AgentDefinition, nearest};
 use swarm_protocol::{ErrorKind, MemberName};
 
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_config::ClaudeSettings;
-use swarm_policy::{AgentDefinition, AgentSource, hidden_type};
+use swarm_permissions::{AgentDefinition, AgentSource, hidden_type};
 use swarm_ui::print::{Cell, Table};
 
 use crate::agent_config;
@@ -90,7 +90,7 @@ pub(super) fn source(source: AgentSource) -> &'static str {
     }
 }
 
-/// The file, from the working folder where it lies below it.
+/// The file, from the working directory where it lies below it.
 pub(super) fn place(app: &App, definition: &AgentDefinition) -> String {
     definition.path.as_ref().map_or_else(String::new, |path| {
         let near = path.strip_prefix(&app.env.cwd).unwrap_or(path);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_policy::{AgentDefinition, McpUse, ToolAllowance};
+use swarm_permissions::{AgentDefinition, McpUse, ToolAllowance};
 
 use super::effective::AgentsShowArgs;
 use super::known;

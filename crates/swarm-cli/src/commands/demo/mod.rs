@@ -1,4 +1,4 @@
-//! `swarm demo`: a whole team at work in a throw-away folder, with a scripted model.
+//! `swarm demo`: a whole team at work in a throw-away directory, with a scripted model.
 
 mod account;
 mod picture;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::{FolderWatcher, NameFilter, Subscription, replace_alone};
 use swarm_member::RunReport;
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription, replace_alone};
 use swarm_panes::TmuxBackend;
 use swarm_protocol::{ErrorKind, TeamName, UnixMs};
 use swarm_store::{FileStore, TeamStore as _};
@@ -132,9 +132,9 @@ struct Audience<'a> {
 
 impl Audience<'_> {
     async fn follow(&self, stage: &Stage) -> Result<Vec<Window>, Failure> {
-        let watcher = FolderWatcher::new();
+        let watcher = DirectoryWatcher::new();
         let end = NameFilter::Exact(vec!["report.json".into()]);
-        let mut report = watcher.subscribe(stage.folder(), end);
+        let mut report = watcher.subscribe(stage.directory(), end);
         let mut teams = watcher.subscribe(&stage.root().join("teams"), NameFilter::Any);
         let journal = self.store.team(&self.team).journal_path();
         let mut entered: Option<Subscription> = None;
@@ -144,7 +144,7 @@ impl Audience<'_> {
                 let name = NameFilter::Exact(vec!["journal.jsonl".into()]);
                 entered = journal
                     .parent()
-                    .map(|folder| watcher.subscribe(folder, name));
+                    .map(|directory| watcher.subscribe(directory, name));
             }
             if journal.exists() {
                 let news = self.store.team(&self.team).events_from(position)?;
@@ -207,7 +207,7 @@ fn finish(
     if args.keep {
         app.out.say(&format!(
             "Everything is kept in {}.",
-            stage.folder().display()
+            stage.directory().display()
         ));
     }
     let report = std::fs::read(stage.report()).ok();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use swarm_fs::process;
-use swarm_fs::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
+use swarm_os::process;
+use swarm_os::{create_private_dir, ensure_private_dir, remove_tree, replace_alone};
 use swarm_protocol::{ErrorKind, SpawnId};
 
 use crate::app::App;
@@ -35,10 +35,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 const SETTINGS: &str = include_str!("../../../../../config/demo/settings.json");
 
-/// A throw-away folder. It goes when this is dropped, unless it is kept.
+/// A throw-away directory. It goes when this is dropped, unless it is kept.
 #[derive(Debug)]
 pub(super) struct Stage {
-    folder: PathBuf,
+    directory: PathBuf,
     keep: bool,
 }
 
@@ -47,9 +47,9 @@ impl Stage {
     pub(super) fn build(app: &App, pace: f64, keep: bool) -> Result<Self, Failure> {
         let base = app.env.get("TMPDIR").unwrap_or("/tmp");
         let unique = SpawnId::random().uuid().simple().to_string();
-        let folder = Path::new(base).join(format!("swarm-demo-{}", &unique[..8]));
-        create_private_dir(&folder).map_err(anyhow::Error::from)?;
-        let stage = Self { folder, keep };
+        let directory = Path::new(base).join(format!("swarm-demo-{}", &unique[..8]));
+        create_private_dir(&directory).map_err(anyhow::Error::from)?;
+        let stage = Self { directory, keep };
         for name in [
             "root",
             "root/teams",
@@ -58,10 +58,10 @@ impl Stage {
             "repo/src",
             "repo/tests",
         ] {
-            ensure_private_dir(&stage.folder.join(name)).map_err(anyhow::Error::from)?;
+            ensure_private_dir(&stage.directory.join(name)).map_err(anyhow::Error::from)?;
         }
         for (name, text) in FILES {
-            replace_alone(&stage.folder.join(name), text.as_bytes())
+            replace_alone(&stage.directory.join(name), text.as_bytes())
                 .map_err(anyhow::Error::from)?;
         }
         let settings = format!("[scripted]\npace = {pace:?}\n");
@@ -69,7 +69,7 @@ impl Stage {
             ("root/settings.json", SETTINGS),
             ("root/swarm.toml", &settings),
         ] {
-            replace_alone(&stage.folder.join(name), text.as_bytes())
+            replace_alone(&stage.directory.join(name), text.as_bytes())
                 .map_err(anyhow::Error::from)?;
         }
         stage.make_repository(app)?;
@@ -79,7 +79,7 @@ impl Stage {
     fn make_repository(&self, app: &App) -> Result<(), Failure> {
         for name in ["repo/src/total.sh", "repo/tests/run.sh"] {
             std::fs::set_permissions(
-                self.folder.join(name),
+                self.directory.join(name),
                 std::fs::Permissions::from_mode(0o755),
             )?;
         }
@@ -122,32 +122,32 @@ impl Stage {
         }
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     pub(super) fn root(&self) -> PathBuf {
-        self.folder.join("root")
+        self.directory.join("root")
     }
 
     pub(super) fn home(&self) -> PathBuf {
-        self.folder.join("home")
+        self.directory.join("home")
     }
 
     pub(super) fn repo(&self) -> PathBuf {
-        self.folder.join("repo")
+        self.directory.join("repo")
     }
 
     pub(super) fn scenario(&self) -> PathBuf {
-        self.folder.join("scenario.toml")
+        self.directory.join("scenario.toml")
     }
 
     pub(super) fn report(&self) -> PathBuf {
-        self.folder.join("report.json")
+        self.directory.join("report.json")
     }
 
     pub(super) fn socket(&self) -> PathBuf {
-        self.folder.join("tmux")
+        self.directory.join("tmux")
     }
 
     /// Output of the repository's test, and whether it passes.
@@ -169,7 +169,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if !self.keep
-            && let Err(error) = remove_tree(&self.folder)
+            && let Err(error) = remove_tree(&self.directory)
         {
             tracing::warn!(%error, "stage not removed");
         }

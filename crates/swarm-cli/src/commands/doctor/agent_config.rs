@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use swarm_config::{
     ClaudeSettings, Environment, Looking, Settings, find_skills, gather, is_trusted,
-    project_folder, project_top, unused_parts,
+    project_directory, project_top, unused_parts,
 };
-use swarm_policy::{HookAction, HookSettings};
+use swarm_permissions::{HookAction, HookSettings};
 
 use super::finding::Finding;
 
@@ -62,7 +62,7 @@ fn definitions(
     const NAME: &str = "agents";
     let Ok(found) = gather(Looking {
         root,
-        cwd: &project_folder(root, &env.cwd),
+        cwd: &project_directory(root, &env.cwd),
         flag: None,
         trusted,
         plugins: &claude.plugins,
@@ -125,10 +125,10 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
 fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
     let first = first_word(line)?;
     let home = env.home().map(|home| home.display().to_string());
-    let folder = project.display().to_string();
+    let directory = project.display().to_string();
     let mut word = first;
     for name in ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"] {
-        word = word.replace(name, &folder);
+        word = word.replace(name, &directory);
     }
     if let Some(home) = home {
         let below = word
@@ -142,7 +142,7 @@ fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
     let path: PathBuf = project.join(&word).components().collect();
     match path.metadata() {
         Err(_) => Some(format!("there is no file {}", path.display())),
-        Ok(found) if found.is_dir() => Some(format!("{} is a folder", path.display())),
+        Ok(found) if found.is_dir() => Some(format!("{} is a directory", path.display())),
         Ok(found) if !is_executable(&found) => {
             Some(format!("{} is not executable", path.display()))
         }
@@ -177,18 +177,18 @@ mod tests {
 
     #[test]
     fn a_hooks_program_is_missed_only_where_that_is_certain() {
-        let folder = tempfile::tempdir().unwrap();
-        let env = Environment::new([("HOME", "/nobody")], folder.path());
-        std::fs::File::create(folder.path().join("plain")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let env = Environment::new([("HOME", "/nobody")], directory.path());
+        std::fs::File::create(directory.path().join("plain")).unwrap();
         for (line, why) in [
             ("./guard --now", "there is no file"),
             ("\"$CLAUDE_PROJECT_DIR\"/hooks/guard", "there is no file"),
             ("'./my guard'; true", "there is no file"),
             ("~/bin/guard", "/nobody/bin/guard"),
             ("./plain", "is not executable"),
-            ("/", "is a folder"),
+            ("/", "is a directory"),
         ] {
-            let missing = missing(&env, folder.path(), line).unwrap();
+            let missing = missing(&env, directory.path(), line).unwrap();
             assert!(missing.contains(why), "{line}: {missing}");
         }
         for line in [
@@ -200,7 +200,7 @@ mod tests {
             "(./x)",
             "",
         ] {
-            assert_eq!(missing(&env, folder.path(), line), None, "{line}");
+            assert_eq!(missing(&env, directory.path(), line), None, "{line}");
         }
     }
 }

@@ -15,7 +15,7 @@ use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
-use crate::deployment::{socket_folder, terminal_of};
+use crate::deployment::{socket_directory, terminal_of};
 use crate::which_team::without_roster;
 
 /// What findings about teams go by.
@@ -28,13 +28,13 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let mut findings = teams(&root);
     findings.extend(worktrees(env, &root));
     findings.extend(panes(env, &root));
-    let folder = socket_folder(env, &root);
-    let dead = dead_sockets(&folder);
+    let directory = socket_directory(env, &root);
+    let dead = dead_sockets(&directory);
     if !dead.is_empty() {
         let found = format!(
             "{} left of tmux servers that are gone, in {}",
             counted(dead.len() as u64, "socket"),
-            folder.display()
+            directory.display()
         );
         findings.push(Finding::warning(
             "leftovers",
@@ -45,7 +45,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Panes of teams whose folder somebody has removed.
+/// Panes of teams whose directory somebody has removed.
 fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
     let facts = terminal_of(env, root);

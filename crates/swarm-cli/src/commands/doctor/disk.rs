@@ -1,11 +1,11 @@
-//! The root folder, and what the kernel lets us watch.
+//! The config directory, and what the kernel lets us watch.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use swarm_config::Environment;
-use swarm_fs::FsError;
+use swarm_os::OsError;
 
 use super::finding::Finding;
 use crate::failure::with_causes;
@@ -21,21 +21,25 @@ const INSTANCES: usize = 32;
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let mut findings = match env.root() {
-        Ok(root) => vec![root_folder(&root)],
+        Ok(root) => vec![config_directory(&root)],
         Err(error) => {
             let hint = error.hint().unwrap_or_default();
-            vec![Finding::missing("root folder", with_causes(&error), hint)]
+            vec![Finding::missing(
+                "config directory",
+                with_causes(&error),
+                hint,
+            )]
         }
     };
     findings.extend(inotify());
     findings
 }
 
-fn root_folder(root: &Path) -> Finding {
-    const NAME: &str = "root folder";
-    let elsewhere = "make it writable, or set CLAUDE_CONFIG_DIR to a folder on a local disk";
-    // What is not there yet is made in the nearest folder that is.
-    let Some(nearest) = root.ancestors().find(|folder| folder.exists()) else {
+fn config_directory(root: &Path) -> Finding {
+    const NAME: &str = "config directory";
+    let elsewhere = "make it writable, or set CLAUDE_CONFIG_DIR to a directory on a local disk";
+    // What is not there yet is made in the nearest directory that is.
+    let Some(nearest) = root.ancestors().find(|directory| directory.exists()) else {
         return Finding::missing(
             NAME,
             format!("{} cannot be made", root.display()),
@@ -43,12 +47,12 @@ fn root_folder(root: &Path) -> Finding {
         );
     };
     if !nearest.is_dir() {
-        let found = format!("{} is not a folder", nearest.display());
+        let found = format!("{} is not a directory", nearest.display());
         return Finding::missing(NAME, found, elsewhere);
     }
-    let support = match swarm_fs::door_support(nearest) {
+    let support = match swarm_os::door_support(nearest) {
         Ok(support) => support,
-        Err(FsError::Gone { .. }) => {
+        Err(OsError::Gone { .. }) => {
             let found = format!("nothing can be made below {}", nearest.display());
             return Finding::missing(NAME, found, elsewhere);
         }
@@ -61,11 +65,11 @@ fn root_folder(root: &Path) -> Finding {
             return Finding::missing(NAME, found, elsewhere);
         }
     };
-    let free = swarm_fs::free_space(nearest).unwrap_or(u64::MAX);
+    let free = swarm_os::free_space(nearest).unwrap_or(u64::MAX);
     if free < LOW {
         let (found, hint) = (
             scarce(root, free),
-            "make room, or set CLAUDE_CONFIG_DIR to a folder on another disk",
+            "make room, or set CLAUDE_CONFIG_DIR to a directory on another disk",
         );
         return if free < FULL {
             Finding::missing(NAME, found, hint)
@@ -73,15 +77,15 @@ fn root_folder(root: &Path) -> Finding {
             Finding::warning(NAME, found, hint)
         };
     }
-    if let Some(kind) = swarm_fs::shared_file_system(nearest) {
+    if let Some(kind) = swarm_os::shared_file_system(nearest) {
         let found = format!(
-            "{} is on {kind}: locks are folders there, which is slow, and all processes of a team must run on one machine",
+            "{} is on {kind}: locks are directories there, which is slow, and all processes of a team must run on one machine",
             root.display()
         );
         return Finding::warning(
             NAME,
             found,
-            "set CLAUDE_CONFIG_DIR to a folder on a local disk",
+            "set CLAUDE_CONFIG_DIR to a directory on a local disk",
         );
     }
     let lacks = match (support.flock, support.sticky) {
@@ -91,7 +95,7 @@ fn root_folder(root: &Path) -> Finding {
             return Finding::ok(NAME, found);
         }
         (false, _) => "does not keep locks (flock)",
-        (true, false) => "does not keep the sticky bit of folders",
+        (true, false) => "does not keep the sticky bit of directories",
     };
     let found = format!(
         "the file system of {} {lacks}; messages could be lost there",
@@ -100,7 +104,7 @@ fn root_folder(root: &Path) -> Finding {
     Finding::missing(
         NAME,
         found,
-        "set CLAUDE_CONFIG_DIR to a folder on a local disk",
+        "set CLAUDE_CONFIG_DIR to a directory on a local disk",
     )
 }
 
@@ -114,7 +118,7 @@ fn scarce(root: &Path, free: u64) -> String {
     }
 }
 
-/// How many more watchers of folders this user may have. Nothing where the kernel does not tell.
+/// How many more watchers of directories this user may have. Nothing where the kernel does not tell.
 fn inotify() -> Option<Finding> {
     const NAME: &str = "inotify";
     let limit = |name: &str| {

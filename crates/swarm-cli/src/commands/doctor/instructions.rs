@@ -1,7 +1,7 @@
 //! Instruction files: how much they take of each conversation, and which cannot be read.
 
+use swarm_agent::InstructionFile;
 use swarm_config::{Environment, Settings};
-use swarm_engine::InstructionFile;
 
 use super::finding::Finding;
 use crate::agent_config;

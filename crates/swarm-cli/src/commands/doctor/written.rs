@@ -53,7 +53,7 @@ pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure
     Ok((wrong.chain(findings).collect(), written))
 }
 
-/// Reads the files that belong to a root folder; what is refused is added to `refused`.
+/// Reads the files that belong to a config directory; what is refused is added to `refused`.
 fn read(
     env: &Environment,
     root: &Path,

@@ -133,7 +133,7 @@ async fn team_and_panes(
     Ok(())
 }
 
-/// Panes of teams whose folder somebody has removed.
+/// Panes of teams whose directory somebody has removed.
 async fn orphans(deployment: &Deployment, args: &GcArgs, finds: &mut Vec<Find>) {
     let (store, root) = (&*deployment.store, &*deployment.root);
     let left = orphaned_panes(store, root, &deployment.terminal).await;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamName};
 use swarm_store::{Inbox, StoreError};
 
@@ -65,7 +65,7 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
     let path = app
         .store
         .team(&party.team)
-        .inbox_folder()
+        .inbox_directory()
         .join(format!("{}.json", args.name));
     if args.follow {
         watch.file(&path);

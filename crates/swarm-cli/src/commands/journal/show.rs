@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use swarm_policy::nearest;
+use swarm_permissions::nearest;
 use swarm_protocol::{ErrorKind, Event, JournalEntry, SYSTEM_SENDER, TeamName};
 use swarm_store::Events;
 

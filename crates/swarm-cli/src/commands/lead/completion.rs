@@ -41,8 +41,8 @@ fn files(word: &str, cwd: &Path) -> Vec<String> {
         .map_or(("", word), |(directory, name)| {
             (&word[..=directory.len()], name)
         });
-    let folder: PathBuf = cwd.join(directory);
-    let Ok(entries) = std::fs::read_dir(folder) else {
+    let listed: PathBuf = cwd.join(directory);
+    let Ok(entries) = std::fs::read_dir(listed) else {
         return Vec::new();
     };
     let mut found: Vec<String> = entries
@@ -66,14 +66,14 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn commands_members_and_files_are_completed_by_their_beginnings() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("src")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("src")).unwrap();
         for file in ["src/lib.rs", "setup.py", ".secret"] {
-            std::fs::write(folder.path().join(file), "").unwrap();
+            std::fs::write(directory.path().join(file), "").unwrap();
         }
         let commands = ["status", "stop", "help"].map(str::to_owned);
         let members = ["sue".to_owned()];
-        let complete = |text: &str| complete(text, folder.path(), &commands, &members);
+        let complete = |text: &str| complete(text, directory.path(), &commands, &members);
         assert_eq!(
             complete("/st"),
             (0, vec!["/status ".to_owned(), "/stop ".to_owned()])

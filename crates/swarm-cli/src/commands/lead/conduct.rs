@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use swarm_engine::EventSink;
+use swarm_agent::EventSink;
 use swarm_member::{LeadParts, RunReport, run_lead};
 use swarm_protocol::{AgentEvent, ErrorKind};
 use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};

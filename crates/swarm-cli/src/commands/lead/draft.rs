@@ -48,9 +48,9 @@ impl Draft {
     /// Writes a text and returns the file, which nobody else can read.
     pub(super) fn write(&self, text: &str) -> anyhow::Result<&Path> {
         if let Some(directory) = self.file.parent() {
-            swarm_fs::ensure_private_dir(directory)?;
+            swarm_os::ensure_private_dir(directory)?;
         }
-        swarm_fs::replace_alone(&self.file, text.as_bytes())?;
+        swarm_os::replace_alone(&self.file, text.as_bytes())?;
         Ok(&self.file)
     }
 }

@@ -35,7 +35,7 @@ impl InputHistory {
 
     /// The last lines, oldest first. What cannot be read is passed over.
     pub(super) fn lines(&self) -> Vec<String> {
-        let bytes = swarm_fs::read_ending(&self.file, READ).unwrap_or_default();
+        let bytes = swarm_os::read_ending(&self.file, READ).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok());
@@ -61,10 +61,10 @@ impl InputHistory {
         let mut bytes = serde_json::to_vec(&line)?;
         bytes.push(b'\n');
         if let Some(directory) = self.file.parent() {
-            swarm_fs::ensure_private_dir(directory)?;
+            swarm_os::ensure_private_dir(directory)?;
         }
         // One write, so that lines of two leads do not mix.
-        swarm_fs::open_for_appending(&self.file)?.write_all(&bytes)?;
+        swarm_os::open_for_appending(&self.file)?.write_all(&bytes)?;
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use swarm_fs::process::forbid_inspection;
 use swarm_member::{LeadParts, RunReport};
+use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
 use swarm_store::StoreError;
 

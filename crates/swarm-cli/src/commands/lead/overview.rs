@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::select_all;
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{MemberState, TaskState, TeamConfig, TeamName};
 use swarm_store::{MemberView, StoreError, TaskList, TeamStore, TeamView};
 use swarm_ui::print::counted;
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// What the line is made from.
 pub(super) struct Overview {
     pub(super) store: Arc<dyn TeamStore>,
-    pub(super) watcher: Arc<FolderWatcher>,
+    pub(super) watcher: Arc<DirectoryWatcher>,
     pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
     /// Notified when the lead may have got a team, or another member.
@@ -59,17 +59,17 @@ impl Overview {
     fn files(&self, team: &TeamName) -> Vec<Subscription> {
         let json = || NameFilter::Suffix(".json");
         let store = &self.store;
-        let mut folders = vec![
-            (store.team(team).team_folder(), json()),
-            (store.team(team).tasks_folder(), json()),
+        let mut directories = vec![
+            (store.team(team).team_directory(), json()),
+            (store.team(team).tasks_directory(), json()),
         ];
         for name in store.team(team).config().iter().flat_map(TeamConfig::names) {
             let state = NameFilter::Exact(vec!["state.json".into(), "paused".into()]);
-            folders.push((store.team(team).member_dir(&name), state));
+            directories.push((store.team(team).member_dir(&name), state));
         }
-        let watched = folders.iter();
+        let watched = directories.iter();
         watched
-            .map(|(folder, names)| self.watcher.subscribe(folder, names.clone()))
+            .map(|(directory, names)| self.watcher.subscribe(directory, names.clone()))
             .collect()
     }
 

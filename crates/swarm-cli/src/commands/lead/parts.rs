@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
-use swarm_engine::NoEvents;
 use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_protocol::SessionId;
 use swarm_supervisor::Deployment;
@@ -15,12 +15,12 @@ use super::flags::LeadFlags;
 use crate::app::App;
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
+use crate::config_directory;
 use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models;
-use crate::root_folder;
 
 /// How long a run waits for commands in the background: as long as a command may take in the foreground.
 const COMMAND_WAIT: Duration = Duration::from_mins(10);
@@ -56,7 +56,7 @@ impl Ready {
         acting.require_mode(what, deployment.ceiling)?;
         let max_requests = flags.max_turns.unwrap_or(app.settings.max_requests);
         app.settings.permit("turn.max_requests", max_requests)?;
-        root_folder::make(&app.root)?;
+        config_directory::make(&app.root)?;
         let wish = wish(flags.worktree.as_deref(), flags.snapshot)?;
         let own = wish
             .map(|wish| OwnWorktree::enter(app, wish, session))
@@ -120,7 +120,7 @@ pub(in crate::commands) fn parts(
         session: SessionId::random(),
         team: None,
         beginning: Beginning::New,
-        runtime: Arc::new(swarm_engine::ModelLoop),
+        runtime: Arc::new(swarm_agent::ModelLoop),
         model,
         models: Arc::new(models::Factory::new(source, &deployment.cwd)),
         rules: claude.rules,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_config::Environment;
-use swarm_fs::process::{self, Target};
+use swarm_os::process::{self, Target};
 use uuid::Uuid;
 
 use super::draft::Draft;

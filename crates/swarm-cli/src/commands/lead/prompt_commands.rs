@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use swarm_config::Environment;
-use swarm_policy::ReadFilter;
+use swarm_permissions::ReadFilter;
 
 use super::person_shell::ShellLines;
 
@@ -20,7 +20,7 @@ pub(super) struct PromptCommands {
     env: Environment,
     lines: Arc<ShellLines>,
     /// Where commands are, the first ones win; and whether their `!` lines may run.
-    folders: Vec<(PathBuf, bool)>,
+    directories: Vec<(PathBuf, bool)>,
     cwd: PathBuf,
     /// Files that deny rules keep from the lead.
     unreadable: ReadFilter,
@@ -38,7 +38,7 @@ impl PromptCommands {
         Self {
             env: env.clone(),
             lines: Arc::clone(lines),
-            folders: vec![
+            directories: vec![
                 (top.join(".claude").join("commands"), may_run && is_trusted),
                 (root.join("commands"), may_run),
             ],
@@ -49,7 +49,10 @@ impl PromptCommands {
 
     /// The names of all commands.
     pub(super) fn names(&self) -> Vec<String> {
-        let found = self.folders.iter().flat_map(|(folder, _)| files(folder));
+        let found = self
+            .directories
+            .iter()
+            .flat_map(|(directory, _)| files(directory));
         let names: BTreeMap<String, PathBuf> = found.collect();
         names.into_keys().collect()
     }
@@ -59,8 +62,8 @@ impl PromptCommands {
     /// # Errors
     /// Why its file cannot be read.
     pub(super) fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, String>> {
-        let (file, may_run) = self.folders.iter().find_map(|(folder, may_run)| {
-            let found = files(folder);
+        let (file, may_run) = self.directories.iter().find_map(|(directory, may_run)| {
+            let found = files(directory);
             let last = |full: &str| full.rsplit(':').next() == Some(name);
             let file = found.iter().find(|(full, _)| full == name);
             let file = file.or_else(|| found.iter().find(|(full, _)| last(full)))?;
@@ -172,16 +175,16 @@ fn substitute(text: &str, arguments: &str, words: &[String]) -> String {
     out
 }
 
-/// The files of commands below a folder, by name: `dir/name.md` is `dir:name`.
-fn files(folder: &Path) -> Vec<(String, PathBuf)> {
+/// The files of commands below a directory, by name: `dir/name.md` is `dir:name`.
+fn files(directory: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    collect(folder, "", DEPTH, &mut found);
+    collect(directory, "", DEPTH, &mut found);
     found.sort();
     found
 }
 
-fn collect(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
-    let Ok(entries) = std::fs::read_dir(folder) else {
+fn collect(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
     for entry in entries.filter_map(Result::ok) {
@@ -198,7 +201,7 @@ fn collect(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, P
 
 #[cfg(test)]
 mod tests {
-    use swarm_policy::{Behavior, Rule, RuleSet};
+    use swarm_permissions::{Behavior, Rule, RuleSet};
 
     use super::*;
 
@@ -208,15 +211,15 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
-    fn commands(folder: &Path, is_trusted: bool) -> PromptCommands {
+    fn commands(directory: &Path, is_trusted: bool) -> PromptCommands {
         let mut rules = RuleSet::default();
         rules.add(Behavior::Deny, Rule::parse("Read(secret)").unwrap(), "test");
-        let env = Environment::new([("SHELL", "sh")], folder);
-        let unreadable = ReadFilter::denials(&rules, folder, None);
-        let root = folder.join("root");
+        let env = Environment::new([("SHELL", "sh")], directory);
+        let unreadable = ReadFilter::denials(&rules, directory, None);
+        let root = directory.join("root");
         PromptCommands::new(
             (&env, &Arc::default()),
-            (&root, folder),
+            (&root, directory),
             (is_trusted, true),
             unreadable,
         )
@@ -224,18 +227,18 @@ mod tests {
 
     #[test]
     fn a_command_is_its_file_with_arguments_outputs_and_files() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().canonicalize().unwrap();
-        let own = folder.join(".claude/commands");
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().canonicalize().unwrap();
+        let own = directory.join(".claude/commands");
         write(
             &own.join("git/fix.md"),
             "---\ndescription: x\n---\nFix $1 of $ARGUMENTS.\n!`echo on $2`\nSee @notes.txt, @secret\n",
         );
-        write(&folder.join("root/commands/fix.md"), "mine");
-        write(&folder.join("root/commands/say.md"), "Say it.");
-        write(&folder.join("notes.txt"), "note $1");
-        write(&folder.join("secret"), "hidden");
-        let trusted = commands(&folder, true);
+        write(&directory.join("root/commands/fix.md"), "mine");
+        write(&directory.join("root/commands/say.md"), "Say it.");
+        write(&directory.join("notes.txt"), "note $1");
+        write(&directory.join("secret"), "hidden");
+        let trusted = commands(&directory, true);
         assert_eq!(trusted.names(), ["fix", "git:fix", "say"]);
         assert_eq!(
             trusted.expand("git:fix", "a 'b c'").unwrap().unwrap(),
@@ -246,7 +249,7 @@ mod tests {
             "Say it.\n\nARGUMENTS: now"
         );
         assert!(trusted.expand("none", "").is_none());
-        let untrusted = commands(&folder, false);
+        let untrusted = commands(&directory, false);
         let text = untrusted.expand("fix", "a b").unwrap().unwrap();
         assert!(
             text.contains("[not run") && !text.contains("on b"),

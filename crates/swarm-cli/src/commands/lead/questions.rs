@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_engine::EventSink;
-use swarm_fs::{FolderWatcher, NameFilter, Subscription};
+use swarm_agent::EventSink;
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
 use swarm_store::{StoreError, TeamStore};
 use swarm_ui::{Choice, Dialog};
@@ -28,7 +28,7 @@ const MOST_OPTIONS: usize = 8;
 #[derive(Clone)]
 pub(super) struct Questions {
     pub(super) store: Arc<dyn TeamStore>,
-    pub(super) watcher: Arc<FolderWatcher>,
+    pub(super) watcher: Arc<DirectoryWatcher>,
     pub(super) terminal: LeadTerminal,
     pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
@@ -59,10 +59,11 @@ impl Questions {
             let team = self.commands.team();
             if team.as_ref() != requests.as_ref().map(|(team, _)| team) {
                 requests = team.map(|team| {
-                    let folder = self.store.team(&team).requests_folder();
+                    let directory = self.store.team(&team).requests_directory();
                     (
                         team,
-                        self.watcher.subscribe(&folder, NameFilter::Suffix(".json")),
+                        self.watcher
+                            .subscribe(&directory, NameFilter::Suffix(".json")),
                     )
                 });
             }

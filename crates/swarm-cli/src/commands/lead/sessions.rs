@@ -1,7 +1,7 @@
 //! Earlier conversations of leads, to go on with.
 
-use swarm_engine::{LeadSession, lead_sessions, transcript_path};
-use swarm_fs::{FsError, LifeHolder};
+use swarm_agent::{LeadSession, lead_sessions, transcript_path};
+use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
 use swarm_store::TeamStore;
 use swarm_ui::print::short_duration;
@@ -49,11 +49,11 @@ pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
 /// Holds a conversation that has no team: two processes would write the same transcript. A team has a lock of its own.
 pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure> {
     let directory = transcript_path(&app.root, &app.env.cwd, session).with_extension("");
-    swarm_fs::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
+    swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
     let path = directory.join("open");
     match LifeHolder::take(&path, std::process::id().to_string().as_bytes()) {
         Ok(held) => Ok(held),
-        Err(FsError::LockTimeout { .. }) => {
+        Err(OsError::LockTimeout { .. }) => {
             let message = format!("the conversation {session} is open in another process");
             Err(Failure::new(ErrorKind::Conflict, message)
                 .with_hint("end that one first, or begin another with `swarm lead`"))

@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser as _};
+use swarm_agent::EventSink;
 use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
-use swarm_engine::EventSink;
 use swarm_member::LeadParts;
-use swarm_policy::ReadFilter;
+use swarm_permissions::ReadFilter;
 use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::TeamStore;
 use swarm_supervisor::implicit_team_name;

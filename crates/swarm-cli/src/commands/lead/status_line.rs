@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_engine::EventSink;
+use swarm_agent::EventSink;
 use swarm_protocol::{AgentEvent, MemberState};
 use swarm_ui::print::short_count;
 use swarm_ui::{SessionStatus, Theme};

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use swarm_engine::{EventSink, NoEvents};
+use swarm_agent::{EventSink, NoEvents};
 use swarm_member::PaneSink;
 use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::Deployment;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{Event, MemberName, TeamName};
 use swarm_store::StoreError;
 

@@ -18,7 +18,7 @@ pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {
 
 /// All of it as it was to be seen; `None` if there is no such file.
 pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
-    let bytes = swarm_fs::read_optional(path).map_err(StoreError::from)?;
+    let bytes = swarm_os::read_optional(path).map_err(StoreError::from)?;
     Ok(bytes.map(|bytes| seen(&String::from_utf8_lossy(&bytes))))
 }
 

@@ -21,7 +21,7 @@ impl Tail {
     /// Reads what was appended since the last time. A file that is not there yet is empty; what is no file is an error, and
     /// not waited for.
     pub(super) fn read_more(&mut self, path: &Path) -> Result<(), Failure> {
-        let read = swarm_fs::read_optional_from(path, self.position).map_err(StoreError::from)?;
+        let read = swarm_os::read_optional_from(path, self.position).map_err(StoreError::from)?;
         let read = read.unwrap_or_default();
         self.position += read.len() as u64;
         self.held.extend(read);
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
     fn a_file_is_read_on_from_where_it_ended_and_what_is_none_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("output.log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("output.log");
         let mut tail = Tail::default();
         tail.read_more(&path).unwrap();
         assert_eq!(tail.take_text(false), "", "not there yet");
@@ -162,7 +162,7 @@ mod tests {
             tail.read_more(&path).unwrap();
             assert_eq!(tail.take_text(false), shown);
         }
-        let pipe = folder.path().join("pipe");
+        let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         tail.read_more(&pipe).unwrap_err();

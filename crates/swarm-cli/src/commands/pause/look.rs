@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_fs::NameFilter;
+use swarm_os::NameFilter;
 use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
 use swarm_store::MemberView;
 

@@ -65,7 +65,7 @@ fn age(age: Duration) -> String {
     short_duration(age.as_secs().max(1).saturating_mul(1000))
 }
 
-/// The program without its folder, and what fits of its arguments.
+/// The program without its directory, and what fits of its arguments.
 fn short_command(command: &str) -> String {
     const SHOWN: usize = 40;
     let (program, rest) = command.split_once(' ').unwrap_or((command, ""));

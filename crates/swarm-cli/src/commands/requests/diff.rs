@@ -16,7 +16,7 @@ pub(super) fn of_call(tool: &str, input: &Value) -> Option<Vec<String>> {
     let (before, after) = match tool {
         "Edit" => (text("old_string")?.to_owned(), text("new_string")?),
         "Write" => {
-            let before = swarm_fs::read_optional(Path::new(path)).ok().flatten();
+            let before = swarm_os::read_optional(Path::new(path)).ok().flatten();
             let before = String::from_utf8(before.unwrap_or_default()).ok()?;
             (before, text("content")?)
         }
@@ -73,16 +73,16 @@ mod tests {
 
     #[test]
     fn a_write_is_held_against_the_file_that_is_there() {
-        let folder = std::env::temp_dir().join(format!("swarm-diff-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("f");
-        swarm_fs::replace_alone(&path, b"1\n2\n3\n4\n5\n6\n").unwrap();
+        let directory = std::env::temp_dir().join(format!("swarm-diff-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("f");
+        swarm_os::replace_alone(&path, b"1\n2\n3\n4\n5\n6\n").unwrap();
         let call = json!({"file_path": path, "content": "1\n2\n3\n4\n5\nsix\n"});
         let lines = of_call("Write", &call).unwrap();
         assert_eq!(
             lines[1..],
             ["      3", "      4", "      5", "    - 6", "    + six"]
         );
-        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -67,13 +67,13 @@ fn in_editor(
         return Err(Failure::usage("no editor is set")
             .with_hint("set EDITOR, or pass the new input with `--input JSON`"));
     };
-    let folder = app.root.join("swarm");
-    swarm_fs::ensure_private_dir(&folder).map_err(anyhow::Error::from)?;
+    let directory = app.root.join("swarm");
+    swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
     let name = format!("edit-{}-{}.{suffix}", asked.short(), std::process::id());
-    let path = folder.join(name);
-    swarm_fs::replace_alone(&path, text.as_bytes()).map_err(anyhow::Error::from)?;
+    let path = directory.join(name);
+    swarm_os::replace_alone(&path, text.as_bytes()).map_err(anyhow::Error::from)?;
     let ended = Command::new(program).args(arguments).arg(&path).status();
-    let left = swarm_fs::read_optional(&path);
+    let left = swarm_os::read_optional(&path);
     std::fs::remove_file(&path)?;
     match ended {
         Ok(status) if status.success() => {}

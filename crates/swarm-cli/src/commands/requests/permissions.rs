@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use swarm_config::ClaudeSettings;
-use swarm_policy::Rule;
+use swarm_permissions::Rule;
 use swarm_protocol::{ErrorKind, Member, MemberName, RightsReport, TeamName};
 use swarm_ui::print::{Cell, Table};
 
@@ -89,12 +89,12 @@ fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
     };
     let mut line = format!("{} runs in mode {}, {ceiling}", args.name, rights.mode);
     if !rights.directories.is_empty() {
-        let folders: Vec<String> = rights
+        let directories: Vec<String> = rights
             .directories
             .iter()
-            .map(|folder| folder.display().to_string())
+            .map(|directory| directory.display().to_string())
             .collect();
-        line = format!("{line}; also at home in {}", folders.join(", "));
+        line = format!("{line}; also at home in {}", directories.join(", "));
     }
     swarm_ui::clean_line(&line)
 }

@@ -1,7 +1,7 @@
 //! A request as people read it. What they allow is the exact call, so it is shown in full as far as that can be read.
 
 use serde_json::Value;
-use swarm_policy::Suggestion;
+use swarm_permissions::Suggestion;
 use swarm_protocol::{PermissionMode, RequestKind, RequestRecord, UnixMs};
 use swarm_tools::AskedQuestion;
 
@@ -140,7 +140,7 @@ fn grant(suggestion: &Value) -> String {
             words.collect::<Vec<_>>().join(", ")
         }
         Ok(Suggestion::AddDirectories { directories, .. }) => {
-            format!("the folders {}", directories.join(", "))
+            format!("the directories {}", directories.join(", "))
         }
         Ok(Suggestion::SetMode { mode, .. }) => format!("mode {mode}"),
         Err(_) => suggestion.to_string(),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use futures::future::join_all;
-use swarm_policy::same_agent_type;
+use swarm_permissions::same_agent_type;
 use swarm_protocol::{Event, PERSON, TeamConfig, TeamName};
 use swarm_supervisor::{DeadMember, Handover, Restored, bring_back, handover};
 use tokio_util::sync::CancellationToken;

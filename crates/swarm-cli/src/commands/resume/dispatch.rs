@@ -78,7 +78,7 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             ))
         }
         LeadStanding::Foreign { .. } => {
-            let path = app.store.team(&team).team_folder();
+            let path = app.store.team(&team).team_directory();
             Err(StoreError::ForeignTeam { path }.into())
         }
         LeadStanding::Lost { .. } | LeadStanding::ByHand => Ok(()),

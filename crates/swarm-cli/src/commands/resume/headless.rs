@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use swarm_fs::process::forbid_inspection;
 use swarm_member::{Beginning, LeadParts, RunReport};
+use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig};
 use swarm_supervisor::Deployment;
 use swarm_worktree::Record;
@@ -163,11 +163,11 @@ fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<P
     if is_there {
         return Ok(lead.cwd.clone());
     }
-    let folder = lead.cwd.display();
+    let directory = lead.cwd.display();
     let message = if lead.cwd.is_dir() {
-        format!("the lead worked in {folder}, and this is another folder")
+        format!("the lead worked in {directory}, and this is another directory")
     } else {
-        format!("the lead worked in {folder}, which is not there any more")
+        format!("the lead worked in {directory}, which is not there any more")
     };
     Err(Failure::new(ErrorKind::Usage, message).with_hint(format!(
         "`cd {}` first; without a prompt, `swarm resume` takes the team over from anywhere",

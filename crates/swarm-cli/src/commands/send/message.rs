@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{
     AgentId, ControlFrame, ErrorKind, MarkKind, MemberName, SwarmMark, TeamConfig, TeamName,
 };

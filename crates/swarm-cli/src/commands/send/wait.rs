@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use swarm_fs::NameFilter;
+use swarm_os::NameFilter;
 use swarm_protocol::{ErrorKind, Event, MemberName, MessageId, TeamName};
 use swarm_store::Inbox;
 
@@ -78,7 +78,7 @@ impl Waiting {
     ) -> Result<Self, Failure> {
         let mut watch = Watch::new()?;
         watch.also(
-            &app.store.team(team).inbox_folder(),
+            &app.store.team(team).inbox_directory(),
             NameFilter::Suffix(".json"),
         );
         watch.file(&app.store.team(team).journal_path());
@@ -178,8 +178,8 @@ impl Waiting {
             return Ok(reached);
         }
         let id = &sent.posted.msg_id;
-        let folder = app.store.team(&self.team).inbox_folder();
-        let file = folder.join(format!("{}.json", sent.to));
+        let directory = app.store.team(&self.team).inbox_directory();
+        let file = directory.join(format!("{}.json", sent.to));
         let is_set_aside = self.set_aside.contains(&file.display().to_string());
         Ok(if self.superseded.contains(id) {
             Reached::Superseded

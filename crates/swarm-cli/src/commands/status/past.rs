@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn what_was_read_is_kept_and_not_read_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = FileStore::new(folder.path().to_owned(), Arc::new(SystemClock));
+        let directory = tempfile::tempdir().unwrap();
+        let store = FileStore::new(directory.path().to_owned(), Arc::new(SystemClock));
         let team = TeamName::parse("demo").unwrap();
         let new = NewTeam {
             name: team.clone(),

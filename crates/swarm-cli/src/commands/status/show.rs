@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_fs::{Liveness, NameFilter};
+use swarm_os::{Liveness, NameFilter};
 use swarm_protocol::TeamName;
 use swarm_ui::Theme;
 
@@ -46,17 +46,20 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
 fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut watch = Watch::new()?;
     let store = &app.store;
-    watch.also(&store.team(team).team_folder(), NameFilter::Suffix(".json"));
     watch.also(
-        &store.team(team).inbox_folder(),
+        &store.team(team).team_directory(),
         NameFilter::Suffix(".json"),
     );
     watch.also(
-        &store.team(team).tasks_folder(),
+        &store.team(team).inbox_directory(),
         NameFilter::Suffix(".json"),
     );
     watch.also(
-        &store.team(team).requests_folder(),
+        &store.team(team).tasks_directory(),
+        NameFilter::Suffix(".json"),
+    );
+    watch.also(
+        &store.team(team).requests_directory(),
         NameFilter::Suffix(".json"),
     );
     // Tokens, deaths and damage stand there.

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{MemberName, TeamName};
 use swarm_store::process::is_stopped;
 

@@ -9,8 +9,8 @@ use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
 use crate::app::App;
+use crate::config_directory;
 use crate::failure::Failure;
-use crate::root_folder;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -26,7 +26,7 @@ pub(crate) struct TeamCreateArgs {
 
 pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
     let name = TeamName::parse(&args.name)?;
-    root_folder::make(&app.root)?;
+    config_directory::make(&app.root)?;
     let made = app.store.create_team(NewTeam {
         name,
         description: args.description,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use swarm_fs::Liveness;
+use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
@@ -77,16 +77,16 @@ fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
     }
 }
 
-/// Why a team cannot be looked at, where its folder can be taken down all the same; else the failure as it was.
+/// Why a team cannot be looked at, where its directory can be taken down all the same; else the failure as it was.
 fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure, Failure> {
     if failure.kind == ErrorKind::Damaged {
         return Ok(failure);
     }
     let team = args.name.as_deref().map(TeamName::parse).transpose()?;
     match team {
-        Some(team) if app.store.team(&team).team_folder().is_dir() => Ok(Failure::new(
+        Some(team) if app.store.team(&team).team_directory().is_dir() => Ok(Failure::new(
             ErrorKind::Damaged,
-            format!("team {team} has a folder and no roster"),
+            format!("team {team} has a directory and no roster"),
         )),
         _ => Err(failure),
     }
@@ -110,7 +110,7 @@ fn delete_damaged(
     let Some(team) = team else {
         return Err(damage);
     };
-    if swarm_fs::probe(&app.store.team(&team).life_path(&MemberName::lead()))
+    if swarm_os::probe(&app.store.team(&team).life_path(&MemberName::lead()))
         .map_err(anyhow::Error::from)?
         == Liveness::Alive
     {

@@ -51,15 +51,21 @@ fn heading(app: &App, config: &TeamConfig, state: &str) -> String {
         ));
     }
     lines.push(format!(
-        "folder {}",
-        app.store.team(&config.name).team_folder().display()
+        "directory {}",
+        app.store.team(&config.name).team_directory().display()
     ));
     lines.join("\n")
 }
 
 fn roster(views: &[MemberView]) -> Table {
     let mut table = Table::new([
-        "MEMBER", "STATE", "TYPE", "MODEL", "MODE", "RUNS IN", "FOLDER",
+        "MEMBER",
+        "STATE",
+        "TYPE",
+        "MODEL",
+        "MODE",
+        "RUNS IN",
+        "DIRECTORY",
     ])
     .spare([2, 6, 4]);
     for view in views {

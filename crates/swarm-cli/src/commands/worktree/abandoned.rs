@@ -5,14 +5,14 @@ use std::path::Path;
 use swarm_store::TeamStore;
 use swarm_worktree::{Condition, ListedWorktree, Worktrees};
 
-/// The worktrees of the repository around a folder whose team is gone and in which nobody works. Outside of a repository,
+/// The worktrees of the repository around a directory whose team is gone and in which nobody works. Outside of a repository,
 /// and without git, there are none.
 pub(in crate::commands) fn abandoned(
     worktrees: &Worktrees,
     store: &dyn TeamStore,
-    folder: &Path,
+    directory: &Path,
 ) -> Vec<ListedWorktree> {
-    let (Ok((listed, _)), Ok(there)) = (worktrees.list(folder), store.teams()) else {
+    let (Ok((listed, _)), Ok(there)) = (worktrees.list(directory), store.teams()) else {
         return Vec::new();
     };
     let is_left = |listed: &ListedWorktree| {

@@ -77,7 +77,7 @@ impl OwnWorktree {
         Ok(entered)
     }
 
-    /// The folder in which the lead works.
+    /// The directory in which the lead works.
     pub(in crate::commands) fn cwd(&self) -> PathBuf {
         self.created.cwd.clone()
     }

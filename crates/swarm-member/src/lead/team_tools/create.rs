@@ -72,7 +72,7 @@ impl TeamCreate {
             .leadership
             .create_under_free_name(&name, input.description.as_deref())
             .map_err(|error| error.to_string())?;
-        let file = self.seat.join(&team).team_folder().join("config.json");
+        let file = self.seat.join(&team).team_directory().join("config.json");
         let mut out = json!({
             "team_name": team,
             "team_file_path": file,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_engine::{Rights, SpawnRequest, Spawned, TeammateSpawner};
+use swarm_agent::{Rights, SpawnRequest, Spawned, TeammateSpawner};
 use swarm_panes::is_own_socket;
-use swarm_policy::Isolation;
+use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PermissionMode};
 use swarm_store::Draft;
 use swarm_team::Seat;

@@ -20,7 +20,7 @@ fn in_background(command: &str) -> swarm_testkit::Reply {
 #[tokio::test]
 async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
     let run = Run::new();
-    let go = run.world.folder.path().join("go");
+    let go = run.world.directory.path().join("go");
     let waits = format!(
         "until [ -e '{}' ]; do sleep 0.05; done; echo built",
         go.display()
@@ -60,7 +60,7 @@ async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
 #[tokio::test]
 async fn a_run_waits_for_a_command_whose_end_its_lead_was_promised_to_be_told_of() {
     let run = Run::new();
-    let go = run.world.folder.path().join("go");
+    let go = run.world.directory.path().join("go");
     let waits = format!(
         "until [ -e '{}' ]; do sleep 0.05; done; echo built",
         go.display()
@@ -91,7 +91,7 @@ struct Opener {
     said: Events,
 }
 
-impl swarm_engine::EventSink for Opener {
+impl swarm_agent::EventSink for Opener {
     fn emit(&self, event: swarm_protocol::AgentEvent) {
         if let swarm_protocol::AgentEvent::Notice { line } = &event
             && line.starts_with("the run waits up to 60 s for commands")
@@ -106,7 +106,7 @@ impl swarm_engine::EventSink for Opener {
 async fn a_run_waits_for_a_server_only_so_long_and_ends_it() {
     let mut run = Run::new();
     run.parts.command_wait = std::time::Duration::from_millis(100);
-    let pid = run.world.folder.path().join("pid");
+    let pid = run.world.directory.path().join("pid");
     run.model.then(in_background(&format!(
         "echo $$ > '{}'; sleep 1000",
         pid.display()

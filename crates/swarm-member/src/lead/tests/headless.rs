@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_engine::EventSink;
+use swarm_agent::EventSink;
 use swarm_model::{Model, ModelError};
-use swarm_policy::RuleSet;
+use swarm_permissions::RuleSet;
 use swarm_protocol::{
     AgentEvent, AnsweredBy, ErrorKind, MemberState, PermissionMode, SessionId, TaskState,
 };
@@ -44,12 +44,12 @@ impl Run {
             team: None,
             beginning: Beginning::New,
             model: asked,
-            runtime: Arc::new(swarm_engine::ModelLoop),
-            models: Arc::new(swarm_engine::NoOtherModels),
+            runtime: Arc::new(swarm_agent::ModelLoop),
+            models: Arc::new(swarm_agent::NoOtherModels),
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
             person: None,
-            host: swarm_engine::HostFacts::default(),
+            host: swarm_agent::HostFacts::default(),
             is_interactive: false,
             instructions: Vec::new(),
             max_requests: 20,
@@ -295,9 +295,9 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
         tell.send(Child::start(&world.deployment.root, "bob", spawn))
             .unwrap();
         // A list of tasks that cannot be read stops the run.
-        let tasks = world.store.team(&team()).tasks_folder();
+        let tasks = world.store.team(&team()).tasks_directory();
         std::fs::remove_dir_all(&tasks).unwrap();
-        swarm_fs::replace_alone(&tasks, b"no folder").unwrap();
+        swarm_os::replace_alone(&tasks, b"no directory").unwrap();
         say("bob works")
     });
     let world = run.world.clone();
@@ -308,7 +308,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     assert_eq!(world.store.teams().unwrap(), [team()]);
 }
 
-/// Makes a folder of the transcript when the lead is told that a member could not be brought back.
+/// Makes a directory of the transcript when the lead is told that a member could not be brought back.
 #[derive(Debug)]
 struct BreaksTranscript(std::path::PathBuf);
 
@@ -338,7 +338,7 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     // Nobody can be brought back by a program that is not there.
     run.parts.deployment.program = world.path().join("missing");
     let (root, cwd) = (&world.deployment.root, &world.deployment.cwd);
-    let transcript = swarm_engine::transcript_path(root, cwd, run.parts.session);
+    let transcript = swarm_agent::transcript_path(root, cwd, run.parts.session);
     run.parts.events = Arc::new(BreaksTranscript(transcript));
     let error = run.go().await.unwrap_err();
     assert!(matches!(error, LeadError::Engine(_)), "{error}");
@@ -624,7 +624,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
                 .team(&team())
                 .liveness(&name("team-lead"))
                 .unwrap(),
-            swarm_fs::Liveness::Dead
+            swarm_os::Liveness::Dead
         );
         let asked = |event: &swarm_protocol::Event| {
             matches!(event, swarm_protocol::Event::ShutdownRequested { .. })

@@ -216,12 +216,12 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
 #[derive(Debug)]
 struct Other(Arc<swarm_testkit::FakeModel>);
 
-impl swarm_engine::ModelFactory for Other {
-    fn model(&self, name: &str) -> Result<swarm_engine::ReadyModel, String> {
+impl swarm_agent::ModelFactory for Other {
+    fn model(&self, name: &str) -> Result<swarm_agent::ReadyModel, String> {
         if name != "other" {
             return Err(format!("there is no model {name}"));
         }
-        Ok(swarm_engine::ReadyModel {
+        Ok(swarm_agent::ReadyModel {
             client: Arc::clone(&self.0) as _,
             name: "other-1".to_owned(),
             window: None,

@@ -36,8 +36,8 @@ fn model() -> (Arc<FakeModel>, Arc<Notify>) {
 /// Waits until the sub-agent would ask its model again.
 async fn its_call_has_run(world: &World) {
     until("its call has run", || {
-        let folder = world.transcript_path().with_extension("").join("subagents");
-        let files = std::fs::read_dir(folder).unwrap().flatten();
+        let directory = world.transcript_path().with_extension("").join("subagents");
+        let files = std::fs::read_dir(directory).unwrap().flatten();
         let lines = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
         lines
             .into_iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_fs::FolderWatcher;
+use swarm_os::DirectoryWatcher;
 use swarm_store::TeamStore;
 
 use super::world::{World, bob};
@@ -22,7 +22,7 @@ fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
     let mail = MailHandler::new(world.seat(spawn), Arc::new(TeammateMail::default()));
     let broker = PermissionBroker {
         mail: Arc::new(mail),
-        watcher: Arc::new(FolderWatcher::new()),
+        watcher: Arc::new(DirectoryWatcher::new()),
         reporter: world.reporter(spawn),
         timeout: world.limits.permission_timeout(),
     };

@@ -49,7 +49,7 @@ async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_lose
     .await;
     running.crash().await;
     // Neither the line nor what came after it.
-    swarm_fs::replace_alone(&world.transcript_path(), b"").unwrap();
+    swarm_os::replace_alone(&world.transcript_path(), b"").unwrap();
     world.forget_acks();
 
     let model = FakeModel::saying("green");

@@ -1,7 +1,7 @@
 //! The user's hooks of a member.
 
 use serde_json::json;
-use swarm_policy::HookSettings;
+use swarm_permissions::HookSettings;
 
 use super::world::{World, until};
 use swarm_protocol::MemberState;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 #[tokio::test]
 async fn hooks_run_in_the_project_that_was_trusted_and_not_where_the_member_works() {
     let mut world = World::new();
-    let project = world.folder.path().canonicalize().unwrap().join("main");
+    let project = world.directory.path().canonicalize().unwrap().join("main");
     std::fs::create_dir(&project).unwrap();
     let hook = json!([{"hooks": [{"type": "command", "command": "pwd -P > ran; echo $CLAUDE_PROJECT_DIR >> ran"}]}]);
     world.agent_config.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
@@ -32,7 +32,7 @@ async fn without_a_project_hooks_run_where_the_member_works() {
     world.agent_config.hooks = HookSettings::read(&json!({"Stop": hook}), "test").0;
     let running = world.run(Some("go"), &FakeModel::saying("done"));
     world.idle(1).await;
-    assert!(world.folder.path().join("ran").exists());
+    assert!(world.directory.path().join("ran").exists());
     running.crash().await;
 }
 
@@ -46,7 +46,7 @@ async fn a_person_is_notified_of_a_question_and_of_a_member_that_waits_for_input
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Idle).await;
     let told = |kind: &'static str| {
-        let file = world.folder.path().join("told");
+        let file = world.directory.path().join("told");
         until("the notification", move || {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
             let lines = text
@@ -112,7 +112,7 @@ async fn a_server_is_posted_what_happens_and_its_answer_counts() {
         told.contains("a hook refuses it. the server says no"),
         "{told}"
     );
-    assert!(!world.folder.path().join("made").exists());
+    assert!(!world.directory.path().join("made").exists());
     running.crash().await;
 }
 
@@ -144,8 +144,8 @@ async fn hooks_hear_of_files_and_settings_that_change() {
     let config = json!([{"matcher": "user_settings", "hooks": [{"type": "command", "command": "cat >> told"}]}]);
     let hooks = json!({"FileChanged": hook, "ConfigChange": config});
     world.agent_config.hooks = HookSettings::read(&hooks, "test").0;
-    let at = |name: &str| world.folder.path().join(name);
-    let put = |name: &str, text: &str| swarm_fs::replace_alone(&at(name), text.as_bytes()).unwrap();
+    let at = |name: &str| world.directory.path().join(name);
+    let put = |name: &str, text: &str| swarm_os::replace_alone(&at(name), text.as_bytes()).unwrap();
     put("gone.txt", "x");
     let running = world.run(Some("go"), &FakeModel::saying("done"));
     world.idle(1).await;

@@ -1,6 +1,6 @@
 //! What the lead is told at the end of a turn.
 
-use swarm_engine::{EngineError, Totals, TurnOutcome};
+use swarm_agent::{AgentError, Totals, TurnOutcome};
 use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime};
 
 use crate::reporter::TurnMail;
@@ -90,7 +90,7 @@ fn the_last_word_to_a_peer_is_told_and_cut() {
 fn failures_limits_and_interruptions_say_so() {
     let none = TurnMail::default();
     let failed = TurnOutcome::Failed {
-        error: EngineError::ContextFull,
+        error: AgentError::ContextFull,
         text: "half a word".to_owned(),
         spent: Totals::default(),
     };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use serde_json::json;
-use swarm_engine::Rights;
-use swarm_fs::{FsError, SyncHandle};
-use swarm_policy::{Rule, RuleSet};
+use swarm_agent::Rights;
+use swarm_os::{OsError, SyncHandle};
+use swarm_permissions::{Rule, RuleSet};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
 };
@@ -93,7 +93,7 @@ fn d2_what_the_disk_could_not_keep_stays_unread() {
     let mail = mail(&world);
     let id = world.say("hello");
     let sync_handle = SyncHandle::by(|| {
-        Err(FsError::Io {
+        Err(OsError::Io {
             path: "/transcript".into(),
             op: "sync",
             source: std::io::Error::from_raw_os_error(5),
@@ -180,9 +180,9 @@ fn a_request_without_a_readable_time_counts() {
     let path = world
         .store
         .team(&world.team)
-        .inbox_folder()
+        .inbox_directory()
         .join("bob.json");
-    swarm_fs::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
     mail.take().unwrap();
     assert!(mail.role.shutdown.open().is_some());
 }

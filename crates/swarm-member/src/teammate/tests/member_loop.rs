@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_fs::Liveness;
 use swarm_model::ModelError;
+use swarm_os::Liveness;
 use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, Event, IdleReason, MemberState};
 use swarm_store::{Draft, TeamStore};
 use swarm_team::Incoming;
@@ -257,10 +257,10 @@ async fn without_its_place_in_the_roster_a_member_leaves_its_mail_alone() {
     let inbox = world
         .store
         .team(&world.team)
-        .inbox_folder()
+        .inbox_directory()
         .join("bob.json");
     let entry = json!([{"from": "alice", "text": "hello", "timestamp": "now"}]);
-    swarm_fs::replace_alone(&inbox, entry.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&inbox, entry.to_string().as_bytes()).unwrap();
     assert_eq!(running.ending().await, Ending::Removed);
     assert_eq!((model.asked(), world.unread("bob")), (0, 1));
 }
@@ -343,7 +343,7 @@ async fn nothing_that_its_shell_started_outlives_it() {
     let running = world.run(Some("go"), &model);
     let spawn = running.spawn_id.to_string();
     world.idle(1).await;
-    let left = || swarm_fs::process::find_by_env("SWARM_SPAWN_ID", &spawn).len();
+    let left = || swarm_os::process::find_by_env("SWARM_SPAWN_ID", &spawn).len();
     assert!(heard(&model.requests()[1]).contains("started"));
     assert_eq!(left(), 1);
     world.ask_to_stop();
@@ -370,7 +370,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     })
     .await;
     world.in_state(MemberState::WaitingPermission).await;
-    assert!(!world.folder.path().join("made").exists());
+    assert!(!world.directory.path().join("made").exists());
     swarm_team::approve(
         &*world.store.team(&world.team),
         &request,
@@ -379,7 +379,7 @@ async fn p1_a_member_that_waits_for_permission_says_so_and_takes_the_answer() {
     )
     .unwrap();
     world.idle(1).await;
-    assert!(world.folder.path().join("made").exists());
+    assert!(world.directory.path().join("made").exists());
     assert!(
         world
             .store
@@ -421,7 +421,7 @@ async fn a_question_of_a_turn_that_is_cut_leaves_the_queue() {
             .requests
             .is_empty()
     );
-    assert!(!world.folder.path().join("made").exists());
+    assert!(!world.directory.path().join("made").exists());
 }
 
 #[tokio::test]

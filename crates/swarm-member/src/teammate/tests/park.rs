@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_fs::FolderWatcher;
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{Event, MemberState, OnLost};
 use swarm_store::{TeamStore, process};
 use tokio::sync::Notify;
@@ -26,13 +26,13 @@ fn continued(event: &Event) -> bool {
 async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
     let world = World::new();
     let store: Arc<dyn TeamStore> = world.store.clone();
-    let watcher = Arc::new(FolderWatcher::new());
+    let watcher = Arc::new(DirectoryWatcher::new());
     let mut watch = LeadWatch::new(watcher, store.team(&world.team), OnLost::Park);
     assert_eq!(watch.lost(), None, "nobody leads");
     let lead = world.lead();
     assert_eq!(watch.lost(), None);
     drop(lead);
-    // No folder is watched here, so nothing but the lock can wake.
+    // No directory is watched here, so nothing but the lock can wake.
     watch.changed().await;
     assert!(watch.lost().is_some());
     let _next = world.lead();
@@ -64,7 +64,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     let world = World::new();
     let lead = Mutex::new(Some(world.lead()));
     let model = Arc::new(FakeModel::default());
-    let file = world.folder.path().join("ran");
+    let file = world.directory.path().join("ran");
     let command = format!("sleep 0.3; touch {}", file.display());
     model.on(move |_| {
         drop(lead.lock().take());
@@ -194,7 +194,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     let world = World::new();
     let lead = Mutex::new(Some(world.lead()));
     let model = Arc::new(FakeModel::default());
-    let end = world.folder.path().join("end");
+    let end = world.directory.path().join("end");
     let command = format!("until test -e {}; do sleep 0.02; done", end.display());
     model.on(move |_| {
         drop(lead.lock().take());
@@ -226,7 +226,7 @@ async fn a_member_in_a_call_that_is_to_stop_with_its_lead_says_stopping() {
     world.limits.on_lost = OnLost::Stop;
     let lead = Mutex::new(Some(world.lead()));
     let model = Arc::new(FakeModel::default());
-    let end = world.folder.path().join("end");
+    let end = world.directory.path().join("end");
     let command = format!("until test -e {}; do sleep 0.02; done", end.display());
     model.on(move |_| {
         drop(lead.lock().take());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_engine::Rights;
-use swarm_policy::RuleSet;
+use swarm_agent::Rights;
+use swarm_permissions::RuleSet;
 use swarm_protocol::{IdleReason, MemberState, PermissionMode, SystemClock};
 use swarm_store::{FileStore, StoreLimits, TeamStore};
 use swarm_ui::PaneInput;
@@ -113,7 +113,7 @@ fn commands(rights: Arc<Rights>) -> PersonCommands {
 
 /// Somebody at the pane of a bob who lives nowhere; the store has limits of its own.
 fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>, Screen) {
-    let store = FileStore::new(world.folder.path().join("root"), Arc::new(SystemClock));
+    let store = FileStore::new(world.directory.path().join("root"), Arc::new(SystemClock));
     let store = Arc::new(store.with_limits(limits));
     let spawn = world.join("bob", None);
     let seat = world.seat_at(store.clone(), spawn);
@@ -180,7 +180,7 @@ fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_c
     let world = World::new();
     let spawn = world.join("bob", None);
     let store = Arc::new(FileStore::new(
-        world.folder.path().join("root"),
+        world.directory.path().join("root"),
         Arc::new(SystemClock),
     ));
     let mail = Arc::new(MailHandler::new(

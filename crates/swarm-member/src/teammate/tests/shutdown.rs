@@ -128,7 +128,7 @@ async fn l1_a_hung_tool_is_cut_at_the_deadline_and_the_program_approves() {
     let model = Arc::new(FakeModel::default());
     model.then(call("Bash", json!({"command": "touch begun; sleep 1000"})));
     let running = world.run(Some("go"), &model);
-    let begun = world.folder.path().join("begun");
+    let begun = world.directory.path().join("begun");
     until("the tool", || begun.exists().then_some(())).await;
     let id = world.ask_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);
@@ -262,7 +262,7 @@ async fn a_forced_request_interrupts_a_command_and_asks_no_idle_model() {
     let model = Arc::new(FakeModel::default());
     model.then(call("Bash", json!({"command": "touch begun; sleep 1000"})));
     let running = world.run(Some("go"), &model);
-    let begun = world.folder.path().join("begun");
+    let begun = world.directory.path().join("begun");
     until("the tool", || begun.exists().then_some(())).await;
     world.force_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);

@@ -216,9 +216,9 @@ async fn a_lead_that_cannot_be_told_is_told_later_and_the_member_lives() {
     let inbox = world
         .store
         .team(&world.team)
-        .inbox_folder()
+        .inbox_directory()
         .join("team-lead.json");
-    let aside = world.folder.path().join("aside");
+    let aside = world.directory.path().join("aside");
     std::fs::rename(&inbox, &aside).ok();
     std::fs::create_dir(&inbox).unwrap();
     let running = world.run(Some("go"), &model);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use swarm_fs::LifeHolder;
 use swarm_model::Model;
+use swarm_os::LifeHolder;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, ControlFrame, Event, IdleNotification, LEAD_NAME,
     MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId, SpawnId,
@@ -35,16 +35,16 @@ pub(crate) fn bob() -> MemberName {
 }
 
 pub(crate) struct World {
-    pub(crate) folder: tempfile::TempDir,
+    pub(crate) directory: tempfile::TempDir,
     pub(crate) store: Arc<FileStore>,
     pub(crate) team: TeamName,
     /// The conversation that every spawn of a member carries on.
     session: SessionId,
     pub(crate) limits: MemberLimits,
     pub(crate) mode: PermissionMode,
-    pub(crate) agent_config: swarm_policy::AgentConfig,
+    pub(crate) agent_config: swarm_permissions::AgentConfig,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) runtime: Arc<dyn swarm_engine::AgentRuntime>,
+    pub(crate) runtime: Arc<dyn swarm_agent::AgentRuntime>,
 }
 
 /// A teammate that runs as a task.
@@ -69,9 +69,11 @@ impl Running {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let swarm_testkit::World { folder, store, .. } = swarm_testkit::World::new();
+        let swarm_testkit::World {
+            directory, store, ..
+        } = swarm_testkit::World::new();
         Self {
-            folder,
+            directory,
             store,
             team: swarm_testkit::team(),
             session: SessionId::random(),
@@ -85,14 +87,14 @@ impl World {
                 on_lost: OnLost::Park,
             },
             mode: PermissionMode::BypassPermissions,
-            agent_config: swarm_policy::AgentConfig::default(),
+            agent_config: swarm_permissions::AgentConfig::default(),
             clock: Arc::new(SystemClock),
-            runtime: Arc::new(swarm_engine::ModelLoop),
+            runtime: Arc::new(swarm_agent::ModelLoop),
         }
     }
 
     pub(crate) fn reserve(&self, member: &str, prompt: Option<&str>) -> SpawnId {
-        swarm_testkit::reserve(&self.store, self.folder.path(), member, prompt)
+        swarm_testkit::reserve(&self.store, self.directory.path(), member, prompt)
     }
 
     pub(crate) fn commit(&self, spawn: SpawnId) {
@@ -150,7 +152,7 @@ impl World {
             clock: self.clock.clone(),
             model,
             runtime: Arc::clone(&self.runtime),
-            models: Arc::new(swarm_engine::NoOtherModels),
+            models: Arc::new(swarm_agent::NoOtherModels),
             process: self.process(),
             screen: Box::new(std::io::sink()),
             width: Box::new(|| None),
@@ -178,7 +180,7 @@ impl World {
             agent_type: None,
             definition: None,
             agent_config: self.agent_config.clone(),
-            cwd: self.folder.path().to_owned(),
+            cwd: self.directory.path().to_owned(),
             merges: false,
             worktree_settings: serde_json::Value::Null,
             worktree: None,
@@ -190,7 +192,7 @@ impl World {
             allow: Vec::new(),
             deny: Vec::new(),
             ask: Vec::new(),
-            anchors: swarm_policy::Anchors::default(),
+            anchors: swarm_permissions::Anchors::default(),
             session_id: self.session,
             instructions: Vec::new(),
             env: BTreeMap::from([
@@ -212,8 +214,8 @@ impl World {
             start: String::new(),
             host: "here".to_owned(),
             pid_space: String::new(),
-            machine: swarm_engine::HostFacts::default(),
-            cwd: self.folder.path().to_owned(),
+            machine: swarm_agent::HostFacts::default(),
+            cwd: self.directory.path().to_owned(),
             worktree: None,
             pane: None,
             backend: BackendType::Headless,
@@ -222,7 +224,7 @@ impl World {
     }
 
     fn root(&self) -> PathBuf {
-        self.folder.path().join("root")
+        self.directory.path().join("root")
     }
 
     /// A lead of this very process, as long as the lock is held.
@@ -256,7 +258,7 @@ impl World {
     }
 
     pub(crate) fn transcript_path(&self) -> PathBuf {
-        swarm_engine::transcript_path(&self.root(), self.folder.path(), self.session)
+        swarm_agent::transcript_path(&self.root(), self.directory.path(), self.session)
     }
 
     /// The transcript of bob's conversation as it is on disk.
@@ -265,7 +267,10 @@ impl World {
     }
 
     pub(crate) fn inbox_path(&self) -> PathBuf {
-        self.store.team(&self.team).inbox_folder().join("bob.json")
+        self.store
+            .team(&self.team)
+            .inbox_directory()
+            .join("bob.json")
     }
 
     pub(crate) fn send(&self, draft: Draft) -> swarm_protocol::MessageId {
@@ -373,7 +378,7 @@ impl World {
         let path = self.inbox_path();
         let text = std::fs::read_to_string(&path).unwrap();
         let text = text.replace("\"read\": true", "\"read\": false");
-        swarm_fs::replace_alone(&path, text.as_bytes()).unwrap();
+        swarm_os::replace_alone(&path, text.as_bytes()).unwrap();
     }
 
     pub(crate) fn seat(&self, spawn_id: SpawnId) -> Arc<Seat> {

@@ -83,7 +83,7 @@ pub(super) fn prune_to(scene: &Scene, names: &[&str]) {
     assert_only(scene, names);
 }
 
-/// Worktrees, branches and folders are those of these members and no others, and git is held up by nothing.
+/// Worktrees, branches and directories are those of these members and no others, and git is held up by nothing.
 #[track_caller]
 fn assert_only(scene: &Scene, names: &[&str]) {
     let world = &scene.world;
@@ -112,15 +112,15 @@ fn assert_only(scene: &Scene, names: &[&str]) {
     let branches = git(world, &["for-each-ref", "--format=%(refname)"]);
     assert_eq!(branches.lines().collect::<Vec<_>>(), expected);
 
-    let folders = fs::read_dir(world.project().join(".claude/worktrees"));
-    let mut folders: Vec<_> = folders
+    let directories = fs::read_dir(world.project().join(".claude/worktrees"));
+    let mut directories: Vec<_> = directories
         .into_iter()
         .flatten()
         .flatten()
         .map(|one| one.file_name())
         .collect();
-    folders.sort();
-    assert_eq!(folders, names);
+    directories.sort();
+    assert_eq!(directories, names);
     assert_eq!(
         locks_of_git(&world.project().join(".git")),
         Vec::<PathBuf>::new()
@@ -139,9 +139,9 @@ fn git(world: &World, words: &[&str]) -> String {
 /// Files by which one git keeps others out; it waits for none of them. Those of swarm are locked, not there or not there.
 fn locks_of_git(git: &Path) -> Vec<PathBuf> {
     let mut locks = Vec::new();
-    let mut folders = vec![git.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    let mut directories = vec![git.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let path = entry.path();
             let is_lock = path
                 .extension()
@@ -149,7 +149,7 @@ fn locks_of_git(git: &Path) -> Vec<PathBuf> {
             if is_lock {
                 locks.push(path);
             } else if path.is_dir() && path != git.join("swarm") {
-                folders.push(path);
+                directories.push(path);
             }
         }
     }

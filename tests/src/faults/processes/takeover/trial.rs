@@ -100,7 +100,7 @@ impl Trial<'_> {
             .api
             .wait_for("the lead's first turn", "team-lead", |_| true);
         world.wait_for("the team is there", || {
-            world.team("demo").folder().exists().then_some(())
+            world.team("demo").directory().exists().then_some(())
         });
         if self.duty == Duty::AddsTree {
             let with_tree = ["--worktree", "--timeout", "60"];

@@ -1,0 +1,66 @@
+//! What a model is told of the agents that it may start.
+
+use swarm_permissions::{AgentCatalog, AgentDefinition, denied_type, servers_without_tools};
+use swarm_tools::prompt;
+
+use crate::subagent::Parent;
+
+/// Refuses a type that a permission rule or a definition above forbids.
+pub(super) fn refuse_denied(parent: &Parent, agent_type: &str) -> Result<(), String> {
+    if let Some(why) = denied_type(agent_type, &parent.parts.rights.rules()) {
+        return Err(format!(
+            "Agent was not called: a permission rule forbids agents of type `{agent_type}`: {why}."
+        ));
+    }
+    match parent.tool_ceiling.bars_type(agent_type) {
+        None => Ok(()),
+        Some(why) => Err(format!("Agent was not called: {why}.")),
+    }
+}
+
+/// The definitions that an agent may use, by name: the same list at every call.
+pub(super) fn usable<'a>(catalog: &'a AgentCatalog, parent: &Parent) -> Vec<&'a AgentDefinition> {
+    let mut usable: Vec<_> = catalog
+        .winners()
+        .filter(|definition| refuse_denied(parent, &definition.name).is_ok())
+        .filter(|definition| missing_servers(definition, &parent.tool_names).is_empty())
+        .collect();
+    usable.sort_by(|one, two| one.name.cmp(&two.name));
+    usable
+}
+
+/// The MCP servers that a definition needs and that have given no tool.
+pub(crate) fn missing_servers<'a>(
+    definition: &'a AgentDefinition,
+    tool_names: &[String],
+) -> Vec<&'a str> {
+    servers_without_tools(definition, tool_names.iter().map(String::as_str))
+}
+
+/// The description of the tool.
+pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
+    let lines: Vec<String> = types
+        .iter()
+        .map(|definition| {
+            let words = definition.description.split_whitespace();
+            format!(
+                "- {}: {}",
+                definition.name,
+                words.collect::<Vec<_>>().join(" ")
+            )
+        })
+        .collect();
+    let types = if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nTypes for `subagent_type`:\n{}", lines.join("\n"))
+    };
+    let context = if forks {
+        prompt!("tools/Agent-context-fork")
+    } else {
+        prompt!("tools/Agent-context")
+    };
+    prompt!("tools/Agent")
+        .replace("{context}", context)
+        .replace("{types}", &types)
+}

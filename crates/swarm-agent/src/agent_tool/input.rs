@@ -1,0 +1,61 @@
+//! The parameters of the Agent tool.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use swarm_permissions::Isolation;
+use swarm_protocol::{Effort, PermissionMode};
+use swarm_tools::parse;
+
+/// What a call may say.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// The work in three to five words
+    pub(super) description: String,
+    /// The agent's first message: its complete task
+    pub(super) prompt: String,
+    /// The type of agent [default: general-purpose]
+    pub(super) subagent_type: Option<String>,
+    /// Another model than your own
+    pub(super) model: Option<String>,
+    /// How much the model thinks
+    #[schemars(with = "Option<String>", extend("enum" = ["low", "medium", "high", "xhigh", "max"]))]
+    pub(super) effort: Option<Effort>,
+    /// Return immediately; you are notified when the agent ends
+    pub(super) run_in_background: Option<bool>,
+    /// Name of the teammate, or with `run_in_background` of the sub-agent: letters, digits, `_` and `-`, beginning with a letter or digit
+    pub(super) name: Option<String>,
+    /// Your own team, which is also the default
+    pub(super) team_name: Option<String>,
+    /// Permission mode, at most your own
+    #[schemars(with = "Option<String>", extend("enum" = PermissionMode::ALL.map(PermissionMode::name)))]
+    pub(super) mode: Option<PermissionMode>,
+    /// Give it a git worktree of its own
+    #[schemars(with = "Option<String>", extend("enum" = ["worktree"]))]
+    pub(super) isolation: Option<Isolation>,
+    /// Another working directory than your own
+    #[schemars(with = "Option<String>")]
+    pub(super) cwd: Option<PathBuf>,
+}
+
+impl Input {
+    /// Whether a name is that of a sub-agent in the background, and not of a teammate.
+    pub(super) fn is_named_sub_agent(&self) -> bool {
+        self.run_in_background == Some(true) && self.team_name.is_none()
+    }
+
+    /// Parses the parameters. The error is for the model.
+    pub(super) fn read(input: Value) -> Result<Self, String> {
+        let input: Self = parse("Agent", input)?;
+        if input.prompt.trim().is_empty() {
+            return Err(
+                "Agent was not called: `prompt` is empty. Say everything the agent needs to know"
+                    .to_owned(),
+            );
+        }
+        Ok(input)
+    }
+}

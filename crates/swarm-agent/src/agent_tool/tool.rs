@@ -1,0 +1,289 @@
+//! The tool itself, and which way a call goes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use swarm_permissions::{AgentDefinition, same_agent_type};
+use swarm_protocol::{MemberName, PermissionMode, ToolKind};
+use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
+
+use super::describe::{description, refuse_denied, usable};
+use super::foreground;
+use super::fork::refuse_choices;
+use super::input::Input;
+use crate::fork::{FORK, directive, fork_definition};
+use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
+use crate::{SpawnRequest, Spawned, TeammateSpawner};
+
+/// Other names of the tool.
+const ALIASES: &[&str] = &["Task"];
+
+/// The tool `Agent`, with the parameters of Claude Code's. Each agent has one that knows whose it is.
+#[derive(Debug, Clone)]
+pub struct AgentTool {
+    spawner: Arc<dyn TeammateSpawner>,
+    agents: Weak<SubAgents>,
+    parent: Arc<Parent>,
+}
+
+impl AgentTool {
+    /// The name models call it by.
+    pub(crate) const NAME: &'static str = "Agent";
+
+    /// The type of an agent for which no type is named.
+    pub(crate) const GENERAL: &'static str = "general-purpose";
+
+    /// The tool of `parent`, which asks `spawner` for teammates and `agents` for sub-agents.
+    pub(crate) fn new(
+        spawner: Arc<dyn TeammateSpawner>,
+        agents: Weak<SubAgents>,
+        parent: Arc<Parent>,
+    ) -> Self {
+        Self {
+            spawner,
+            agents,
+            parent,
+        }
+    }
+
+    /// Whether a call of this name is one of this tool.
+    pub(crate) fn is_called(name: &str) -> bool {
+        name == Self::NAME || ALIASES.contains(&name)
+    }
+
+    async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
+        let wanted = input.subagent_type.as_deref().unwrap_or(Self::GENERAL);
+        // A type is found in any letter case, and rules name it as its definition does.
+        let agents = self.agents.upgrade();
+        let found = agents
+            .as_ref()
+            .and_then(|agents| agents.catalog().find(wanted));
+        let wanted = found.map_or(wanted, |found| found.name.as_str());
+        if let Err(why) = refuse_denied(&self.parent, wanted) {
+            return ToolOutput::error(why);
+        }
+        if let Some(agents) = self.agents.upgrade()
+            && let Some(wanted) = &input.subagent_type
+            && let Some(definition) = agents.catalog().find(wanted)
+            && let Err(why) = agents
+                .require_servers(&self.parent, definition, &ctx.cancel)
+                .await
+        {
+            return ToolOutput::error(why);
+        }
+        let request = match spawn_request(name, input, ctx) {
+            Ok(request) => request,
+            Err(why) => return ToolOutput::error(why),
+        };
+        match self.spawner.spawn(request).await {
+            Ok(spawned) => report(&spawned),
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+
+    async fn sub_agent(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
+        let agents = self.agents.upgrade();
+        let agents = agents.ok_or("Agent was not called: this process is about to end")?;
+        let name = input.name.as_deref().map(MemberName::teammate).transpose();
+        let name = name.map_err(|error| format!("Agent was not called: {error}"))?;
+        let named = input.subagent_type.as_deref();
+        let origin = if agents.forks(named) {
+            refuse_denied(&self.parent, FORK)?;
+            refuse_choices(&input)?;
+            Some(self.parent.fork_origin()?)
+        } else {
+            None
+        };
+        let definition = match &origin {
+            Some(_) => fork_definition(),
+            None => self.definition(&agents, named)?,
+        };
+        agents
+            .require_servers(&self.parent, &definition, &ctx.cancel)
+            .await?;
+        let background = input.run_in_background == Some(true) || definition.background;
+        let request = SubAgentRequest {
+            prompt: match &origin {
+                Some(_) => directive(&input.prompt),
+                None => input.prompt,
+            },
+            origin,
+            name: name.map(|name| name.to_string()),
+            description: input.description,
+            model: input.model,
+            effort: input.effort,
+            mode: input.mode,
+            background,
+            cwd: match input.cwd {
+                Some(cwd) => Some(self.directory(&cwd, ctx)?),
+                None => None,
+            },
+            isolation: input.isolation.or(definition.isolation),
+            tool_use_id: ctx.tool_use_id.clone(),
+            definition,
+        };
+        let record = agents.start(&self.parent, request, &ctx.cancel).await?;
+        if background {
+            let can_read = self.parent.can_read(&record);
+            return Ok(launched(&record, can_read));
+        }
+        Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
+    }
+
+    /// The directory that a sub-agent is to work in, with every symbolic link resolved. It lies in one of this agent's: what
+    /// a mode allows in the working directory would be allowed anywhere else.
+    fn directory(&self, asked: &Path, ctx: &ToolContext) -> Result<PathBuf, String> {
+        let path = ctx.cwd.join(asked);
+        let found = path.canonicalize().ok().filter(|found| found.is_dir());
+        let Some(found) = found else {
+            let path = path.display();
+            return Err(format!(
+                "Agent was not called: `cwd` {path} is not a directory"
+            ));
+        };
+        let rules = self.parent.parts.rights.rules();
+        let mut own = std::iter::once(&ctx.cwd).chain(&rules.directories);
+        if own.any(|directory| found.starts_with(directory)) {
+            return Ok(found);
+        }
+        Err(format!(
+            "Agent was not called: `cwd` {} lies outside of your working directory {}; leave it out",
+            found.display(),
+            ctx.cwd.display()
+        ))
+    }
+
+    /// The definition of a type, if this agent may use it.
+    fn definition(
+        &self,
+        agents: &SubAgents,
+        named: Option<&str>,
+    ) -> Result<AgentDefinition, String> {
+        let catalog = agents.catalog();
+        let wanted = named.unwrap_or(Self::GENERAL);
+        let found = match (catalog.find(wanted), named) {
+            (Some(found), _) => found.clone(),
+            (None, None) => AgentDefinition::new(Self::GENERAL, "", ""),
+            (None, Some(named)) if same_agent_type(named, FORK) => {
+                return Err(
+                    "Agent was not called: there are no forks here (setting agents.fork). Name another type, or none for \
+                     a general one, and say in `prompt` all that the agent has to know"
+                        .to_owned(),
+                );
+            }
+            (None, Some(_)) => {
+                let usable = usable(catalog, &self.parent);
+                let types: Vec<_> = usable.iter().map(|found| found.name.as_str()).collect();
+                return Err(format!(
+                    "Agent was not called: there is no agent type `{}`. There is {}.",
+                    wanted.escape_debug(),
+                    if types.is_empty() {
+                        "none but the general one, without subagent_type".to_owned()
+                    } else {
+                        types.join(", ")
+                    }
+                ));
+            }
+        };
+        refuse_denied(&self.parent, &found.name)?;
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl Tool for AgentTool {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        ALIASES
+    }
+
+    fn description(&self) -> String {
+        let Some(agents) = self.agents.upgrade() else {
+            return description(&[], false);
+        };
+        let types = usable(agents.catalog(), &self.parent);
+        description(&types, agents.limits().fork)
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::<Input>()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Team
+    }
+
+    fn runs_beside_others(&self, _input: &Value) -> bool {
+        true
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let text = |key: &str| input[key].as_str();
+        let who = text("name").or(text("subagent_type")).unwrap_or_default();
+        let what = text("description").unwrap_or_default();
+        let line = match who {
+            "" => format!("Agent {what}"),
+            who => format!("Agent {who}: {what}"),
+        };
+        line.chars().filter(|c| !c.is_control()).take(120).collect()
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        let input = match Input::read(input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
+            return self.teammate(&name, input, ctx).await;
+        }
+        self.sub_agent(input, ctx)
+            .await
+            .unwrap_or_else(ToolOutput::error)
+    }
+}
+
+fn spawn_request(name: &str, input: Input, ctx: &ToolContext) -> Result<SpawnRequest, String> {
+    let name =
+        MemberName::teammate(name).map_err(|error| format!("Agent was not called: {error}"))?;
+    Ok(SpawnRequest {
+        name,
+        agent_type: input.subagent_type,
+        prompt: input.prompt,
+        description: input.description,
+        model: input.model,
+        effort: input.effort,
+        plan: input.mode == Some(PermissionMode::Plan),
+        mode: input.mode,
+        cwd: input.cwd.map(|cwd| ctx.cwd.join(cwd)),
+        isolation: input.isolation,
+        team: input.team_name,
+        cancel: ctx.cancel.clone(),
+    })
+}
+
+fn report(spawned: &Spawned) -> ToolOutput {
+    let Spawned {
+        agent_id,
+        model,
+        mode,
+        pane,
+        note,
+        ..
+    } = spawned;
+    let name = &agent_id.name;
+    let mut content = format!(
+        "Teammate added.\nagent_id: {agent_id}\nname: {name}\nteam_name: {}\nmodel: {model}\nmode: {mode}\npane: {pane}\n\
+         It has its instructions as its first message and is at work. Its reports reach you as messages.",
+        agent_id.team
+    );
+    if !note.is_empty() {
+        content.push('\n');
+        content.push_str(note);
+    }
+    ToolOutput::ok(content, format!("{name} is ready in {pane}"))
+}

@@ -1,0 +1,71 @@
+//! Clearing results of old calls, which costs no request.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use swarm_model::{StoredBlock, StoredMessage};
+use swarm_protocol::AgentEvent;
+
+use super::meter::{BYTES_A_TOKEN, block_size};
+use super::run::TAIL;
+use super::tail::beginning;
+use crate::history::CLEARED;
+use crate::transcript::{Clearing, Entry};
+use crate::{AgentError, Session};
+
+/// Bytes of a result for which a placeholder is not much shorter.
+const SHORT: u64 = 300;
+
+/// A sweep has to free this part of the window: after it, the server reads what is left without its prompt cache once.
+const WORTHWHILE: u64 = 4;
+
+impl Session {
+    /// Clears all results but the last ones in one sweep, if that frees enough. Returns whether it did.
+    pub(crate) fn clear_old_results(&mut self) -> Result<bool, AgentError> {
+        let limits = &self.parts.limits;
+        let Some(window) = limits.window.filter(|_| limits.clear_tool_results) else {
+            return Ok(false);
+        };
+        let whole = self.history.for_model();
+        let (kept, _) = beginning(&whole, window * BYTES_A_TOKEN / TAIL);
+        let (calls, bytes) = old_results(&whole[..kept], &whole[kept..]);
+        let saved = bytes / BYTES_A_TOKEN;
+        if saved < window / WORTHWHILE {
+            return Ok(false);
+        }
+        let count = calls.len();
+        let cleared = Clearing {
+            calls,
+            pre_tokens: self.meter.tokens(),
+            saved,
+        };
+        self.append(Entry::Cleared(cleared))?;
+        let line = format!("cleared {count} old tool results, about {saved} tokens");
+        self.emit(AgentEvent::Notice { line });
+        Ok(true)
+    }
+}
+
+/// The calls whose results can be cleared, and what that frees. An id that comes again among the last messages stays.
+fn old_results(old: &[Arc<StoredMessage>], last: &[Arc<StoredMessage>]) -> (Vec<String>, u64) {
+    let results = |messages: &'_ [Arc<StoredMessage>]| -> Vec<StoredBlock> {
+        let blocks = messages.iter().flat_map(|message| &message.blocks);
+        let results = blocks.filter(|block| block.result_id().is_some());
+        results.cloned().collect()
+    };
+    let kept = results(last);
+    let kept: HashSet<&str> = kept
+        .iter()
+        .filter_map(|block| Some(&**block.result_id()?))
+        .collect();
+    let (mut calls, mut bytes) = (Vec::new(), 0);
+    for result in results(old) {
+        let length = block_size(&result);
+        let id = result.result_id().filter(|id| !kept.contains(&***id));
+        if let Some(id) = id.filter(|_| length > SHORT) {
+            calls.push(id.to_string());
+            bytes += length.saturating_sub(CLEARED.len() as u64);
+        }
+    }
+    (calls, bytes)
+}

@@ -1,0 +1,402 @@
+//! Compacting a conversation.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use swarm_hooks::HookOutcome;
+use swarm_model::{
+    ContentBlock, ModelError, ModelRequest, ModelResponse, Role, StoredBlock, StoredMessage,
+};
+use swarm_permissions::HookEvent;
+use swarm_protocol::{AgentEvent, ContextUse, MemberState, Thinking, Usage};
+
+use super::meter::{BYTES_A_TOKEN, size};
+use super::pictures::within_limits;
+use super::shorten::{last_of, with_short_results};
+use super::{attach, summary, tail};
+use crate::instructions::Instructions;
+use crate::transcript::{CompactTrigger, Compaction, Entry};
+use crate::{AgentError, Session, TurnSignals, told_by_hooks};
+
+/// Attempts before it is given up.
+const ATTEMPTS: usize = 3;
+
+/// Parts of the window: for the last messages, for files, and for the summary.
+pub(super) const TAIL: u64 = 6;
+const FILES: u64 = 10;
+const SUMMARY: u64 = 10;
+
+/// Words of a summary for each hundred tokens.
+const WORDS: u64 = 60;
+
+/// Output tokens that a request for a summary allows for adaptive thinking.
+const ADAPTIVE_THINKING: u64 = 16_000;
+
+/// What goes into the request for a summary and what is kept, from attempt to attempt.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    /// Characters of a result in the request, and percent of the window that all of it may have.
+    asked: Option<(usize, u64)>,
+    /// Whether files and further messages are kept besides what has to be.
+    is_lean: bool,
+}
+
+/// Why an attempt failed.
+enum Failure {
+    /// The request for a summary does not fit.
+    TooLong(String),
+    /// What is kept does not fit.
+    TooMuch(String),
+    /// Another attempt may succeed.
+    Other(String),
+    /// No other attempt would succeed.
+    Final(AgentError),
+}
+
+impl Session {
+    /// Whether the conversation has grown to the part of the window at which it is compacted.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.ceiling()
+            .is_some_and(|ceiling| self.meter.tokens() >= ceiling)
+            && self.history.has_answer()
+    }
+
+    /// Tokens at which the conversation is compacted. There has to be room for an answer above it, where that leaves room for a conversation.
+    fn ceiling(&self) -> Option<u64> {
+        let limits = &self.parts.limits;
+        let window = limits.window?;
+        let share = window * u64::from(limits.compact_at) / 100;
+        let below_answer = window.saturating_sub(u64::from(limits.room_for_answer()));
+        Some(if below_answer >= window / 2 {
+            share.min(below_answer)
+        } else {
+            share
+        })
+    }
+
+    /// Whether the window has room for an answer to the conversation as it is.
+    pub(crate) fn has_room(&self) -> bool {
+        let limits = &self.parts.limits;
+        let full = self.meter.tokens() + u64::from(limits.room_for_answer());
+        limits.window.is_some_and(|window| full <= window)
+    }
+
+    /// Says how full the window is.
+    pub(crate) fn emit_context(&self) {
+        if let Some(window) = self.parts.limits.window {
+            let tokens = self.meter.tokens();
+            self.emit(AgentEvent::Context(ContextUse { tokens, window }));
+        }
+    }
+
+    /// Compacts the conversation because somebody asks for it. `wish` is what the summary is to observe.
+    ///
+    /// # Errors
+    /// [`AgentError::NotCompacted`], and what keeps the model from answering. The conversation is what it was then.
+    pub async fn compact_by_hand(
+        &mut self,
+        wish: Option<&str>,
+        signals: impl Into<TurnSignals>,
+    ) -> Result<(), AgentError> {
+        if !self.history.has_answer() {
+            let why = "there is nothing to summarize yet".to_owned();
+            return Err(AgentError::NotCompacted { why });
+        }
+        let signals = signals.into();
+        let compacted = self.compact(CompactTrigger::Manual, wish, &signals).await;
+        self.count_unanswered();
+        compacted
+    }
+
+    /// Has the conversation go on from a summary of itself. `wish` is what somebody wants of the summary.
+    ///
+    /// # Errors
+    /// [`AgentError::NotCompacted`] after three attempts, and what keeps the model from answering at all. The
+    /// conversation is what it was then.
+    pub(crate) async fn compact(
+        &mut self,
+        trigger: CompactTrigger,
+        wish: Option<&str>,
+        signals: &TurnSignals,
+    ) -> Result<(), AgentError> {
+        let detail = "compacting the conversation".to_owned();
+        self.state(MemberState::Working, Some(detail));
+        let compacted = self.try_compacting(trigger, wish, signals).await;
+        self.state(MemberState::Working, None);
+        let (before, summary) = compacted?;
+        self.emit(AgentEvent::Compacted {
+            trigger: trigger.word().to_owned(),
+            before,
+            after: self.meter.tokens(),
+        });
+        self.emit_context();
+        let fields = json!({"trigger": trigger.word(), "compact_summary": summary});
+        let word = Some(trigger.word());
+        self.fire(HookEvent::PostCompact, word, fields, &signals.cancel)
+            .await;
+        self.fire_noted(&signals.cancel).await;
+        Ok(())
+    }
+
+    async fn try_compacting(
+        &mut self,
+        trigger: CompactTrigger,
+        wish: Option<&str>,
+        signals: &TurnSignals,
+    ) -> Result<(u64, String), AgentError> {
+        let hooks = self.ask_hooks(trigger, wish, signals).await?;
+        let wishes: Vec<String> = wish
+            .map(str::to_owned)
+            .into_iter()
+            .chain(hooks.told())
+            .collect();
+        let mut extent = Extent {
+            asked: None,
+            is_lean: false,
+        };
+        let mut reasons: Vec<String> = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let why = match self.attempt(trigger, &wishes, extent, signals).await {
+                Ok(done) => return Ok(done),
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::TooLong(why)) => {
+                    extent.asked = Some(match extent.asked {
+                        None => (1000, 60),
+                        Some(_) => (200, 30),
+                    });
+                    why
+                }
+                Err(Failure::TooMuch(why)) => {
+                    extent.is_lean = true;
+                    why
+                }
+                Err(Failure::Other(why)) => why,
+            };
+            tracing::warn!(agent = %self.parts.name, %why, "an attempt to compact the conversation failed");
+            reasons.push(why);
+        }
+        reasons.dedup();
+        let why = format!("{ATTEMPTS} attempts failed ({})", reasons.join("; "));
+        Err(AgentError::NotCompacted { why })
+    }
+
+    /// Lets hooks add to what the model is asked, or refuse.
+    async fn ask_hooks(
+        &self,
+        trigger: CompactTrigger,
+        wish: Option<&str>,
+        signals: &TurnSignals,
+    ) -> Result<HookOutcome, AgentError> {
+        let fields = json!({
+            "trigger": trigger.word(),
+            "custom_instructions": wish,
+        });
+        let event = HookEvent::PreCompact;
+        let outcome = self
+            .fire(event, Some(trigger.word()), fields, &signals.cancel)
+            .await;
+        if outcome.interrupted {
+            return Err(ModelError::Cancelled.into());
+        }
+        match outcome.refusal().or_else(|| outcome.stop.clone()) {
+            Some(why) => Err(AgentError::NotCompacted {
+                why: format!("a hook refuses it: {why}"),
+            }),
+            None => Ok(outcome),
+        }
+    }
+
+    /// Asks for a summary and goes on from it. Returns the tokens before, and the summary.
+    async fn attempt(
+        &mut self,
+        trigger: CompactTrigger,
+        wishes: &[String],
+        extent: Extent,
+        signals: &TurnSignals,
+    ) -> Result<(u64, String), Failure> {
+        let before = self.meter.tokens();
+        let whole = within_limits(self.history.for_model());
+        let window = self.window(&whole);
+        let (summary, usage) = self
+            .summary(&whole, window, wishes, extent.asked, signals)
+            .await?;
+        let (messages, instructions) = self
+            .rebuilt(&whole, &summary, window, extent, signals)
+            .await;
+        let after = self.estimate(&messages);
+        let most = match (self.ceiling(), trigger) {
+            (Some(ceiling), _) => ceiling,
+            (None, CompactTrigger::Auto) => self.estimate(&whole),
+            (None, CompactTrigger::Manual) => u64::MAX,
+        };
+        if after >= most {
+            self.unanswered += usage;
+            return Err(Failure::TooMuch(format!(
+                "what has to be kept is about {after} tokens long, and {most} are too many"
+            )));
+        }
+        let mut spent = usage;
+        spent += self.unanswered;
+        let entry = Entry::Compacted(Compaction {
+            trigger,
+            pre_tokens: before,
+            usage: spent,
+            open: self.history.is_open(),
+            messages,
+        });
+        self.append(entry).map_err(Failure::Final)?;
+        self.unanswered = Usage::default();
+        if instructions.is_some() {
+            self.instructions = instructions;
+        }
+        Ok((before, summary))
+    }
+
+    /// The window's tokens, or as many as the conversation has where they are not known.
+    fn window(&self, conversation: &[Arc<StoredMessage>]) -> u64 {
+        let known = self.parts.limits.window;
+        known.unwrap_or_else(|| self.estimate(conversation))
+    }
+
+    /// About how many tokens a request with these messages has.
+    fn estimate(&self, messages: &[Arc<StoredMessage>]) -> u64 {
+        let messages: u64 = messages.iter().map(|message| size(message)).sum();
+        (self.head.bytes() + messages) / BYTES_A_TOKEN
+    }
+
+    /// Has the model summarize the conversation.
+    async fn summary(
+        &mut self,
+        whole: &[Arc<StoredMessage>],
+        window: u64,
+        wishes: &[String],
+        asked: Option<(usize, u64)>,
+        signals: &TurnSignals,
+    ) -> Result<(String, Usage), Failure> {
+        let conversation = match asked {
+            None => whole.to_vec(),
+            Some((chars, percent)) => {
+                let short = with_short_results(whole, chars);
+                last_of(short, window * BYTES_A_TOKEN * percent / 100)
+            }
+        };
+        let question = summary::question(window / SUMMARY * WORDS / 100, wishes);
+        let messages = conversation.into_iter().chain([question]).collect();
+        let request = self.request();
+        // Thinking comes on top of the summary. The limit is no part of the cached prefix.
+        let most = thinking_room(request.thinking) + window / SUMMARY * 2;
+        let request = ModelRequest {
+            messages,
+            max_tokens: request
+                .max_tokens
+                .min(u32::try_from(most).unwrap_or(u32::MAX)),
+            ..request
+        };
+        let response = match self.ask(request, signals, false).await {
+            Ok(response) => response,
+            Err(AgentError::Model(error @ ModelError::ContextTooLong { .. })) => {
+                return Err(Failure::TooLong(error.to_string()));
+            }
+            Err(error) => return Err(Failure::Final(error)),
+        };
+        self.meter.next_is_inflated = false;
+        let ModelResponse { usage, .. } = response;
+        match summary::summary(&response) {
+            Ok(text) => Ok((text, usage)),
+            Err(why) => {
+                self.unanswered += usage;
+                Err(Failure::Other(why))
+            }
+        }
+    }
+
+    /// The conversation from here on, and the state of its instructions.
+    async fn rebuilt(
+        &self,
+        whole: &[Arc<StoredMessage>],
+        summary: &str,
+        window: u64,
+        extent: Extent,
+        signals: &TurnSignals,
+    ) -> (Vec<Arc<StoredMessage>>, Option<Instructions>) {
+        let bytes = window * BYTES_A_TOKEN;
+        let (for_tail, for_files) = if extent.is_lean {
+            (bytes / TAIL / 4, 0)
+        } else {
+            (bytes / TAIL, bytes / FILES)
+        };
+        let mut tail = tail::tail(whole, for_tail);
+        if extent.asked.is_some() {
+            // The server may have refused the bytes of pictures, of which the next request must not have as many.
+            tail = with_short_results(&tail, usize::MAX);
+        }
+        let (news, instructions) = self.fresh_instructions();
+        let mut blocks: Vec<StoredBlock> = Vec::new();
+        let mut say = |text: String| blocks.push(StoredBlock::from(&ContentBlock::text(text)));
+        news.into_iter().for_each(&mut say);
+        self.session_hooks(signals)
+            .await
+            .into_iter()
+            .for_each(&mut say);
+        say(summary::framed(summary, self.transcript().path()));
+        attach::notes(&self.recent).into_iter().for_each(&mut say);
+        let brief = self.parts.brief.as_ref().and_then(|brief| brief.brief());
+        brief
+            .map(|brief| attach::team(&brief))
+            .into_iter()
+            .for_each(&mut say);
+        let files = self.recent_files(&tail::files_read(&tail), for_files).await;
+        files.into_iter().for_each(&mut say);
+        if let Some(directive) = attach::directive(whole) {
+            blocks.insert(0, directive);
+        }
+        let first = Arc::new(StoredMessage {
+            role: Role::User,
+            blocks,
+        });
+        (std::iter::once(first).chain(tail).collect(), instructions)
+    }
+
+    /// The instructions as at the beginning of a conversation.
+    fn fresh_instructions(&self) -> (Option<String>, Option<Instructions>) {
+        let Some(sources) = self.parts.instructions.clone() else {
+            return (None, None);
+        };
+        let cwd = &self.parts.tool_context.cwd;
+        let mut fresh = Instructions::new(sources, cwd).after_compaction();
+        let news = fresh.news(true, |_| false);
+        (news.and_then(|news| news.text), Some(fresh))
+    }
+
+    /// What the hooks of the beginning of a session add; those of sub-agents have none.
+    async fn session_hooks(&self, signals: &TurnSignals) -> Option<String> {
+        if self.parts.hooks.end_event() != HookEvent::Stop {
+            return None;
+        }
+        let fields = json!({"source": "compact"});
+        let event = HookEvent::SessionStart;
+        let outcome = self
+            .fire(event, Some("compact"), fields, &signals.cancel)
+            .await;
+        told_by_hooks(&outcome).map(|told| told.text)
+    }
+
+    async fn recent_files(&self, shown: &[String], bytes: u64) -> Vec<String> {
+        let mut tools = self.parts.tools.iter();
+        let Some(read) = tools.find(|tool| tool.name() == "Read") else {
+            return Vec::new();
+        };
+        let context = self.call_context();
+        let may_read = |input: &serde_json::Value| self.may_run(read, input);
+        attach::files(&self.recent, read, &context, shown, bytes, may_read).await
+    }
+}
+
+/// Output tokens that thinking may take before a summary.
+fn thinking_room(thinking: Thinking) -> u64 {
+    match thinking {
+        Thinking::Off => 0,
+        Thinking::Adaptive => ADAPTIVE_THINKING,
+        Thinking::Tokens(tokens) => tokens.into(),
+    }
+}

@@ -1,0 +1,212 @@
+//! Reading one instruction file with everything that it imports.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use swarm_os::read_beginning;
+use swarm_permissions::imports;
+
+use super::layers::Repository;
+use super::load::{InstructionFile, InstructionKind, InstructionSources};
+use super::probe::Probes;
+
+/// Bytes of one file that an agent is told.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Bytes of all files together.
+const MAX_TOTAL: u64 = 1024 * 1024;
+
+/// Levels of imports, as in Claude Code.
+const MAX_DEPTH: usize = 5;
+
+/// Reads files, each once.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    pub(super) sources: &'a InstructionSources,
+    pub(super) repository: &'a Repository,
+    /// Canonical paths of the files that were read.
+    pub(super) seen: HashSet<PathBuf>,
+    /// Bytes read so far.
+    pub(super) total: u64,
+    pub(super) probes: Probes,
+    pub(super) problems: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads a file and its imports, the file first. Nothing if it does not exist, is excluded, or was read before.
+    pub(super) fn read(&mut self, path: &Path, kind: InstructionKind) -> Vec<InstructionFile> {
+        let mut files = Vec::new();
+        self.read_into(path, kind, None, &mut files);
+        files
+    }
+
+    fn read_into(
+        &mut self,
+        path: &Path,
+        kind: InstructionKind,
+        imported_by: Option<&Path>,
+        files: &mut Vec<InstructionFile>,
+    ) {
+        self.probes.add(path);
+        let Some(text) = self.text(path, kind, imported_by) else {
+            return;
+        };
+        let depth = chain_length(imported_by, files);
+        let mut imported = imports(&text);
+        if depth >= MAX_DEPTH && !imported.is_empty() {
+            self.problem(
+                path,
+                &format!("is imported over {MAX_DEPTH} levels: what it imports is not read"),
+            );
+            imported.clear();
+        }
+        files.push(InstructionFile {
+            path: path.to_owned(),
+            kind,
+            text,
+            imported_by: imported_by.map(Path::to_owned),
+            paths: Vec::new(),
+        });
+        for import in imported {
+            let target = self.resolve(&import, path);
+            if !target.exists() && is_explicit(&import) {
+                self.probes.add(&target);
+                self.problems.push(format!(
+                    "{} imports {import}, which does not exist",
+                    path.display()
+                ));
+                continue;
+            }
+            self.read_into(&target, kind, Some(path), files);
+        }
+    }
+
+    /// The text of a file that may be read and has not been read before.
+    fn text(
+        &mut self,
+        path: &Path,
+        kind: InstructionKind,
+        imported_by: Option<&Path>,
+    ) -> Option<String> {
+        let metadata = fs::metadata(path).ok()?;
+        if !metadata.is_file() {
+            if !metadata.is_dir() {
+                self.problem(path, "is not a regular file");
+            }
+            return None;
+        }
+        let canonical = path.canonicalize().ok()?;
+        let excluded = |path: &Path| self.sources.settings.excludes(path);
+        if excluded(path) || excluded(&canonical) || self.seen.contains(&canonical) {
+            return None;
+        }
+        if self.sources.unreadable.hides(&canonical) || self.sources.unreadable.hides(path) {
+            self.problem(path, "is not read: a deny rule covers it");
+            return None;
+        }
+        if !self.may_read(&canonical, path, kind, imported_by) {
+            self.problem(
+                path,
+                "is outside the repository, so it is not read until you trust the repository (`swarm trust`)",
+            );
+            return None;
+        }
+        let bytes = match beginning(&canonical, kind) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.problem(path, &format!("cannot be read: {error}"));
+                return None;
+            }
+        };
+        if self.total + bytes.len() as u64 > MAX_TOTAL {
+            self.problem(
+                path,
+                &format!("is not read: instruction files exceed {MAX_TOTAL} bytes in all"),
+            );
+            return None;
+        }
+        self.total += bytes.len() as u64;
+        if bytes.contains(&0) {
+            self.problem(path, "is not a text file");
+            return None;
+        }
+        self.seen.insert(canonical);
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        (!text.is_empty()).then(|| shortened(text, metadata.len()))
+    }
+
+    /// The user's own files may lead anywhere. Those of a repository stay in it unless it is trusted, through imports
+    /// and symbolic links alike.
+    fn may_read(
+        &self,
+        canonical: &Path,
+        path: &Path,
+        kind: InstructionKind,
+        imported_by: Option<&Path>,
+    ) -> bool {
+        if matches!(kind, InstructionKind::Managed | InstructionKind::User) {
+            return true;
+        }
+        let real = |path: &Path| path.canonicalize().ok();
+        let mut tops = self.repository.tops().filter_map(|top| real(top));
+        let trusted = self.sources.settings.trusted.as_ref();
+        let in_place = || {
+            let dir = path.parent().and_then(real);
+            imported_by.is_none() && dir.is_some_and(|dir| canonical.starts_with(dir))
+        };
+        tops.any(|top| canonical.starts_with(&top) || trusted == Some(&top)) || in_place()
+    }
+
+    fn resolve(&self, import: &str, from: &Path) -> PathBuf {
+        match (import.strip_prefix("~/"), &self.sources.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => from.parent().unwrap_or(from).join(import),
+        }
+    }
+
+    fn problem(&mut self, path: &Path, what: &str) {
+        self.problems.push(format!("{} {what}", path.display()));
+    }
+}
+
+/// How many files lead to one that this file imports.
+fn chain_length<'a>(mut imported_by: Option<&'a Path>, files: &'a [InstructionFile]) -> usize {
+    let mut length = 0;
+    while let Some(path) = imported_by {
+        length += 1;
+        let file = files.iter().find(|file| file.path == path);
+        imported_by = file.and_then(|file| file.imported_by.as_deref());
+    }
+    length
+}
+
+/// Whether a word after `@` can only be meant as a path: `@alice` may be a person.
+fn is_explicit(import: &str) -> bool {
+    ["./", "../", "~/", "/"]
+        .iter()
+        .any(|beginning| import.starts_with(beginning))
+        || Path::new(import).extension().is_some_and(|end| end == "md")
+}
+
+/// Other users' files are not read: above a repository, anybody may have left one. The policy is the administrator's.
+fn beginning(path: &Path, kind: InstructionKind) -> Result<Vec<u8>, String> {
+    if kind != InstructionKind::Managed {
+        let read = read_beginning(path, MAX_BYTES).map_err(|error| error.to_string())?;
+        return Ok(read.unwrap_or_default());
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
+    read.map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// Says at the end of a text that the file goes on.
+fn shortened(text: &str, length: u64) -> String {
+    if length <= MAX_BYTES {
+        return text.to_owned();
+    }
+    format!("{text}\n[cut here: the file has {length} bytes; read it for the rest]")
+}

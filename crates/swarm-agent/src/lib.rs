@@ -1,0 +1,69 @@
+//! The turn loop of an agent: conversation, model calls, permission, tools, and the durable transcript.
+//!
+//! A [`Session`] is one conversation over one [`TranscriptFile`]. Input is delivered first and counts only once it
+//! is on disk; then a turn is run until the model ends it. The lead, a teammate and a sub-agent are the same
+//! session with other [`AgentParts`]. [`SubAgents`] is the registry of the last kind.
+
+mod agent_tool;
+mod brief;
+mod compaction;
+mod context_files;
+mod environment;
+mod error;
+mod events;
+mod fork;
+mod gate;
+mod history;
+mod hook_clients;
+mod injected;
+mod instructions;
+mod limits;
+mod loaded_definition;
+mod own_tools;
+mod parts;
+mod program_docs;
+mod rights;
+mod session;
+mod spawner;
+mod steer;
+mod subagent;
+mod tool_search;
+mod totals;
+mod transcript;
+mod turn;
+mod worktree;
+
+pub use agent_tool::AgentTool;
+pub use brief::Brief;
+pub use environment::{AgentEnvironment, EnvironmentFact, HostFacts, PromptEnvironment};
+pub use error::AgentError;
+pub use events::{EventSink, NoEvents, StepCounter};
+pub use fork::ForkPoint;
+pub use gate::{NobodyToAsk, PermissionGate};
+pub use hook_clients::{HookClients, HookModels};
+pub use injected::{Delivery, Injected, Interjections, NoInterjections};
+pub use instructions::{
+    InstructionFile, InstructionKind, InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS,
+};
+pub use limits::SessionLimits;
+pub use loaded_definition::{LoadedDefinition, SkillError};
+pub use own_tools::own_tools;
+pub use parts::AgentParts;
+pub use program_docs::{ProgramDocs, ProgramPage};
+pub use rights::{Rights, without_unreadable};
+pub use session::Session;
+pub use spawner::{NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
+pub use subagent::{
+    IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentKit,
+    SubAgentStatus, SubAgents,
+};
+pub use totals::Totals;
+pub use transcript::{
+    BrokenTranscriptLine, LeadSession, TranscriptAuthor, TranscriptFile, find_transcript,
+    lead_sessions, transcript_path,
+};
+pub use turn::{
+    AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,
+    told_by_hooks,
+};
+pub use worktree::{WorktreeIsolator, worktree_tools};

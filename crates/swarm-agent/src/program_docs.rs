@@ -1,0 +1,75 @@
+//! The program's own documentation, for the agent type that explains it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use swarm_os::{OsError, ensure_private_dir, read_optional, replace_alone};
+use swarm_permissions::{AgentDefinition, AgentSource};
+
+/// The built-in agent type that reads it.
+const READER: &str = "claude-code-guide";
+
+/// The documentation that comes with the program. Agents read it from files, which are written when the first needs them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProgramDocs {
+    /// Version of the program, part of the name of the directory.
+    pub version: &'static str,
+    /// The pages.
+    pub pages: &'static [ProgramPage],
+}
+
+/// A page of the documentation.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramPage {
+    /// File name.
+    pub name: &'static str,
+    /// What it is about, in a few words.
+    pub about: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+impl ProgramDocs {
+    /// For an agent that explains the program: a block for its prompt. Reading the pages takes no rule: it is free where
+    /// no rule restricts it.
+    pub(crate) fn for_agent(&self, definition: &AgentDefinition, root: &Path) -> Option<String> {
+        let explains = definition.name == READER && definition.source == AgentSource::BuiltIn;
+        if !explains || self.pages.is_empty() {
+            return None;
+        }
+        match self.place(root) {
+            Ok(directory) => Some(self.list(&directory)),
+            Err(error) => {
+                tracing::warn!(%error, "the documentation was not written");
+                None
+            }
+        }
+    }
+
+    /// Writes the pages that are not there as they should be; the directory that has them.
+    fn place(&self, root: &Path) -> Result<PathBuf, OsError> {
+        let directory = root.join("swarm").join(format!("docs-{}", self.version));
+        ensure_private_dir(&directory)?;
+        for page in self.pages {
+            let path = directory.join(page.name);
+            let known = read_optional(&path).ok().flatten();
+            if known.as_deref() != Some(page.text.as_bytes()) {
+                replace_alone(&path, page.text.as_bytes())?;
+            }
+        }
+        Ok(directory)
+    }
+
+    fn list(&self, directory: &Path) -> String {
+        let mut text = format!(
+            "# Documentation\n\nThe documentation of swarm {} is in {}. Read it there:\n",
+            self.version,
+            directory.display()
+        );
+        for page in self.pages {
+            // Writing into a String cannot fail.
+            let _infallible = write!(text, "\n- {}: {}", page.name, page.about);
+        }
+        text
+    }
+}

@@ -1,0 +1,242 @@
+//! Where a sub-agent begins, and where it is taken up again.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use swarm_hooks::HookOutcome;
+use swarm_permissions::{HookEvent, Isolation};
+use swarm_protocol::{AgentEvent, SubAgentId};
+use tokio_util::sync::CancellationToken;
+
+use super::child::Child;
+use super::drive::{Ended, drive};
+use super::record::{Finding, Link, Record, SubAgentStatus, View};
+use super::{Parent, SubAgentRequest, SubAgents};
+use crate::{Injected, Totals, told_by_hooks};
+
+impl SubAgents {
+    /// Starts a sub-agent and returns as soon as it works. The error is for the model.
+    ///
+    /// Who gives this future up has started nothing: what was half done is undone behind its back.
+    pub(crate) async fn start(
+        &self,
+        parent: &Arc<Parent>,
+        request: SubAgentRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Link, String> {
+        let (agents, parent) = (self.me()?, Arc::clone(parent));
+        let cancel = cancel.child_token();
+        let given_up = cancel.clone().drop_guard();
+        let start = async move { agents.start_whole(&parent, request, &cancel).await };
+        let started = tokio::spawn(start).await;
+        given_up.disarm();
+        started.unwrap_or_else(|_| {
+            Err("The sub-agent was not started through a defect of the program.".to_owned())
+        })
+    }
+
+    async fn start_whole(
+        &self,
+        parent: &Arc<Parent>,
+        request: SubAgentRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Link, String> {
+        let root = self.root()?;
+        let id = SubAgentId::random();
+        let record = {
+            let mut inner = self.lock();
+            let limits = &self.kit().agent_config.limits;
+            let name = inner.name_for(&request)?;
+            inner.admission.admit(limits, parent, &id)?;
+            let record = Record::new(id, name, Arc::clone(parent), request, &root.directory);
+            let record = Arc::new(record);
+            inner.records.push(Arc::clone(&record));
+            record
+        };
+        let prompt = Injected::prompt(record.request.prompt.clone());
+        match self.prepare(&record, cancel).await {
+            Ok(child) => match self.begin(&record, child, vec![prompt], cancel).await {
+                Ok(()) => Ok(Link(record)),
+                Err(why) => Err(self.forget(&record, &why).await),
+            },
+            Err(why) => Err(self.forget(&record, &why).await),
+        }
+    }
+
+    /// Takes a sub-agent up again that has ended, with something new to read; it works in the background. The error is
+    /// for the model. It goes its way even if nobody waits for this.
+    pub(crate) async fn resume(
+        &self,
+        record: &Arc<Record>,
+        input: Vec<Injected>,
+    ) -> Result<(), String> {
+        let (agents, record) = (self.me()?, Arc::clone(record));
+        let resume = async move { agents.resume_whole(&record, input).await };
+        tokio::spawn(resume).await.unwrap_or_else(|_| {
+            Err("the sub-agent does not go on through a defect of the program".to_owned())
+        })
+    }
+
+    async fn resume_whole(&self, record: &Arc<Record>, input: Vec<Injected>) -> Result<(), String> {
+        if let Some(why) = record.hindrance() {
+            return Err(format!(
+                "{} cannot go on: {why}. Start another agent",
+                record.name
+            ));
+        }
+        {
+            let mut live = record.live();
+            if live.open {
+                // Somebody else has taken it up meanwhile.
+                live.mail.extend(input);
+                return Ok(());
+            }
+            live.open = true;
+        }
+        let limits = &self.kit().agent_config.limits;
+        let admitted = {
+            let mut inner = self.lock();
+            inner.admission.readmit(limits, &record.parent, &record.id)
+        };
+        if let Err(why) = admitted {
+            record.live().open = false;
+            return Err(why);
+        }
+        {
+            let mut live = record.live();
+            live.cancel = CancellationToken::new();
+            live.stopped_by = None;
+            live.below = Totals::default();
+            live.told = false;
+        }
+        record.view.send_replace(View {
+            status: SubAgentStatus::Running,
+            settled: false,
+            background: true,
+        });
+        let cancel = record.live().cancel.clone();
+        let begun = match self.prepare(record, &cancel).await {
+            Ok(child) => self.begin(record, child, input, &cancel).await,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = begun {
+            let finding = Finding {
+                error: Some(why.clone()),
+                ..Finding::default()
+            };
+            self.undo(record, finding).await;
+            return Err(why);
+        }
+        Ok(())
+    }
+
+    /// Makes its directory, starts its servers and opens its conversation.
+    async fn prepare(
+        &self,
+        record: &Arc<Record>,
+        cancel: &CancellationToken,
+    ) -> Result<Child, String> {
+        if record.request.isolation == Some(Isolation::Worktree) {
+            let Some(isolator) = &self.kit().isolator else {
+                return Err(
+                    "The sub-agent was not started: isolated worktrees for sub-agents are not available; leave \
+                     isolation out."
+                        .to_owned(),
+                );
+            };
+            let from = self.moved(record)?.map(|moved| moved.cwd);
+            let from = from.filter(|cwd| cwd.is_dir());
+            let from = from.unwrap_or_else(|| record.parent.parts.tool_context.cwd.clone());
+            let directory = isolator.prepare(&record.id, &from, cancel.clone()).await?;
+            record.live().directory = Some(directory);
+        }
+        self.start_servers(record, cancel).await?;
+        self.open(record)
+    }
+
+    /// The one place where a sub-agent begins a run: everything that has to happen then happens here.
+    async fn begin(
+        &self,
+        record: &Arc<Record>,
+        mut child: Child,
+        mut input: Vec<Injected>,
+        cancel: &CancellationToken,
+    ) -> Result<(), String> {
+        let notice = record
+            .live()
+            .directory
+            .as_ref()
+            .map(|own| own.notice.clone());
+        input.extend(
+            notice
+                .filter(|notice| !notice.is_empty())
+                .map(Injected::prompt),
+        );
+        let outcome = announce(&child, record, cancel).await?;
+        input.extend(told_by_hooks(&outcome));
+        child
+            .session
+            .deliver(input)
+            .map_err(|error| error.to_string())?;
+        let cancel = {
+            let mut live = record.live();
+            live.runs += 1;
+            live.before = child.session.totals();
+            live.started = self.kit().clock.now();
+            live.cancel.clone()
+        };
+        record.note();
+        self.root()?.events.emit(AgentEvent::SubAgentStarted {
+            id: record.id.clone(),
+            parent: record.parent.id.clone(),
+            agent_type: record.agent_type().to_owned(),
+            description: record.request.description.clone(),
+            background: record.view().background,
+        });
+        self.stir();
+        let (agents, record) = (self.me()?, Arc::clone(record));
+        let stall = self.kit().agent_config.limits.stall();
+        tokio::spawn(async move {
+            let model = child.session.parts().model_name.clone();
+            let working = Arc::clone(&record);
+            let work = tokio::spawn(async move {
+                let ended = drive(&mut child, &working, cancel, stall).await;
+                drop(child);
+                ended
+            });
+            let ended = work.await.unwrap_or_else(|_| Ended {
+                status: SubAgentStatus::Failed,
+                finding: Finding {
+                    error: Some("it broke down through a defect of the program".to_owned()),
+                    ..Finding::default()
+                },
+            });
+            agents.end(&record, ended, &model).await;
+        });
+        Ok(())
+    }
+}
+
+/// Tells the hooks, which may take their time: the caller can give up meanwhile, and the sub-agent can be stopped.
+async fn announce(
+    child: &Child,
+    record: &Record,
+    cancel: &CancellationToken,
+) -> Result<HookOutcome, String> {
+    let (stopped, cancel) = (record.live().cancel.clone(), cancel.child_token());
+    let hooks = &child.session.parts().hooks;
+    let agent_type = Some(record.agent_type());
+    let told = hooks.fire(HookEvent::SubagentStart, agent_type, json!({}), &cancel);
+    tokio::pin!(told);
+    let outcome = tokio::select! {
+        outcome = &mut told => outcome,
+        () = stopped.cancelled() => {
+            cancel.cancel();
+            told.await
+        }
+    };
+    if cancel.is_cancelled() || stopped.is_cancelled() {
+        return Err("The sub-agent was not started: it was stopped before it began.".to_owned());
+    }
+    Ok(outcome)
+}

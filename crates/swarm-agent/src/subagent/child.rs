@@ -1,0 +1,351 @@
+//! Making a session of a request.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use swarm_mcp::AgentServers;
+use swarm_permissions::{Anchors, ModeSource, ModelCandidates, choose_mode, choose_model};
+use swarm_tools::{Confinement, FileState, SkillTool, Tool, ToolContext, Workplace};
+use tokio_util::sync::CancellationToken;
+
+use super::gate::{Answered, ChildGate};
+use super::hold::HeldModel;
+use super::mailbox::Mailbox;
+use super::prompt::system_prompt;
+use super::record::Record;
+use super::servers::pool_with;
+use super::sink::ChildSink;
+use super::{Parent, ReadyModel, SubAgents, pool};
+use crate::agent_tool::{SkillCall, has_forks};
+use crate::{
+    AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
+    PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
+};
+
+/// A sub-agent that is ready to take its turn.
+pub(super) struct Child {
+    pub(super) session: Session,
+    pub(super) sink: Arc<ChildSink>,
+}
+
+#[derive(Debug)]
+struct Bell(std::sync::Weak<SubAgents>);
+
+impl Answered for Bell {
+    fn answered(&self) {
+        if let Some(agents) = self.0.upgrade() {
+            agents.stir();
+        }
+    }
+}
+
+impl SubAgents {
+    /// Opens the sub-agent's conversation. The error is for the model.
+    pub(super) fn open(&self, record: &Arc<Record>) -> Result<Child, String> {
+        let model = self.model_for(record)?;
+        let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
+        record.begin_commands(self.limits().output_chars);
+        let mut parts = self.parts(record, model, &sink)?;
+        record.live().held.get_or_insert_with(|| {
+            let tools = parts.tools.iter();
+            tools.map(|tool| tool.name().to_owned()).collect()
+        });
+        let parent = Arc::new(as_parent(record, &parts));
+        let tools: Vec<_> = parts
+            .tools
+            .into_iter()
+            .map(|tool| self.bound(tool, &parent))
+            .collect();
+        parts.tools = tools;
+        let author = TranscriptAuthor {
+            cwd: parts.tool_context.cwd.clone(),
+            sub_agent: Some(record.id.clone()),
+            ..self.root()?.author
+        };
+        let clock = Arc::clone(&self.kit().clock);
+        let transcript = TranscriptFile::open(record.transcript(), author, clock)
+            .map_err(|error| error.to_string())?;
+        let session = match &record.request.origin {
+            Some(origin) => Session::fork(transcript, parts, origin),
+            None => Session::open(transcript, parts),
+        };
+        let session = session.map_err(|error| error.to_string())?;
+        Ok(Child { session, sink })
+    }
+
+    /// A sub-agent of an earlier process as those below it know it. The error says, as half a sentence, what of it is gone.
+    pub(super) fn as_recalled_parent(&self, record: &Arc<Record>) -> Result<Parent, String> {
+        let name = &record.name;
+        if let Some(why) = &record.barred {
+            return Err(format!("{name} above it cannot go on either: {why}"));
+        }
+        if record.request.isolation.is_some() && record.live().directory.is_none() {
+            return Err(format!("the directory of {name} above it is gone"));
+        }
+        let model = self.model_for(record)?;
+        let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
+        let parts = self.parts(record, model, &sink)?;
+        Ok(as_parent(record, &parts))
+    }
+
+    /// The Agent tool of the pool is its owner's: each agent has one that knows who calls. So is the Skill tool, where
+    /// skills need agents of their own.
+    fn bound(&self, tool: Arc<dyn Tool>, parent: &Arc<Parent>) -> Arc<dyn Tool> {
+        let agents = || AgentTool::new(Arc::new(NoSpawner), self.weak(), Arc::clone(parent));
+        let skills = &self.kit().agent_config.skills;
+        match tool.name() {
+            AgentTool::NAME => Arc::new(agents()),
+            SkillCall::NAME if has_forks(skills) => {
+                let mut names = parent.tool_names.iter();
+                if names.any(|name| name == AgentTool::NAME) {
+                    Arc::new(SkillCall::new(skills, agents()))
+                } else {
+                    Arc::new(SkillTool::new(skills))
+                }
+            }
+            _ => tool,
+        }
+    }
+
+    /// The model that is chosen; the parent's client where that is the parent's own.
+    fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
+        let parent = &record.parent.parts;
+        let kit = self.kit();
+        let chosen = choose_model(&ModelCandidates {
+            environment: kit.agent_config.models.environment.as_deref(),
+            call: record.request.model.as_deref(),
+            definition: record.request.definition.model.as_deref(),
+            parent: &parent.model_name,
+            small: kit.agent_config.models.small(&kit.model),
+        });
+        if record.is_fork() || chosen.written == parent.model_name {
+            return Ok(ReadyModel {
+                client: Arc::clone(&parent.model),
+                name: parent.model_name.clone(),
+                window: parent.limits.window,
+                max_output: Some(parent.limits.max_output_tokens),
+            });
+        }
+        let model = self.kit().models.model(&chosen.written);
+        model.map_err(|error| chosen.explain(Some(&record.request.definition), &error))
+    }
+
+    /// The directory to which the agent of the process had moved when this sub-agent began, if its parent works where that
+    /// one began. It stays there whatever becomes of that.
+    pub(super) fn moved(&self, record: &Record) -> Result<Option<Workplace>, String> {
+        let mut live = record.live();
+        if live.runs > 0 || live.place.is_some() {
+            return Ok(live.place.clone());
+        }
+        let origin = &record.parent.parts.tool_context.cwd;
+        let pool = self.root()?.pool;
+        live.place = pool.iter().find_map(|tool| tool.workplace(origin));
+        Ok(live.place.clone())
+    }
+
+    /// What its definition adds. A memory may be written to from within a worktree too; where the sub-agent has one of
+    /// its own, the memory is its parent's repository's, since the worktree goes.
+    fn load_definition(
+        &self,
+        record: &Record,
+        context: &mut ToolContext,
+    ) -> Result<LoadedDefinition, String> {
+        let kit = self.kit();
+        let definition = &record.request.definition;
+        let home = match record.request.isolation {
+            Some(_) => &record.parent.parts.tool_context.cwd,
+            None => &context.cwd,
+        };
+        let loaded = LoadedDefinition::of(
+            definition,
+            &kit.agent_config.skills,
+            home,
+            &kit.root,
+            kit.host.docs,
+        )
+        .map_err(|error| format!("The sub-agent was not started: {error}"))?;
+        if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
+            context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
+        }
+        Ok(loaded)
+    }
+
+    fn parts(
+        &self,
+        record: &Arc<Record>,
+        model: ReadyModel,
+        sink: &Arc<ChildSink>,
+    ) -> Result<AgentParts, String> {
+        let (parent, request) = (&record.parent.parts, &record.request);
+        let limits = &self.kit().agent_config.limits;
+        let moved = self.moved(record)?;
+        let anchors = anchors(record, moved.as_ref());
+        let mut context = tool_context(record, moved, &anchors);
+        let definition = &request.definition;
+        let loaded = self.load_definition(record, &mut context)?;
+        let mode = choose_mode(
+            parent.rights.mode(),
+            definition.permission_mode,
+            request.mode,
+        );
+        let mut environment = None;
+        let (mut tools, system) = {
+            let live = record.live();
+            let own = live.servers.as_ref();
+            let all = self.root()?.pool;
+            match &request.origin {
+                Some(origin) => (pool::Tools::exactly(&origin.tools), parent.system.clone()),
+                // Of an earlier process: what its parent has now comes nearest.
+                None if record.is_fork() => (pool::Tools::exactly(&all), parent.system.clone()),
+                None => {
+                    let all = pool_with(all, definition, own);
+                    let own_environment = self.environment(record, &context.cwd, &model.name);
+                    let mut system = system_prompt(definition, own_environment.section());
+                    environment = Some(Arc::new(own_environment));
+                    system.extend(loaded.instructions.iter().cloned());
+                    system.extend(own.and_then(AgentServers::remark));
+                    (pool::tools(&all, record, mode.mode, limits), system)
+                }
+            }
+        };
+        if let Some(held) = &record.live().held {
+            tools = tools.within(held);
+        }
+        // Where nobody asks for a stricter mode it stays the parent's, whatever becomes of that.
+        let stricter = (mode.source != ModeSource::Parent).then_some(mode.mode);
+        let own_effort = definition.effort.as_deref();
+        let own_effort = own_effort.and_then(|word| word.parse().ok());
+        Ok(AgentParts {
+            name: format!("{}/{}", parent.name, record.agent_type()),
+            system,
+            runtime: Arc::new(ModelLoop),
+            model: Arc::new(HeldModel {
+                inner: model.client,
+                agents: self.weak(),
+                record: Arc::clone(record),
+                sink: Arc::clone(sink),
+            }),
+            model_name: model.name,
+            tools: tools.offered,
+            withheld: tools.withheld,
+            rights: Arc::new(Rights::under(
+                Arc::clone(&parent.rights),
+                stricter,
+                anchors,
+                loaded.rules,
+            )),
+            gate: Arc::new(ChildGate {
+                parent: Arc::clone(&parent.gate),
+                id: record.id.clone(),
+                agent_type: record.agent_type().to_owned(),
+                answered: Box::new(Bell(self.weak())),
+            }),
+            events: Arc::clone(sink) as Arc<dyn crate::EventSink>,
+            hooks: parent.hooks.for_subagent(
+                record.id.as_str(),
+                record.agent_type(),
+                &definition.hooks,
+            ),
+            interjections: Arc::new(Mailbox {
+                record: Arc::clone(record),
+                agents: self.weak(),
+            }),
+            skills: Arc::new([]),
+            forks: ForkPoint::default(),
+            limits: SessionLimits {
+                window: model.window,
+                max_output_tokens: model.max_output.unwrap_or(SessionLimits::USUAL_OUTPUT),
+                max_turns: request.definition.max_turns.unwrap_or(limits.max_turns),
+                output_chars: if record.is_fork() {
+                    parent.limits.output_chars
+                } else {
+                    Some(limits.output_chars)
+                },
+                effort: request.effort.or(own_effort).or(parent.limits.effort),
+                ..parent.limits.clone()
+            },
+            home: parent.home.clone(),
+            instructions: (self.root()?.parent.parts.instructions.clone())
+                .filter(|_| !definition.omit_claude_md),
+            environment,
+            brief: None,
+            tool_context: context,
+        })
+    }
+}
+
+impl SubAgents {
+    fn environment(&self, record: &Record, cwd: &Path, model: &str) -> AgentEnvironment {
+        let kit = self.kit();
+        let rules = record.parent.parts.rights.rules();
+        let environment = PromptEnvironment {
+            cwd,
+            host: &kit.host,
+            directories: &rules.directories,
+            model,
+            knowledge: None,
+            now: kit.clock.now(),
+            team: &[],
+        };
+        AgentEnvironment::of(&record.transcript(), &environment, Arc::clone(&kit.clock))
+    }
+}
+
+/// The agent of a record as its own sub-agents know it.
+fn as_parent(record: &Record, parts: &AgentParts) -> Parent {
+    let definition = Some(&record.request.definition);
+    let ceiling = record.parent.tool_ceiling.below(definition);
+    Parent {
+        is_fork: record.is_fork(),
+        ..Parent::of(Some(record.id.clone()), record.depth(), parts, ceiling)
+    }
+}
+
+/// Where the parent's relative rules start for the sub-agent.
+fn anchors(record: &Record, moved: Option<&Workplace>) -> Anchors {
+    let parent = &record.parent.parts;
+    let origin = &parent.tool_context.cwd;
+    let moved = moved.map(|moved| moved.cwd.as_path());
+    let live = record.live();
+    let copy = live.directory.as_ref().map(|own| own.path.as_path());
+    let anchors = parent.rights.anchors(origin, moved);
+    anchors.below(moved.unwrap_or(origin), copy)
+}
+
+/// What the calls of the sub-agent get. What it knows of files is its parent's knowledge at this moment.
+fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) -> ToolContext {
+    let parts = &record.parent.parts;
+    let parent = &parts.tool_context;
+    let directory = record.live().directory.clone();
+    let confine = match &directory {
+        Some(own) => Some(Arc::new(Confinement::new(&own.root))),
+        None => moved.as_ref().map(|moved| Arc::clone(&moved.confine)),
+    };
+    let cwd = directory
+        .map(|own| own.path)
+        .or_else(|| record.request.cwd.clone())
+        .or_else(|| moved.map(|moved| moved.cwd));
+    let files: FileState = parent.files.lock().clone();
+    let mut env: BTreeMap<String, String> = (*parent.env).clone();
+    env.insert("SWARM_SUB_AGENT_ID".to_owned(), record.id.to_string());
+    let cwd = cwd.unwrap_or_else(|| parent.cwd.clone());
+    let protected = if cwd == parent.cwd {
+        Arc::clone(&parent.protected)
+    } else {
+        let (home, anchors) = (parts.home.as_deref(), anchors.clone());
+        parts.rights.hiding(&parent.protected, &cwd, anchors, home)
+    };
+    ToolContext {
+        cwd,
+        protected,
+        shell: Arc::new(parent.shell.of_another(record.is_fork())),
+        files: Arc::new(Mutex::new(files)),
+        env: Arc::new(env),
+        confine: confine.or_else(|| parent.confine.clone()),
+        cancel: CancellationToken::new(),
+        commands: Some(Arc::clone(&record.live().commands)),
+        ..parent.clone()
+    }
+}

@@ -1,0 +1,39 @@
+//! Questions of a sub-agent, which its parent's gate asks in its name.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_protocol::SubAgentId;
+use tokio_util::sync::CancellationToken;
+
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
+
+use crate::PermissionGate;
+
+/// Passes questions on and says who asks.
+#[derive(Debug)]
+pub(super) struct ChildGate {
+    pub(super) parent: Arc<dyn PermissionGate>,
+    pub(super) id: SubAgentId,
+    pub(super) agent_type: String,
+    /// Told when a question is over, since the gate then reports that the member works.
+    pub(super) answered: Box<dyn Answered>,
+}
+
+/// Whoever minds that a question is over.
+pub(super) trait Answered: Send + Sync + std::fmt::Debug {
+    fn answered(&self);
+}
+
+#[async_trait]
+impl PermissionGate for ChildGate {
+    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
+        let ask = PermissionRequest {
+            description: format!("{} ({}): {}", self.agent_type, self.id, ask.description),
+            ..ask
+        };
+        let answer = self.parent.ask(ask, cancel).await;
+        self.answered.answered();
+        answer
+    }
+}

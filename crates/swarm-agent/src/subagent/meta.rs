@@ -1,0 +1,145 @@
+//! `agent-<id>.meta.json`: what a sub-agent is, beside its transcript.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use swarm_os::{OsError, read_optional, replace_alone};
+use swarm_permissions::Isolation;
+use swarm_protocol::{Effort, PermissionMode, SubAgentId, UnixMs, Usage};
+
+use super::SubAgentStatus;
+use super::record::Record;
+
+/// The description of a sub-agent. The first fields are Claude Code's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Meta {
+    pub(super) agent_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worktree_path: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worktree_branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    /// Absent where Claude Code wrote the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) swarm: Option<Mark>,
+}
+
+/// Our own part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Mark {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<SubAgentId>,
+    pub(super) depth: u32,
+    pub(super) tool_use_id: String,
+    /// The model that the call named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<PermissionMode>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) effort: Option<Effort>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cwd: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) isolation: Option<Isolation>,
+    /// Where the agent of the process had moved when this one began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<Place>,
+    /// The tools that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tools: Option<Vec<String>>,
+    pub(super) background: bool,
+    pub(super) status: SubAgentStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+    /// Whether its parent has heard of its last end.
+    pub(super) told: bool,
+    pub(super) runs: u32,
+    pub(super) started_at: UnixMs,
+    /// Of the last run.
+    pub(super) usage: Usage,
+    /// Of all runs before it.
+    #[serde(default)]
+    pub(super) usage_before: Usage,
+    pub(super) requests: u64,
+    pub(super) tool_calls: u64,
+    pub(super) duration_ms: u64,
+}
+
+/// A directory to which an agent had moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub(super) cwd: PathBuf,
+    pub(super) root: PathBuf,
+}
+
+impl Meta {
+    /// How it stands with a sub-agent.
+    pub(super) fn of(record: &Record) -> Self {
+        let view = record.view();
+        let live = record.live();
+        let finding = &live.finding;
+        let directory = live.directory.as_ref();
+        Self {
+            agent_type: record.agent_type().to_owned(),
+            worktree_path: directory.map(|directory| directory.path.clone()),
+            worktree_branch: directory.and_then(|directory| directory.branch.clone()),
+            description: Some(record.request.description.clone()),
+            swarm: Some(Mark {
+                name: record.name.clone(),
+                parent: record.parent.id.clone(),
+                depth: record.depth(),
+                tool_use_id: record.request.tool_use_id.clone(),
+                model: record.request.model.clone(),
+                mode: record.request.mode,
+                effort: record.request.effort,
+                cwd: record.request.cwd.clone(),
+                isolation: record.request.isolation,
+                place: live.place.as_ref().map(|place| Place {
+                    cwd: place.cwd.clone(),
+                    root: place.confine.root().to_owned(),
+                }),
+                tools: live.held.clone(),
+                background: view.background,
+                status: view.status,
+                error: finding.error.clone(),
+                told: live.told,
+                runs: live.runs,
+                started_at: live.started,
+                usage: finding.totals.usage,
+                usage_before: live.before.usage,
+                requests: finding.totals.requests,
+                tool_calls: finding.totals.tool_calls,
+                duration_ms: finding.duration_ms,
+            }),
+        }
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), OsError> {
+        let bytes = serde_json::to_vec(self).map_err(|error| OsError::Io {
+            path: path.to_owned(),
+            op: "write as JSON",
+            source: error.into(),
+        })?;
+        replace_alone(path, &bytes)
+    }
+
+    /// The description in a file; none where there is no such file, or no description in it.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let bytes = read_optional(path).ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+impl Record {
+    /// Writes down how it stands. A failure is told to the log: the transcript holds all that was said.
+    pub(super) fn note(&self) {
+        if let Err(error) = Meta::of(self).write(&self.meta_path()) {
+            tracing::warn!(agent = %self.id, %error, "the description of a sub-agent was not written");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Agents inside an agent: each has a conversation, rights and a transcript of its own, and hands back one result.
+//!
+//! [`SubAgents`] is the registry of one process. Where a sub-agent begins is `begin.rs`, where it ends is `end.rs`;
+//! nothing else starts or ends one.
+
+mod admission;
+mod background;
+mod begin;
+mod child;
+mod drive;
+mod end;
+mod fork;
+mod gate;
+mod hold;
+mod interject;
+mod isolator;
+mod kit;
+mod mailbox;
+mod meta;
+mod notification;
+mod own_commands;
+mod parent;
+mod pool;
+mod prompt;
+mod record;
+mod registry;
+mod reopen;
+mod report;
+mod request;
+mod send;
+mod servers;
+mod sink;
+mod task_output;
+mod task_stop;
+
+pub use isolator::{IsolatedDirectory, Isolator};
+pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentKit};
+pub(crate) use parent::Parent;
+pub use record::SubAgentStatus;
+pub(crate) use record::{Link, Record};
+pub use registry::SubAgents;
+pub(crate) use report::{completed, launched};
+pub(crate) use request::SubAgentRequest;
+use task_output::TaskOutput;
+use task_stop::TaskStop;

@@ -1,0 +1,16 @@
+//! The system prompt of a sub-agent.
+
+use swarm_permissions::AgentDefinition;
+use swarm_tools::prompt;
+
+/// Returns the blocks of the system prompt, the same for the whole conversation.
+pub(super) fn system_prompt(definition: &AgentDefinition, environment: &str) -> Vec<String> {
+    let own = match definition.prompt.trim() {
+        "" => prompt!("sub-agent"),
+        prompt => prompt,
+    };
+    vec![
+        [own, prompt!("sub-agent-report"), prompt!("software-work")].join("\n\n"),
+        environment.to_owned(),
+    ]
+}

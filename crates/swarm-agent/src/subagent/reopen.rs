@@ -1,0 +1,225 @@
+//! Sub-agents of an earlier process that worked for the same conversation.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use swarm_model::ContentBlock;
+use swarm_permissions::AgentDefinition;
+use swarm_protocol::{AgentEvent, SubAgentId};
+use swarm_tools::{Confinement, Workplace};
+
+use super::meta::{Mark, Meta};
+use super::record::{Finding, Live, Record, View};
+use super::registry::Root;
+use super::{IsolatedDirectory, Parent, SubAgentRequest, SubAgentStatus, SubAgents};
+use crate::fork::{FORK, fork_definition};
+use crate::transcript::Entry;
+use crate::{AgentTool, Totals, TranscriptAuthor, TranscriptFile};
+
+/// What a file's name ends in that describes a sub-agent.
+const ENDING: &str = ".meta.json";
+
+impl SubAgents {
+    /// Takes in what an earlier process left: those that it did not tell of are told of now, and all can go on by a
+    /// message.
+    pub(super) fn reopen(&self, root: &Root) {
+        let mut found: Vec<(SubAgentId, Meta, Mark)> = std::fs::read_dir(&root.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|file| read(&file.path()))
+            .collect();
+        // Those above first, since rights come from them.
+        found.sort_by_key(|(_, _, mark)| mark.depth);
+        let mut records: Vec<Arc<Record>> = Vec::with_capacity(found.len());
+        for (id, meta, mark) in found {
+            let parent = self.parent_of(root, &mark, &records);
+            let record = self.recall(root, parent, id, meta, mark);
+            records.push(Arc::new(record));
+        }
+        records.sort_by_key(|record| (record.live().started, record.id.clone()));
+        for record in records {
+            let was_cut = record.view().is_running();
+            if was_cut {
+                self.take_stock(root, &record);
+            }
+            self.lock().records.push(Arc::clone(&record));
+            if !record.live().told {
+                self.notify(&record);
+            }
+        }
+    }
+
+    /// The agent that started a sub-agent. Where it is not known any more, the one of the process, and what is gone as
+    /// half a sentence: the sub-agent is told of then, and does not go on.
+    fn parent_of(
+        &self,
+        root: &Root,
+        mark: &Mark,
+        above: &[Arc<Record>],
+    ) -> (Arc<Parent>, Option<String>) {
+        let Some(id) = &mark.parent else {
+            return (Arc::clone(&root.parent), None);
+        };
+        let parent = above.iter().find(|record| record.id == *id);
+        let parent = parent.map_or_else(
+            || Err(format!("the agent {id} that started it is gone")),
+            |record| self.as_recalled_parent(record),
+        );
+        match parent {
+            Ok(parent) => (Arc::new(parent), None),
+            Err(why) => {
+                let stand_in = Parent {
+                    id: mark.parent.clone(),
+                    depth: mark.depth.saturating_sub(1),
+                    ..Parent::clone(&root.parent)
+                };
+                (Arc::new(stand_in), Some(why))
+            }
+        }
+    }
+
+    fn recall(
+        &self,
+        root: &Root,
+        (parent, mut barred): (Arc<Parent>, Option<String>),
+        id: SubAgentId,
+        meta: Meta,
+        mark: Mark,
+    ) -> Record {
+        let definition = match meta.agent_type.as_str() {
+            FORK => Some(fork_definition()),
+            named => self.catalog().find(named).cloned(),
+        };
+        if definition.is_none() && meta.agent_type != AgentTool::GENERAL {
+            barred = Some(format!("its definition `{}` is gone", meta.agent_type));
+        }
+        if meta.agent_type == FORK && mark.tools.is_none() {
+            barred = Some("which tools it had is not known".to_owned());
+        }
+        let definition =
+            definition.unwrap_or_else(|| AgentDefinition::new(&*meta.agent_type, "", ""));
+        let request = SubAgentRequest {
+            definition,
+            name: None,
+            origin: None,
+            prompt: String::new(),
+            description: meta.description.unwrap_or_default(),
+            model: mark.model,
+            mode: mark.mode,
+            effort: mark.effort,
+            background: mark.background,
+            cwd: mark.cwd,
+            isolation: mark.isolation,
+            tool_use_id: mark.tool_use_id,
+        };
+        let record = Record::new(id, mark.name, parent, request, &root.directory);
+        let directory = meta.worktree_path.map(|path| IsolatedDirectory {
+            root: path.clone(),
+            path,
+            branch: meta.worktree_branch,
+            notice: String::new(),
+            holds: Vec::new(),
+        });
+        *record.live() = Live {
+            open: false,
+            started: mark.started_at,
+            runs: mark.runs,
+            told: mark.told,
+            before: Totals {
+                usage: mark.usage_before,
+                ..Totals::default()
+            },
+            finding: Finding {
+                text: std::fs::read_to_string(record.output()).unwrap_or_default(),
+                error: mark.error,
+                totals: Totals {
+                    usage: mark.usage,
+                    requests: mark.requests,
+                    tool_calls: mark.tool_calls,
+                },
+                duration_ms: mark.duration_ms,
+                kept: directory.clone(),
+            },
+            directory,
+            held: mark.tools,
+            place: mark.place.map(|place| Workplace {
+                cwd: place.cwd,
+                confine: Arc::new(Confinement::new(&place.root)),
+            }),
+            ..Live::default()
+        };
+        record.view.send_replace(View {
+            status: mark.status,
+            settled: true,
+            background: mark.background,
+        });
+        Record { barred, ..record }
+    }
+
+    /// What a sub-agent had come to when its process died under it. A call that waited for it has an error for a result.
+    fn take_stock(&self, root: &Root, record: &Record) {
+        let author = TranscriptAuthor {
+            sub_agent: Some(record.id.clone()),
+            ..root.author.clone()
+        };
+        let clock = Arc::clone(&self.kit().clock);
+        let entries = TranscriptFile::open(record.transcript(), author, clock)
+            .map(|mut transcript| transcript.take_entries())
+            .unwrap_or_default();
+        let (mut used, mut last, mut model) = (Totals::default(), String::new(), String::new());
+        for entry in entries {
+            if let Entry::Assistant {
+                content,
+                usage,
+                model: by,
+                ..
+            } = entry
+            {
+                used.usage += usage;
+                used.requests += 1;
+                model = by;
+                for block in content {
+                    match block {
+                        ContentBlock::Text { text } if !text.trim().is_empty() => last = text,
+                        ContentBlock::ToolUse { .. } => used.tool_calls += 1,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let background = record.view().background;
+        let mut live = record.live();
+        let spent = Totals {
+            usage: used.since(live.before).usage,
+            ..used
+        };
+        live.finding.totals = spent;
+        live.finding.text = last;
+        live.told = !background;
+        drop(live);
+        record
+            .view
+            .send_modify(|view| view.status = SubAgentStatus::Interrupted);
+        record.note();
+        self.lock().past.push(AgentEvent::SubAgentEnded {
+            id: record.id.clone(),
+            agent_type: record.agent_type().to_owned(),
+            outcome: SubAgentStatus::Interrupted.name().to_owned(),
+            error: Some("its process ended before it".to_owned()),
+            model,
+            usage: spent.usage,
+            tool_calls: spent.tool_calls,
+            duration_ms: 0,
+        });
+    }
+}
+
+/// The sub-agent that a file describes. What Claude Code left is not ours to go on with.
+fn read(path: &Path) -> Option<(SubAgentId, Meta, Mark)> {
+    let name = path.file_name()?.to_str()?;
+    let id = name.strip_prefix("agent-")?.strip_suffix(ENDING)?;
+    let mut meta = Meta::read(path)?;
+    let mark = meta.swarm.take()?;
+    Some((id.parse().ok()?, meta, mark))
+}

@@ -1,0 +1,121 @@
+//! What a call of the Agent tool hands back.
+
+use swarm_permissions::{AgentDefinition, AgentSource, mark_handoff};
+use swarm_tools::ToolOutput;
+
+use super::record::{Finding, Record, SubAgentStatus};
+use crate::limits::cut;
+
+/// What stands where a sub-agent said nothing.
+pub(super) const NO_WORDS: &str = "(Subagent completed but returned no output.)";
+
+/// Built-in types that are asked once and not again: nobody needs their id.
+const ONE_SHOT: [&str; 2] = ["Explore", "Plan"];
+
+/// The result of a sub-agent that its parent waited for.
+pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
+    let finding = record.finding();
+    let status = record.view().status;
+    let content = match status {
+        SubAgentStatus::Completed | SubAgentStatus::Running => words(&finding, record, limit),
+        SubAgentStatus::Failed => format!(
+            "The sub-agent failed: {}.{}",
+            finding.error.as_deref().unwrap_or("no reason is known"),
+            partly(&finding, record, limit)
+        ),
+        SubAgentStatus::Killed => format!(
+            "The sub-agent was stopped before its end.{}",
+            partly(&finding, record, limit)
+        ),
+        SubAgentStatus::Interrupted => format!(
+            "The sub-agent was interrupted.{}",
+            partly(&finding, record, limit)
+        ),
+    };
+    let mut lines = vec![content];
+    if !is_one_shot(&record.request.definition) || finding.kept.is_some() {
+        let id = &record.id;
+        lines.push(if has_messages(record) {
+            format!("\nagentId: {id} (use SendMessage with to: '{id}' to continue this agent)")
+        } else {
+            format!("\nagentId: {id}")
+        });
+        if let Some(kept) = &finding.kept {
+            lines.push(format!("worktreePath: {}", kept.path.display()));
+            let branch = kept.branch.as_ref();
+            lines.extend(branch.map(|branch| format!("worktreeBranch: {branch}")));
+            if !kept.holds.is_empty() {
+                lines.push(format!("worktreeHolds: {}", kept.holds.join("; ")));
+            }
+        }
+        lines.push(format!(
+            "<usage>total_tokens: {}\ntool_uses: {}\nduration_ms: {}</usage>",
+            finding.totals.usage.total(),
+            finding.totals.tool_calls,
+            finding.duration_ms
+        ));
+    }
+    let ok = status == SubAgentStatus::Completed;
+    ToolOutput {
+        content: lines.join("\n"),
+        is_error: !ok,
+        one_line: format!("{} {}", record.agent_type(), status.name()),
+        attachments: Vec::new(),
+        detail: Vec::new(),
+        response: None,
+    }
+}
+
+/// What is said of a sub-agent that works beside its parent.
+pub(crate) fn launched(record: &Record, can_read: bool) -> ToolOutput {
+    let id = &record.id;
+    let more = if has_messages(record) {
+        format!(" SendMessage with to: '{id}' tells it something more; TaskStop ends it.")
+    } else {
+        String::new()
+    };
+    let content = format!(
+        "Async agent launched successfully.\nagentId: {id}\nname: {}\nIt works in the background and you will be told by \
+         itself when it ends. Until then go on with other work, and do not do its work too.{more}",
+        record.name
+    );
+    let file = if can_read {
+        format!(
+            "\noutput_file: {}\nWhen it has ended, that file holds its whole result; there is nothing in it before.",
+            record.output().display()
+        )
+    } else {
+        " End your turn if you have nothing else to do.".to_owned()
+    };
+    let content = content + &file;
+    ToolOutput::ok(content, format!("{} in the background", record.name))
+}
+
+/// Whether its parent has `SendMessage`: a sub-agent is not a member and has none.
+fn has_messages(record: &Record) -> bool {
+    record.parent.id.is_none()
+}
+
+/// The last words, cut where they are too long; the whole is in the output file.
+pub(super) fn words(finding: &Finding, record: &Record, limit: usize) -> String {
+    if finding.text.is_empty() {
+        return NO_WORDS.to_owned();
+    }
+    let whole = finding.text.chars().count();
+    let text = mark_handoff(&cut(finding.text.clone(), limit)).into_owned();
+    if whole <= limit {
+        return text;
+    }
+    format!("{text}\n[the whole result: {}]", record.output().display())
+}
+
+fn partly(finding: &Finding, record: &Record, limit: usize) -> String {
+    if finding.text.is_empty() {
+        return String::new();
+    }
+    format!(" Its last words:\n{}", words(finding, record, limit))
+}
+
+fn is_one_shot(definition: &AgentDefinition) -> bool {
+    definition.source == AgentSource::BuiltIn && ONE_SHOT.contains(&definition.name.as_str())
+}

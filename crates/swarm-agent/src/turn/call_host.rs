@@ -1,0 +1,70 @@
+//! What a running call gets of its agent.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
+use swarm_protocol::{AgentEvent, MemberState};
+use swarm_tools::{AskUserQuestion, CallHost, PersonAnswer, Tool as _, given_answers};
+use tokio_util::sync::CancellationToken;
+
+use crate::{EventSink, PermissionGate, Session};
+
+/// The agent around one call: its gate answers questions, its watchers see progress.
+#[derive(Debug)]
+struct AgentCallHost {
+    gate: Arc<dyn PermissionGate>,
+    events: Arc<dyn EventSink>,
+    tool_use_id: String,
+}
+
+impl Session {
+    /// What a call with this id can turn to.
+    pub(super) fn call_host(&self, tool_use_id: &str) -> Arc<dyn CallHost> {
+        Arc::new(AgentCallHost {
+            gate: Arc::clone(&self.parts.gate),
+            events: Arc::clone(&self.parts.events),
+            tool_use_id: tool_use_id.to_owned(),
+        })
+    }
+}
+
+impl AgentCallHost {
+    fn works(&self, detail: Option<String>) {
+        let state = MemberState::Working;
+        self.events.emit(AgentEvent::State { state, detail });
+    }
+}
+
+#[async_trait]
+impl CallHost for AgentCallHost {
+    /// The way of a call of `AskUserQuestion`.
+    async fn ask(&self, input: Value, why: String, cancel: CancellationToken) -> PersonAnswer {
+        let request = PermissionRequest {
+            tool_use_id: self.tool_use_id.clone(),
+            tool: AskUserQuestion.name().to_owned(),
+            description: AskUserQuestion.one_line(&input),
+            input,
+            why,
+            suggestions: Vec::new(),
+            next_mode: None,
+        };
+        let outcome = self.gate.ask(request, cancel).await;
+        self.works(None);
+        match outcome {
+            PermissionOutcome::Deny { why } => PersonAnswer::Refused(why),
+            PermissionOutcome::Allow { updated_input, .. } => {
+                let answers = updated_input.as_ref().and_then(given_answers).cloned();
+                match answers.filter(|answers| !answers.is_empty()) {
+                    Some(answers) => PersonAnswer::Answered(answers),
+                    None => PersonAnswer::Skipped,
+                }
+            }
+        }
+    }
+
+    fn progress(&self, line: String) {
+        self.works(Some(line));
+    }
+}

@@ -1,0 +1,257 @@
+//! The loop.
+
+use std::sync::Arc;
+
+use swarm_model::{ContentBlock, ModelError, ModelResponse, StopReason};
+use swarm_protocol::{AgentEvent, MemberState};
+
+use super::dispatch::NOT_RUN;
+use super::outcome::TurnOutcome;
+use super::runtime::{Turn, TurnStop};
+use super::signals::TurnSignals;
+use super::step::{self, Step};
+use crate::history::error_result;
+use crate::transcript::{CompactTrigger, Entry, TurnEnd};
+use crate::{AgentError, Session, Totals};
+
+/// What the model is told when its answer was longer than an answer may be.
+const GO_ON: &str = "[Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.]";
+
+/// What a turn gathers on its way.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// The model's last words, and what it had said before them in the same, continued answer.
+    pub(super) text: String,
+    /// Answers continued so far.
+    continued: u32,
+    /// Whether the next answer goes on where `text` stopped.
+    continuing: bool,
+    /// How often in a row hooks have kept the turn from ending.
+    pub(super) held: u32,
+}
+
+impl Session {
+    /// Answers the user message at the end of the conversation, by the agent's runtime, until it ends its turn. [`TurnSignals::cancel`], which a token alone stands for, ends the turn within
+    /// [`crate::SessionLimits::cancel_grace`].
+    ///
+    /// However it ends, every call has its result in the transcript afterwards.
+    pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
+        let signals = signals.into();
+        let before = self.totals();
+        self.is_not_compacted = false;
+        self.emit(AgentEvent::TurnStarted);
+        self.state(MemberState::Working, None);
+        self.fire_noted(&signals.cancel).await;
+        let (end, text) = self.answered(&signals).await;
+        self.parts.rights.take_back();
+        let end = match end {
+            Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
+                Err(TurnStop::Suspended)
+            }
+            end => end,
+        };
+        if let Err(stop) = &end {
+            self.record(stop);
+            self.fire_failure(stop, &signals.cancel).await;
+        }
+        let outcome = self.outcome(end, text, self.totals().since(before));
+        self.emit(AgentEvent::TurnEnded {
+            text: outcome.text().to_owned(),
+            usage: outcome.spent().usage,
+            error: outcome.trouble(),
+        });
+        outcome
+    }
+
+    /// Lets the runtime answer; returns how that ended, with the agent's last words.
+    async fn answered(&mut self, signals: &TurnSignals) -> (Result<(), TurnStop>, String) {
+        if !self.history.waits() {
+            return (Err(AgentError::NothingToAnswer.into()), String::new());
+        }
+        let runtime = Arc::clone(&self.parts.runtime);
+        let mut turn = Turn {
+            session: self,
+            gathered: Gathered::default(),
+            signals,
+        };
+        let end = runtime.answer(&mut turn).await;
+        (end, turn.gathered.text)
+    }
+
+    /// Asks the model, runs its calls, and so on until it ends its turn.
+    pub(super) async fn drive(
+        &mut self,
+        gathered: &mut Gathered,
+        signals: &TurnSignals,
+    ) -> Result<(), TurnStop> {
+        for _ in 0..self.parts.limits.max_turns {
+            let response = self.ask_compacting(signals).await?;
+            let step = step::next(&response);
+            gathered.hear(&response);
+            self.append(Entry::Assistant {
+                content: response.content,
+                model: response.model,
+                id: None,
+                stop_reason: Some(response.stop_reason),
+                usage: response.usage,
+            })?;
+            self.emit_context();
+            match step {
+                Step::Finish => {
+                    if self
+                        .may_end(&gathered.text, &mut gathered.held, &signals.cancel)
+                        .await?
+                    {
+                        return Ok(());
+                    }
+                }
+                Step::Resume => {}
+                Step::Run(calls) => {
+                    self.dispatch(calls, signals).await?;
+                    self.interject(signals).await?;
+                }
+                Step::CutOff if gathered.continued < self.parts.limits.continuations => {
+                    gathered.go_on();
+                    self.append(Entry::user(vec![ContentBlock::text(GO_ON)]))?;
+                }
+                Step::CutOff => {
+                    gathered.say_cut_off(self.asked_output);
+                    return Ok(());
+                }
+                Step::Give(error, calls) => {
+                    let ids: Vec<_> = calls.into_iter().map(|call| call.id).collect();
+                    self.leave_unrun(&ids)?;
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(TurnStop::Limit)
+    }
+
+    /// Asks the model about a conversation that fits its context window: one that nearly fills it is shortened before, and
+    /// one that the server finds too long is compacted and asked about once more.
+    async fn ask_compacting(&mut self, signals: &TurnSignals) -> Result<ModelResponse, AgentError> {
+        let is_put_off = self.is_not_compacted && self.has_room();
+        if self.is_nearly_full() && !is_put_off && !self.clear_old_results()? {
+            self.compact_unless_refused(signals).await?;
+        }
+        let asked = self.ask_model(signals).await;
+        if !self.history.has_answer() {
+            // There is nothing in it that a summary could shorten.
+            return asked;
+        }
+        match asked {
+            Ok(response) if response.stop_reason == StopReason::ModelContextWindowExceeded => {
+                self.unanswered += response.usage;
+            }
+            Err(AgentError::Model(ModelError::ContextTooLong { .. })) => {}
+            asked => return asked,
+        }
+        self.compact(CompactTrigger::Auto, None, signals).await?;
+        self.ask_model(signals).await
+    }
+
+    /// Compacts the conversation. A failure ends the turn only if the window has no room for another answer; until then,
+    /// the next attempt is made in the next turn.
+    async fn compact_unless_refused(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
+        match self.compact(CompactTrigger::Auto, None, signals).await {
+            Err(error @ AgentError::NotCompacted { .. }) if self.has_room() => {
+                tracing::warn!(agent = %self.parts.name, %error, "the turn goes on without a compaction");
+                self.is_not_compacted = true;
+                self.count_unanswered();
+                self.state(MemberState::Working, Some(error.to_string()));
+                Ok(())
+            }
+            compacted => compacted,
+        }
+    }
+
+    /// Answers calls that will not be run.
+    pub(super) fn leave_unrun(&mut self, ids: &[String]) -> Result<(), AgentError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let results = ids.iter().map(|id| error_result(id, NOT_RUN)).collect();
+        self.append(Entry::user(results))
+    }
+
+    /// Writes down that the turn ended without an answer, so that a restart does not take it up again by itself.
+    fn record(&mut self, stop: &TurnStop) {
+        let (how, text) = match stop {
+            TurnStop::Failed(AgentError::NothingToAnswer) | TurnStop::Suspended => {
+                return self.count_unanswered();
+            }
+            TurnStop::Failed(error) => (TurnEnd::Failed, error.to_string()),
+            TurnStop::Halted(why) => (
+                TurnEnd::Interrupted,
+                format!("The turn was ended here by a hook: {why}"),
+            ),
+            TurnStop::Interrupted => (
+                TurnEnd::Interrupted,
+                "The turn was interrupted here.".into(),
+            ),
+            TurnStop::Limit => (
+                TurnEnd::TurnLimit,
+                format!(
+                    "The turn was stopped here, at its limit of {} model requests.",
+                    self.parts.limits.max_turns
+                ),
+            ),
+        };
+        let usage = std::mem::take(&mut self.unanswered);
+        let entry = Entry::TurnEnd { how, text, usage };
+        if let Err(error) = self.append(entry.clone()) {
+            tracing::warn!(%error, "the end of a turn could not be recorded");
+            self.take(entry);
+        }
+    }
+
+    fn outcome(&self, end: Result<(), TurnStop>, text: String, spent: Totals) -> TurnOutcome {
+        match end {
+            Ok(()) => TurnOutcome::Finished { text, spent },
+            Err(TurnStop::Interrupted) => TurnOutcome::Interrupted { text, spent },
+            Err(TurnStop::Halted(why)) => TurnOutcome::StoppedByHook { why, text, spent },
+            Err(TurnStop::Suspended) => TurnOutcome::Suspended { text, spent },
+            Err(TurnStop::Failed(error)) => TurnOutcome::Failed { error, text, spent },
+            Err(TurnStop::Limit) => TurnOutcome::TurnLimit {
+                text: limit_text(self.parts.limits.max_turns, &text),
+                spent,
+            },
+        }
+    }
+}
+
+impl Gathered {
+    /// Keeps the last words that are words: an answer of calls alone does not hide what was said before it.
+    fn hear(&mut self, response: &ModelResponse) {
+        let text = response.text();
+        if self.continuing {
+            self.text.push_str(&text);
+        } else if !text.trim().is_empty() {
+            self.text = text;
+        }
+        self.continuing = false;
+    }
+
+    fn go_on(&mut self) {
+        self.continued += 1;
+        self.continuing = true;
+    }
+
+    fn say_cut_off(&mut self, limit: u32) {
+        let note =
+            format!("\n\n[The answer was cut off here, at the limit of {limit} output tokens.]");
+        self.text.push_str(&note);
+    }
+}
+
+fn limit_text(limit: u32, last_words: &str) -> String {
+    let mut text = format!(
+        "I stopped without finishing: my turn reached its limit of {limit} model requests. Send a message to let me go on."
+    );
+    if !last_words.is_empty() {
+        text.push_str("\n\nMy last words:\n");
+        text.push_str(last_words);
+    }
+    text
+}

@@ -1,0 +1,126 @@
+//! `EnterWorktree`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, prompt, schema};
+use swarm_worktree::{Created, Slug};
+use uuid::Uuid;
+
+use super::stay::{Entered, Stay, blocking};
+
+#[derive(Debug)]
+pub(super) struct EnterWorktree(pub(super) Arc<Stay>);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// Name of the worktree [default: generated]
+    name: Option<String>,
+    /// An existing worktree of swarm, instead of a name
+    #[schemars(with = "Option<String>")]
+    path: Option<PathBuf>,
+}
+
+#[async_trait]
+impl Tool for EnterWorktree {
+    fn name(&self) -> &'static str {
+        "EnterWorktree"
+    }
+
+    fn description(&self) -> String {
+        prompt!("tools/EnterWorktree").to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::<Input>()
+    }
+
+    fn kind(&self) -> ToolKind {
+        // It makes and removes files of the repository.
+        ToolKind::Other
+    }
+
+    fn one_line(&self, input: &Value) -> String {
+        let word = input["name"].as_str().or(input["path"].as_str());
+        let line = format!("EnterWorktree {}", word.unwrap_or_default());
+        line.chars().filter(|c| !c.is_control()).take(120).collect()
+    }
+
+    fn workplace(&self, origin: &Path) -> Option<Workplace> {
+        self.0.moved_from(origin)
+    }
+
+    async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
+        match self.enter(input, ctx).await {
+            Ok(created) => told(&created),
+            Err(why) => ToolOutput::error(format!("EnterWorktree: {why}")),
+        }
+    }
+}
+
+impl EnterWorktree {
+    async fn enter(&self, input: Value, ctx: &ToolContext) -> Result<Created, String> {
+        let input: Input = parse("parameters", input)?;
+        if let Some(entered) = &*self.0.entered() {
+            let path = entered.created.record.path.display();
+            return Err(format!(
+                "you are in the worktree {path}: leave it with ExitWorktree first"
+            ));
+        }
+        if ctx.cwd != self.0.origin {
+            return Err("you have a directory of your own already".to_owned());
+        }
+        let (place, cancel) = (Arc::clone(&self.0), ctx.cancel.clone());
+        let created = match (input.name, input.path) {
+            (Some(_), Some(_)) => return Err("give `name` or `path`, not both".to_owned()),
+            (None, Some(path)) => {
+                let path = ctx.cwd.join(path);
+                blocking(move || {
+                    let found = place.worktrees.find_beside(&place.origin, &path)?;
+                    let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
+                        slug: path.display().to_string(),
+                        repository: place.origin.clone(),
+                    })?;
+                    place.take(&found.from, found.slug, &cancel)
+                })
+                .await?
+            }
+            (name, None) => {
+                let id = Uuid::new_v4().simple().to_string();
+                let name = name.unwrap_or_else(|| format!("session-{}", &id[..8]));
+                let slug = Slug::parse(&name).map_err(|error| error.to_string())?;
+                blocking(move || place.take(&place.origin, slug, &cancel)).await?
+            }
+        };
+        *self.0.entered() = Some(Entered::new(created.clone()));
+        Ok(created)
+    }
+}
+
+fn told(created: &Created) -> ToolOutput {
+    let record = &created.record;
+    let mut text = format!(
+        "You are in the worktree {} now.\nworktreePath: {}",
+        record.slug,
+        record.path.display(),
+    );
+    if record.by_hook {
+        text.push_str("\nA hook of the user made it.");
+    } else {
+        let (branch, base) = (&record.branch, record.base.describe());
+        // Writing into a String cannot fail.
+        let _infallible = write!(text, "\nworktreeBranch: {branch}\nbase: {base}");
+    }
+    for notice in &created.notices {
+        text.push('\n');
+        text.push_str(notice);
+    }
+    ToolOutput::ok(text, format!("in {}", record.slug))
+}

@@ -1,0 +1,100 @@
+//! Worktrees for sub-agents with `isolation: worktree`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use swarm_protocol::{Clock, SubAgentId};
+use swarm_worktree::{
+    Leaver, Owner, ProcessMark, Request, Resident, Slug, WorktreeOutcome, Worktrees, moved_notice,
+    worktree_notice,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::stay::blocking;
+use crate::subagent::{IsolatedDirectory, Isolator};
+
+/// Makes git worktrees for sub-agents, and clears away those that hold nothing.
+#[derive(Debug)]
+pub struct WorktreeIsolator {
+    /// Who makes them.
+    pub worktrees: Worktrees,
+    /// Time for their records.
+    pub clock: Arc<dyn Clock>,
+    /// This process.
+    pub process: ProcessMark,
+}
+
+#[async_trait]
+impl Isolator for WorktreeIsolator {
+    async fn prepare(
+        &self,
+        id: &SubAgentId,
+        from: &Path,
+        cancel: CancellationToken,
+    ) -> Result<IsolatedDirectory, String> {
+        let request = Request {
+            from: from.to_owned(),
+            slug: Slug::of_agent(id.as_str()).map_err(|error| error.to_string())?,
+            owner: owner(id),
+            process: self.process.clone(),
+            uncommitted: None,
+            now: self.clock.now(),
+            cancel: cancel.clone(),
+        };
+        let worktrees = self.worktrees.clone();
+        let created = blocking(move || worktrees.create(&request)).await?;
+        if cancel.is_cancelled() {
+            let worktrees = self.worktrees.clone();
+            blocking(move || worktrees.undo(&created)).await?;
+            return Err("it was interrupted".to_owned());
+        }
+        let notice = format!(
+            "{}\n\n{}",
+            moved_notice(from, &created.cwd),
+            worktree_notice(&created, Resident::SubAgent)
+        );
+        Ok(IsolatedDirectory {
+            path: created.cwd,
+            root: created.record.path,
+            branch: created.branch,
+            notice,
+            holds: Vec::new(),
+        })
+    }
+
+    async fn clean_up(
+        &self,
+        id: &SubAgentId,
+        directory: IsolatedDirectory,
+    ) -> Option<IsolatedDirectory> {
+        let (worktrees, now) = (self.worktrees.clone(), self.clock.now());
+        let path = directory.path.clone();
+        let leaver = Leaver {
+            owner: owner(id),
+            process: Some(self.process.clone()),
+        };
+        match blocking(move || worktrees.part(&path, &leaver, now)).await {
+            Ok(Some(WorktreeOutcome::Removed(_))) => None,
+            Ok(Some(WorktreeOutcome::Kept { why, .. })) => Some(IsolatedDirectory {
+                holds: why.iter().map(ToString::to_string).collect(),
+                ..directory
+            }),
+            Ok(None) => Some(directory),
+            Err(why) => {
+                tracing::warn!(agent = %id, why, "worktree kept");
+                Some(IsolatedDirectory {
+                    holds: vec![why],
+                    ..directory
+                })
+            }
+        }
+    }
+}
+
+fn owner(id: &SubAgentId) -> Owner {
+    Owner {
+        agent: Some(id.to_string()),
+        ..Owner::default()
+    }
+}

@@ -1,0 +1,113 @@
+//! Where an agent works at the moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use swarm_protocol::Clock;
+use swarm_tools::{Confinement, Tool, Workplace};
+use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
+use tokio_util::sync::CancellationToken;
+
+use super::enter::EnterWorktree;
+use super::exit::ExitWorktree;
+
+/// Names of the tools that move the agent of a process. They are its alone: a sub-agent that used them would move it too.
+pub(crate) const MOVING: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
+
+/// `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents that are handed the same tools
+/// and work elsewhere are not moved.
+pub fn worktree_tools(
+    worktrees: Worktrees,
+    clock: Arc<dyn Clock>,
+    process: ProcessMark,
+    origin: PathBuf,
+) -> Vec<Arc<dyn Tool>> {
+    let place = Arc::new(Stay {
+        worktrees,
+        clock,
+        process,
+        origin,
+        entered: Mutex::default(),
+    });
+    vec![
+        Arc::new(EnterWorktree(Arc::clone(&place))),
+        Arc::new(ExitWorktree(place)),
+    ]
+}
+
+#[derive(Debug)]
+pub(super) struct Stay {
+    pub(super) worktrees: Worktrees,
+    pub(super) clock: Arc<dyn Clock>,
+    process: ProcessMark,
+    pub(super) origin: PathBuf,
+    entered: Mutex<Option<Entered>>,
+}
+
+/// A worktree that an agent has entered.
+#[derive(Debug, Clone)]
+pub(super) struct Entered {
+    pub(super) created: Created,
+    /// As it was found then: later its files are the agent's.
+    confine: Arc<Confinement>,
+}
+
+impl Entered {
+    pub(super) fn new(created: Created) -> Self {
+        Self {
+            confine: Arc::new(Confinement::new(&created.record.path)),
+            created,
+        }
+    }
+}
+
+impl Stay {
+    pub(super) fn entered(&self) -> MutexGuard<'_, Option<Entered>> {
+        self.entered.lock()
+    }
+
+    /// The directory to which an agent has moved that began in `origin`.
+    pub(super) fn moved_from(&self, origin: &Path) -> Option<Workplace> {
+        let entered = self.entered();
+        let entered = entered.as_ref().filter(|_| self.origin == origin);
+        entered.map(|entered| Workplace {
+            cwd: entered.created.cwd.clone(),
+            confine: Arc::clone(&entered.confine),
+        })
+    }
+
+    /// Makes a worktree, or takes one up. One that nobody waits for any more is given back.
+    pub(super) fn take(
+        &self,
+        from: &Path,
+        slug: Slug,
+        cancel: &CancellationToken,
+    ) -> Result<Created, WorktreeError> {
+        let created = self.worktrees.create(&Request {
+            from: from.to_owned(),
+            slug,
+            owner: Owner::default(),
+            process: self.process.clone(),
+            uncommitted: None,
+            now: self.clock.now(),
+            cancel: cancel.clone(),
+        })?;
+        if cancel.is_cancelled() {
+            self.worktrees.undo(&created)?;
+            let slug = created.record.slug.to_string();
+            return Err(WorktreeError::Interrupted { slug });
+        }
+        Ok(created)
+    }
+}
+
+/// Runs what takes its time where nobody waits for it.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(format!("it broke down: {error}")),
+    }
+}

@@ -1,0 +1,277 @@
+//! Adding teammates.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use swarm_agent::{NoSpawner, SpawnRequest, Spawned, StepCounter, TeammateSpawner};
+use swarm_permissions::{Isolation, ToolAllowance};
+use swarm_protocol::{AgentEvent, Color, PaneId, PermissionMode};
+use swarm_tools::ToolOutput;
+use tokio::sync::Barrier;
+
+use crate::family::{Family, calls, definition, says};
+use crate::world::{Watcher, World};
+
+#[derive(Debug, Default)]
+struct Spawner(Mutex<Vec<SpawnRequest>>);
+
+#[async_trait]
+impl TeammateSpawner for Spawner {
+    async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        let agent_id = format!("{}@crew", request.name).parse().unwrap();
+        self.0.lock().push(request);
+        Ok(Spawned {
+            agent_id,
+            color: Some(Color::Blue),
+            model: "anthropic/m".into(),
+            mode: PermissionMode::Default,
+            pane: PaneId::new("%7"),
+            note: "Its worktree is new.".into(),
+        })
+    }
+}
+
+async fn ask(spawner: Arc<dyn TeammateSpawner>, input: Value) -> ToolOutput {
+    let world = World::new(vec![]);
+    let context = world.parts().tool_context;
+    let family = Family::with_spawner(world, spawner);
+    family.tool("Agent").call(input, &context).await
+}
+
+#[tokio::test]
+async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
+    let spawner = Arc::new(Spawner::default());
+    let output = ask(
+        spawner.clone(),
+        json!({
+            "description": "find it", "prompt": "Look for it.", "name": "alice", "subagent_type": "explorer",
+            "model": "haiku", "mode": "plan", "cwd": "sub", "isolation": "worktree", "run_in_background": true,
+            "team_name": "crew"
+        }),
+    )
+    .await;
+    assert!(!output.is_error);
+    for part in [
+        "agent_id: alice@crew",
+        "name: alice",
+        "%7",
+        "Its worktree is new.",
+    ] {
+        assert!(output.content.contains(part), "{part}: {}", output.content);
+    }
+    let requests = spawner.0.lock();
+    let request = &requests[0];
+    assert_eq!(request.name.as_str(), "alice");
+    assert_eq!(request.agent_type.as_deref(), Some("explorer"));
+    assert_eq!(
+        (&*request.prompt, &*request.description),
+        ("Look for it.", "find it")
+    );
+    assert_eq!(request.model.as_deref(), Some("haiku"));
+    assert_eq!(
+        (request.mode, request.plan),
+        (Some(PermissionMode::Plan), true)
+    );
+    assert_eq!(request.cwd.as_deref(), Some("/work/repo/sub".as_ref()));
+    assert_eq!(request.isolation, Some(Isolation::Worktree));
+    assert_eq!(request.team.as_deref(), Some("crew"));
+}
+
+/// Answers nobody before it has heard of so many.
+#[derive(Debug)]
+struct Together {
+    all: Barrier,
+    asked: Spawner,
+}
+
+#[async_trait]
+impl TeammateSpawner for Together {
+    async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
+        let spawned = self.asked.spawn(request).await;
+        self.all.wait().await;
+        spawned
+    }
+}
+
+#[tokio::test]
+async fn teammates_of_one_answer_are_added_in_parallel_in_the_order_of_the_calls() {
+    let names = ["ada", "bob", "eve"];
+    let spawner = Arc::new(Together {
+        all: Barrier::new(names.len()),
+        asked: Spawner::default(),
+    });
+    let mut family = Family::with_spawner(World::new(vec![]), spawner.clone());
+    let teammate = |name| {
+        let input = json!({"description": "d", "prompt": "p", "name": name});
+        ("Agent", input)
+    };
+    family
+        .cast
+        .plays("bob", [calls(names.map(teammate)), says("done")]);
+    family.turn("go").await;
+    let asked = spawner.asked.0.lock();
+    let asked: Vec<_> = asked.iter().map(|request| request.name.as_str()).collect();
+    assert_eq!(asked, names);
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_said_and_nothing_is_spawned() {
+    let spawner = Arc::new(Spawner::default());
+    for (input, words) in [
+        (
+            json!({"description": "d", "prompt": " "}),
+            "`prompt` is empty",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "team-lead"}),
+            "reserved",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "../x"}),
+            "not a member name",
+        ),
+        (json!({"description": "d", "name": "a"}), "prompt"),
+        (
+            json!({"description": "d", "prompt": "p", "name": "a", "mode": "yolo"}),
+            "yolo",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "a", "isolation": "remote"}),
+            "remote",
+        ),
+        (
+            json!({"description": "d", "prompt": "p", "name": "a", "color": "red"}),
+            "color",
+        ),
+    ] {
+        let output = ask(spawner.clone(), input.clone()).await;
+        assert!(
+            output.is_error && output.content.contains(words),
+            "{input}: {}",
+            output.content
+        );
+    }
+    assert!(spawner.0.lock().is_empty());
+}
+
+#[tokio::test]
+async fn only_the_lead_adds_teammates() {
+    let input = json!({"description": "d", "prompt": "p", "name": "alice"});
+    let output = ask(Arc::new(NoSpawner), input).await;
+    assert!(output.is_error);
+    assert!(
+        output
+            .content
+            .contains("the roster is flat: only the team lead adds teammates")
+    );
+}
+
+#[tokio::test]
+async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates() {
+    let types = || {
+        ["finder", "writer", "general-purpose"]
+            .map(definition)
+            .to_vec()
+    };
+    let only = swarm_permissions::AgentDefinition {
+        tools: ToolAllowance::Only(vec!["Read".into(), "Agent(finder)".into()]),
+        ..definition("boss")
+    };
+    let without = swarm_permissions::AgentDefinition {
+        disallowed_tools: vec!["Agent(writer, general-purpose)".into()],
+        ..definition("boss")
+    };
+    for own in [only, without] {
+        let spawner = Arc::new(Spawner::default());
+        let family = Family::of_type(&own, types(), spawner.clone());
+        let tool = family.tool("Agent");
+        let told = tool.description();
+        assert!(
+            told.contains("- finder:") && !told.contains("- writer:"),
+            "{told}"
+        );
+        let context = family.world.parts().tool_context;
+        for kind in [json!("Writer"), json!(null)] {
+            for name in [json!(null), json!("alice")] {
+                let input =
+                    json!({"description": "d", "prompt": "p", "name": name, "subagent_type": kind});
+                let output = tool.call(input, &context).await;
+                assert!(output.is_error, "{kind} {name}");
+                assert!(
+                    output
+                        .content
+                        .contains("the definition `boss` does not let it start"),
+                    "{}",
+                    output.content
+                );
+            }
+        }
+        assert!(spawner.0.lock().is_empty());
+        let input =
+            json!({"description": "d", "prompt": "p", "name": "alice", "subagent_type": "finder"});
+        assert!(!tool.call(input, &context).await.is_error);
+    }
+}
+
+#[tokio::test]
+async fn agent_types_that_a_definition_permits_hold_for_every_agent_below_it() {
+    let nested = |kind: &str| {
+        let input = json!({"description": "d", "prompt": "p", "subagent_type": kind});
+        calls([("Agent", input)])
+    };
+    let boss = swarm_permissions::AgentDefinition {
+        disallowed_tools: vec!["Agent(writer)".into()],
+        ..definition("boss")
+    };
+    let types = ["finder", "writer"].map(definition).to_vec();
+    let mut family = Family::of_type(&boss, types, Arc::new(NoSpawner));
+    family.cast.plays("bob", [nested("finder"), says("done")]);
+    family
+        .cast
+        .plays("bob/finder", [nested("writer"), says("refused")]);
+    family.turn("go").await;
+    assert!(family.cast.asked_by("bob/finder/writer").is_empty());
+    let asked = family.cast.asked_by("bob/finder");
+    let said = format!("{:?}", asked[1].messages);
+    assert!(said.contains("does not let it start `writer`"), "{said}");
+}
+
+#[test]
+fn the_schema_and_the_parser_agree() {
+    let family = Family::new(World::new(vec![]));
+    let tool = family.tool("Agent");
+    let schema = tool.input_schema();
+    let mut known: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+    known.sort();
+    assert_eq!(
+        known,
+        [
+            "cwd",
+            "description",
+            "effort",
+            "isolation",
+            "mode",
+            "model",
+            "name",
+            "prompt",
+            "run_in_background",
+            "subagent_type",
+            "team_name"
+        ]
+    );
+    let line = tool.one_line(&json!({"name": "a\n", "description": "x\u{1b}[31m"}));
+    assert_eq!(line, "Agent a: x[31m");
+}
+
+#[test]
+fn steps_are_counted_on_their_way() {
+    use swarm_agent::EventSink;
+    let watcher = Arc::new(Watcher::default());
+    let counter = StepCounter::new(watcher.clone());
+    counter.emit(AgentEvent::TurnStarted);
+    counter.emit(AgentEvent::TextDiscarded);
+    assert_eq!(counter.steps(), 2);
+    assert_eq!(watcher.events().len(), 2);
+}

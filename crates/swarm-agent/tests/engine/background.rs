@@ -1,0 +1,343 @@
+//! Sub-agents beside their parent.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use swarm_agent::{Injected, TurnOutcome};
+use swarm_permissions::{AgentDefinition, AgentLimits};
+use swarm_protocol::AgentEvent;
+use swarm_tools::builtin;
+use tokio_util::sync::CancellationToken;
+
+use crate::family::{Family, Line, calls, definition, says};
+use crate::sub_agents::agent;
+use crate::world::World;
+
+fn beside() -> (&'static str, Value) {
+    agent("slow", &json!({"run_in_background": true}))
+}
+
+fn family_with(limits: AgentLimits) -> Family {
+    Family::of(World::new(builtin()), vec![definition("slow")], limits)
+}
+
+/// A parent whose sub-agent works in the background and waits for the gate.
+async fn launched() -> Family {
+    let mut family = family_with(AgentLimits::default());
+    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    let script = [Line::Gated("late news".into()), says("more")];
+    family.cast.plays("bob/slow", script);
+    family.turn("go").await;
+    family.cast.at_gate(1).await;
+    family
+}
+
+async fn call(family: &Family, tool: &str, input: Value) -> (String, bool) {
+    let context = family.session.parts().tool_context.clone();
+    let output = family.tool(tool).call(input, &context).await;
+    (output.content, output.is_error)
+}
+
+fn outcomes(family: &Family) -> Vec<String> {
+    let events = family.world.watcher.events().into_iter();
+    let ended = events.filter_map(|event| match event {
+        AgentEvent::SubAgentEnded { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    ended.collect()
+}
+
+#[tokio::test]
+async fn its_parent_goes_on_and_hears_of_its_end_once() {
+    let mut family = launched().await;
+    let (result, is_error) = family.results().remove(0);
+    assert!(!is_error && result.contains("name: slow-1"), "{result}");
+    assert!(result.contains("output_file: "), "{result}");
+    assert_eq!(family.agents.background(), ["slow-1"]);
+    assert!(!family.session.needs_turn());
+    family.cast.open();
+    family.hear().await;
+    assert!(family.session.needs_turn() && !family.agents.is_busy());
+    let told = family.world.on_disk();
+    for part in [
+        "<task-notification>",
+        "<task-id>a",
+        "<tool-use-id>toolu_1</tool-use-id>",
+        "<status>completed</status>",
+        r#"Agent \"look\" completed"#,
+        "<result>late news</result>",
+        "not input of a person",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let meta: Value = serde_json::from_str(&family.file(".meta.json")).unwrap();
+    assert_eq!(meta["swarm"]["told"], true);
+    assert!(!family.agents.deliver_to(&mut family.session).unwrap());
+}
+
+#[tokio::test]
+async fn it_outlives_the_interrupt_of_its_parent() {
+    let mut family = family_with(AgentLimits::default());
+    let script = [calls([beside()]), Line::Gated("never".into())];
+    family.cast.plays("bob", script);
+    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    let cast = family.cast.clone();
+    let cancel = CancellationToken::new();
+    family
+        .session
+        .deliver(vec![Injected::prompt("go")])
+        .unwrap();
+    let (outcome, ()) = tokio::join!(family.session.run_turn(cancel.clone()), async {
+        cast.at_gate(2).await;
+        cancel.cancel();
+    });
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(family.agents.is_busy());
+    family.cast.open();
+    family.hear().await;
+    assert_eq!(outcomes(&family), ["completed"]);
+}
+
+#[tokio::test]
+async fn a_definition_may_always_work_in_the_background() {
+    let slow = AgentDefinition {
+        background: true,
+        ..definition("slow")
+    };
+    let mut family = Family::of(World::new(vec![]), vec![slow], AgentLimits::default());
+    let script = [calls([agent("slow", &json!({}))]), says("done")];
+    family.cast.plays("bob", script);
+    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    family.turn("go").await;
+    family.cast.open();
+    // It has no tool to read files with, so it is not told of one.
+    let (result, _) = family.results().remove(0);
+    assert!(result.starts_with("Async agent launched"), "{result}");
+    assert!(!result.contains("output_file"), "{result}");
+    family.hear().await;
+}
+
+#[tokio::test]
+async fn a_message_to_one_that_works_is_read_and_one_that_has_ended_goes_on() {
+    let mut family = launched().await;
+    let queued = family.send("slow-1", "look in b too").await;
+    let queued = queued.unwrap().unwrap();
+    assert!(queued.contains("queued for slow-1"), "{queued}");
+    family.cast.open();
+    family.hear().await;
+    let requests = family.cast.asked_by("bob/slow");
+    assert_eq!(requests.len(), 2);
+    assert!(format!("{:?}", requests[1].messages).contains("look in b too"));
+    let id = family.ids().remove(0);
+    let resumed = family.send(&id, "and in c").await.unwrap().unwrap();
+    assert!(resumed.contains("had ended and goes on"), "{resumed}");
+    family.hear().await;
+    let last = family.cast.asked_by("bob/slow").pop().unwrap();
+    let said = format!("{:?}", last.messages);
+    for part in ["Look for it.", "late news", "and in c"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(family.send("alice", "hello").await.is_none());
+    let told = family.world.on_disk();
+    assert_eq!(told.matches("<task-notification>").count(), 2);
+}
+
+#[tokio::test]
+async fn a_named_one_is_reached_by_its_name() {
+    let mut family = family_with(AgentLimits::default());
+    let named = |name: &str| agent("slow", &json!({"run_in_background": true, "name": name}));
+    let script = [
+        calls([named("scout")]),
+        calls([named("Scout")]),
+        calls([named("a b")]),
+        says("done"),
+    ];
+    family.cast.plays("bob", script);
+    let script = [Line::Gated("late news".into()), says("more")];
+    family.cast.plays("bob/slow", script);
+    family.turn("go").await;
+    family.cast.at_gate(1).await;
+    assert_eq!(family.agents.background(), ["scout"]);
+    let results = family.results();
+    assert!(
+        !results[0].1 && results[0].0.contains("name: scout"),
+        "{results:?}"
+    );
+    assert!(
+        results[1].1 && results[1].0.contains("is running"),
+        "{results:?}"
+    );
+    assert!(
+        results[2].1 && results[2].0.contains("was not called"),
+        "{results:?}"
+    );
+    family.cast.open();
+    family.hear().await;
+    let resumed = family.send("scout", "and in b").await.unwrap().unwrap();
+    assert!(resumed.contains("scout had ended and goes on"), "{resumed}");
+    family.hear().await;
+    assert_eq!(outcomes(&family), ["completed", "completed"]);
+}
+
+#[tokio::test]
+async fn one_that_is_stopped_keeps_its_work_and_goes_on_by_a_message() {
+    let mut family = launched().await;
+    let stop = json!({"task_id": "slow-1"});
+    let (result, is_error) = call(&family, "TaskStop", stop.clone()).await;
+    assert!(!is_error, "{result}");
+    assert!(result.contains("Stopped slow-1 (look)"), "{result}");
+    assert_eq!(outcomes(&family), ["killed"]);
+    assert!(!family.agents.is_busy());
+    let heard = family.agents.deliver_to(&mut family.session).unwrap();
+    assert!(!heard, "whoever stopped it knows");
+    let (again, is_error) = call(&family, "TaskStop", stop).await;
+    assert!(is_error && again.contains("does not run"), "{again}");
+    let older = json!({"shell_id": "slow-1"});
+    let line = family.tool("TaskStop").one_line(&older);
+    assert_eq!(line, "TaskStop slow-1");
+    let (older, is_error) = call(&family, "TaskStop", older).await;
+    assert!(is_error && older.contains("slow-1 does not run"), "{older}");
+    assert!(again.contains("No sub-agent runs."), "{again}");
+    let resumed = family.send("slow-1", "go on").await.unwrap().unwrap();
+    assert!(resumed.contains("was stopped and goes on"), "{resumed}");
+    family.hear().await;
+    assert_eq!(outcomes(&family), ["killed", "completed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_held_asks_for_nothing_and_is_not_taken_for_stalled() {
+    let limits = AgentLimits {
+        stall_s: 5,
+        ..AgentLimits::default()
+    };
+    let mut family = family_with(limits);
+    let inner = agent("slow", &json!({}));
+    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    family
+        .cast
+        .plays("bob/slow", [calls([inner]), says("late news")]);
+    family
+        .cast
+        .plays("bob/slow/slow", [Line::Gated("part".into())]);
+    family.turn("go").await;
+    family.cast.at_gate(1).await;
+    family.agents.hold(true);
+    family.cast.open();
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    assert_eq!(family.cast.asked_by("bob/slow").len(), 1);
+    assert!(family.agents.is_busy());
+    family.agents.hold(false);
+    family.hear().await;
+    assert_eq!(outcomes(&family), ["completed", "completed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn output_is_waited_for_as_long_as_asked() {
+    let mut family = launched().await;
+    let now = json!({"task_id": "slow-1", "block": false});
+    let (now, _) = call(&family, "TaskOutput", now).await;
+    assert!(now.contains("<retrieval_status>not_ready<"), "{now}");
+    let late = json!({"task_id": "slow-1", "timeout": 50});
+    let (late, _) = call(&family, "TaskOutput", late).await;
+    assert!(late.contains("<retrieval_status>timeout<"), "{late}");
+    let (unknown, is_error) = call(&family, "TaskOutput", json!({"task_id": "a1"})).await;
+    assert!(
+        is_error && unknown.contains("Running: slow-1 (a"),
+        "{unknown}"
+    );
+    family.cast.open();
+    let (done, _) = call(&family, "TaskOutput", json!({"task_id": "slow-1"})).await;
+    assert!(done.contains("<retrieval_status>success<"), "{done}");
+    assert!(done.contains("late news"), "{done}");
+    family.hear().await;
+    let told = family.world.on_disk();
+    assert!(told.contains("<status>completed</status>"), "{told}");
+    assert_eq!(
+        told.matches("late news").count(),
+        0,
+        "the result is not repeated"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_waited_for_too_long_goes_to_the_background() {
+    let mut family = family_with(AgentLimits {
+        background_after_s: 120,
+        ..AgentLimits::default()
+    });
+    let script = [calls([agent("slow", &json!({}))]), says("done")];
+    family.cast.plays("bob", script);
+    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    let outcome = family.turn("go").await;
+    assert_eq!(outcome.text(), "done");
+    assert!(family.results()[0].0.starts_with("Async agent launched"));
+    family.cast.open();
+    family.hear().await;
+    assert_eq!(outcomes(&family), ["completed"]);
+}
+
+#[tokio::test]
+async fn a_person_can_send_it_to_the_background() {
+    let mut family = family_with(AgentLimits::default());
+    let script = [calls([agent("slow", &json!({}))]), says("done")];
+    family.cast.plays("bob", script);
+    family.cast.plays("bob/slow", [Line::Gated("late".into())]);
+    let (cast, agents) = (family.cast.clone(), family.agents.clone());
+    let (outcome, moved) = tokio::join!(family.turn("go"), async {
+        cast.at_gate(1).await;
+        agents.send_to_background(None)
+    });
+    assert_eq!((outcome.text(), moved), ("done", 1));
+    family.cast.open();
+    family.hear().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_silent_for_too_long_has_failed() {
+    let mut family = family_with(AgentLimits {
+        stall_s: 600,
+        ..AgentLimits::default()
+    });
+    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    family.cast.plays("bob/slow", [Line::Gated("never".into())]);
+    family.turn("go").await;
+    let heard = tokio::time::timeout(Duration::from_secs(700), family.hear());
+    heard.await.unwrap();
+    let told = family.world.on_disk();
+    assert!(told.contains("silent for longer than the stall limit"));
+    assert_eq!(outcomes(&family), ["failed"]);
+}
+
+#[tokio::test]
+async fn what_a_dead_process_did_not_tell_is_told_once_by_the_next() {
+    let family = launched().await;
+    family.cast.open();
+    while !family.agents.background().is_empty() {
+        family.agents.changed().await;
+    }
+    // It has ended and its parent was never told: the process dies here.
+    let mut next = family.reborn(vec![definition("slow")]);
+    next.hear().await;
+    assert!(next.world.on_disk().contains("<result>late news</result>"));
+    let mut third = next.reborn(vec![definition("slow")]);
+    assert!(!third.agents.deliver_to(&mut third.session).unwrap());
+    let told = third.world.on_disk();
+    assert_eq!(told.matches("<task-notification>").count(), 1);
+    let resumed = third.send("slow-1", "go on").await.unwrap().unwrap();
+    assert!(resumed.contains("goes on"), "{resumed}");
+    third.hear().await;
+}
+
+#[tokio::test]
+async fn one_that_died_with_its_process_is_told_of_and_can_go_on() {
+    let family = launched().await;
+    family.agents.shut_down(Duration::from_secs(10)).await;
+    let mut next = family.reborn(vec![definition("slow")]);
+    next.hear().await;
+    assert!(next.world.on_disk().contains("its process ended before it"));
+    assert!(next.send("slow-1", "go on").await.unwrap().is_ok());
+    next.hear().await;
+    let gone = next.reborn(vec![]);
+    let refused = gone.send("slow-1", "go on").await.unwrap().unwrap_err();
+    assert!(refused.contains("definition `slow` is gone"), "{refused}");
+}

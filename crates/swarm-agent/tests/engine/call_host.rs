@@ -1,0 +1,55 @@
+//! What a running call gets of its agent.
+
+use serde_json::json;
+use swarm_permissions::PermissionOutcome;
+use swarm_protocol::{AgentEvent, MemberState};
+
+use crate::model::{call, say};
+use crate::tools::form;
+use crate::valid::results;
+use crate::world::{World, on};
+
+#[tokio::test]
+async fn a_call_asks_a_person_through_the_gate_and_shows_how_far_it_is() {
+    let questions = json!({"questions": [{"question": "How many?"}]});
+    let answered = swarm_tools::answered(&questions, &["7".to_owned()]).unwrap();
+    for (answer, result) in [
+        (
+            PermissionOutcome::Allow {
+                updated_input: Some(answered),
+                grants: Vec::new(),
+            },
+            r#"Answered({"How many?": String("7")})"#,
+        ),
+        (
+            PermissionOutcome::Allow {
+                updated_input: None,
+                grants: Vec::new(),
+            },
+            "Skipped",
+        ),
+        (PermissionOutcome::deny("no"), r#"Refused("no")"#),
+    ] {
+        let world = World::new(vec![form(questions.clone())]);
+        world.gate.answers.lock().push_back(answer);
+        world
+            .model
+            .play([call([("a", "Form", json!({}))]), say("done")]);
+        world.prompted().run_turn(on()).await;
+        let asked = world.gate.asked.lock().clone();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].tool, "AskUserQuestion");
+        assert_eq!(asked[0].tool_use_id, "a");
+        assert_eq!(asked[0].input, questions);
+        assert_eq!(asked[0].why, "the form asks");
+        let requests = world.model.requests();
+        let messages = &requests.last().unwrap().messages;
+        let told: Vec<_> = messages.iter().flat_map(results).collect();
+        assert_eq!(told[0].1, result);
+        let half_way = AgentEvent::State {
+            state: MemberState::Working,
+            detail: Some("half way".to_owned()),
+        };
+        assert!(world.watcher.events().contains(&half_way));
+    }
+}

@@ -1,0 +1,167 @@
+//! Interrupted turns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use swarm_agent::{Injected, Session, TurnOutcome};
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_model::{ModelError, ModelEvent};
+use swarm_permissions::HookSettings;
+use swarm_protocol::AgentEvent;
+use tokio::sync::Notify;
+
+use crate::model::{COST, Reply, call, say};
+use crate::tools::{Log, change, long, shell};
+use crate::valid::{assert_valid, results, texts};
+use crate::world::{World, on};
+
+/// Runs a turn and interrupts it when `moment` comes.
+async fn interrupted(session: &mut Session, moment: Arc<Notify>) -> TurnOutcome {
+    let cancel = on();
+    let stop = cancel.clone();
+    let (outcome, ()) = tokio::join!(session.run_turn(cancel), async move {
+        moment.notified().await;
+        stop.cancel();
+    });
+    outcome
+}
+
+/// What the model is sent when the next prompt comes.
+async fn next_request(world: &World, session: &mut Session) -> Vec<swarm_model::Message> {
+    world.model.play([say("next")]);
+    session.deliver(vec![Injected::prompt("go on")]).unwrap();
+    session.run_turn(on()).await;
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    request.messages
+}
+
+#[tokio::test]
+async fn a_turn_interrupted_in_a_tool_leaves_every_call_answered() {
+    for stubborn in [false, true] {
+        let (started, log) = (Arc::new(Notify::new()), Log::default());
+        let world = World::new(vec![long(started.clone(), stubborn), change(log.clone())]);
+        world.model.play([call([
+            ("a", "Change", json!({"text": "1"})),
+            ("b", "Long", json!({})),
+            ("c", "Change", json!({"text": "2"})),
+        ])]);
+        let mut session = world.prompted();
+        let outcome = interrupted(&mut session, started).await;
+        assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+        assert!(!session.needs_turn());
+        assert_eq!(*log.lock(), ["begin 1", "end 1"]);
+
+        // The same from the file.
+        let mut session = world.open();
+        assert!(!session.needs_turn());
+        let messages = next_request(&world, &mut session).await;
+        let got = results(&messages[2]);
+        assert_eq!(got[0], ("a", "changed 1", false));
+        let expected = if stubborn {
+            "may have run"
+        } else {
+            "stopped half-way"
+        };
+        assert!(got[1].1.contains(expected) && got[1].2, "{:?}", got[1]);
+        assert!(got[2].1.contains("was not run") && got[2].2);
+        assert!(texts(&messages[2])[0].contains("interrupted"));
+    }
+}
+
+#[tokio::test]
+async fn a_turn_interrupted_in_the_stream_keeps_nothing_of_the_answer() {
+    let world = World::new(vec![]);
+    let half = ModelEvent::TextDelta("half an ans".into());
+    world.model.play([Reply::Hang(vec![half])]);
+    let mut session = world.prompted();
+    let outcome = interrupted(&mut session, world.model.silent.clone()).await;
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(!world.on_disk().contains("half an ans"));
+    let messages = next_request(&world, &mut session).await;
+    assert_eq!(
+        texts(&messages[0]),
+        ["do it", "[The turn was interrupted here.]"]
+    );
+    assert_eq!(texts(&messages[1]), ["go on"]);
+}
+
+#[tokio::test]
+async fn what_an_answer_cost_that_never_came_is_counted_for_good() {
+    let world = World::new(vec![]);
+    let counted = || ModelEvent::Unanswered { usage: COST };
+    let gave_up = ModelError::Overloaded {
+        message: "busy".into(),
+        attempts: 3,
+    };
+    world.model.play([
+        Reply::Hang(vec![counted()]),
+        Reply::Events(vec![Ok(counted()), Err(gave_up)]),
+        say("at last"),
+    ]);
+    let mut session = world.prompted();
+    let outcome = interrupted(&mut session, world.model.silent.clone()).await;
+    assert_eq!(outcome.spent().usage, COST, "of the interrupted turn");
+    session.deliver(vec![Injected::prompt("go on")]).unwrap();
+    let outcome = session.run_turn(on()).await;
+    assert_eq!(outcome.spent().usage, COST, "of the failed turn");
+    session.deliver(vec![Injected::prompt("and now")]).unwrap();
+    session.run_turn(on()).await;
+    let totals = session.totals();
+    assert_eq!(totals.usage.total(), 3 * COST.total());
+    assert_eq!(totals.requests, 1);
+    drop(session);
+    assert_eq!(world.open().totals(), totals, "as it is on disk");
+}
+
+#[tokio::test]
+async fn a_turn_interrupted_before_it_begins_asks_nothing() {
+    let world = World::new(vec![]);
+    world.model.play([say("never")]);
+    let mut session = world.prompted();
+    let cancel = on();
+    cancel.cancel();
+    let outcome = session.run_turn(cancel).await;
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert_eq!(outcome.spent().requests, 0);
+}
+
+#[tokio::test]
+async fn a_call_whose_hook_is_cut_off_is_not_run() {
+    let log = Log::default();
+    let mut world = World::new(vec![shell(log.clone())]);
+    let begun = world.scratch.path().join("begun");
+    let command = format!("echo > {} && exec sleep 100000", begun.display());
+    let hook = json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let hooks = Hooks::new(HooksParts {
+        settings: HookSettings::read(&json!({"PreToolUse": hook}), "test").0,
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        project: world.scratch.path().to_owned(),
+        notice: Arc::new(|_| {}),
+        reach: None,
+    });
+    world.hooks = AgentHooks::new(hooks, Subject::default);
+    world
+        .model
+        .play([call([("a", "Bash", json!({"command": "make"}))])]);
+    let mut session = world.prompted();
+    let stop = on();
+    let turn = session.run_turn(stop.clone());
+    let (outcome, ()) = tokio::join!(turn, async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        stop.cancel();
+    });
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    assert!(log.lock().is_empty());
+    world.hooks = AgentHooks::default();
+    let mut session = world.open();
+    let messages = next_request(&world, &mut session).await;
+    let (id, told, is_error) = results(&messages[2])[0];
+    assert_eq!((id, is_error), ("a", true));
+    assert!(told.contains("was not run"), "{told}");
+}

@@ -1,0 +1,266 @@
+//! Agents that begin with their parent's conversation.
+
+use serde_json::{Value, json};
+use swarm_model::{ContentBlock, Role};
+use swarm_permissions::{AgentLimits, Behavior, Rule, RuleSet};
+use swarm_protocol::PermissionMode;
+use swarm_tools::builtin;
+
+use crate::family::{Family, Line, calls, definition, says};
+use crate::model::Asked;
+use crate::sub_agents::agent;
+use crate::tools::acting;
+use crate::world::World;
+
+fn limits() -> AgentLimits {
+    AgentLimits {
+        fork: true,
+        max_concurrent: 8,
+        max_per_parent: 8,
+        ..AgentLimits::default()
+    }
+}
+
+fn family() -> Family {
+    Family::of(World::new(builtin()), vec![definition("finder")], limits())
+}
+
+/// A call that names no type.
+fn fork(work: &str, mut more: Value) -> (&'static str, Value) {
+    let mut input = json!({"description": "part", "prompt": work});
+    let fields = input.as_object_mut().unwrap();
+    fields.append(more.as_object_mut().unwrap());
+    ("Agent", input)
+}
+
+/// A request without the last block of its last message, as text; and that block.
+fn parted(request: &Asked) -> (String, ContentBlock) {
+    let mut request = request.clone();
+    let last = request.messages.last_mut().unwrap().content.pop().unwrap();
+    (format!("{request:?}"), last)
+}
+
+#[tokio::test]
+async fn siblings_differ_in_their_last_block_alone() {
+    let mut family = family();
+    let glob = ("Glob", json!({"pattern": "*.nothing"}));
+    family.cast.plays(
+        "bob",
+        [
+            calls([glob.clone()]),
+            calls([
+                fork("one", json!({})),
+                glob,
+                fork("two", json!({})),
+                fork("three", json!({"subagent_type": "Fork"})),
+            ]),
+            says("done"),
+        ],
+    );
+    family.cast.plays("bob/fork", [says("part done")]);
+    family.turn("the secret of bob").await;
+    let bob = family.cast.asked_by("bob");
+    let forks = family.cast.asked_by("bob/fork");
+    assert_eq!(forks.len(), 3);
+    let (shared, _) = parted(&forks[0]);
+    for request in &forks {
+        let (prefix, last) = parted(request);
+        assert_eq!(prefix, shared);
+        let ContentBlock::Text { text } = last else {
+            panic!("{last:?}")
+        };
+        assert!(text.starts_with("<fork-boilerplate>\n"), "{text}");
+        assert!(text.contains("\n\nYour directive: "), "{text}");
+        // The parent's own request is the beginning of theirs.
+        assert_eq!(request.system, bob[1].system);
+        assert_eq!(request.tools, bob[1].tools);
+        assert_eq!(request.messages[..3], bob[1].messages);
+        assert_eq!(
+            request.messages[3], bob[2].messages[3],
+            "the answer is whole"
+        );
+        assert_eq!(
+            (request.max_tokens, request.effort),
+            (bob[1].max_tokens, bob[1].effort)
+        );
+        let last = &request.messages[4];
+        assert_eq!(
+            (request.messages.len(), last.role, last.content.len()),
+            (5, Role::User, 5)
+        );
+        for block in &last.content[..4] {
+            let ContentBlock::ToolResult {
+                content, is_error, ..
+            } = block
+            else {
+                panic!("{block:?}")
+            };
+            assert_eq!(
+                (content.as_str(), *is_error),
+                ("Fork started — processing in background", false)
+            );
+        }
+    }
+    let results = family.results();
+    assert!(
+        results[1].0.starts_with("part done\n\nagentId: "),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_fork_cannot_be_forked() {
+    let mut family = family();
+    family
+        .cast
+        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    let nested = [fork("a part", json!({})), agent("finder", &json!({}))];
+    family
+        .cast
+        .plays("bob/fork", [calls(nested), says("I did it myself.")]);
+    family.cast.plays("bob/fork/finder", [says("found")]);
+    family.turn("go").await;
+    let answers = family.cast.asked_by("bob/fork").pop().unwrap();
+    let told = format!("{:?}", answers.messages.last().unwrap());
+    assert!(
+        told.contains("fork is not available inside a fork"),
+        "{told}"
+    );
+    assert!(told.contains("found"), "another type begins afresh: {told}");
+}
+
+#[tokio::test]
+async fn a_conversation_that_holds_the_rules_of_a_fork_is_not_forked() {
+    let mut family = family();
+    family
+        .cast
+        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family.turn("<fork-boilerplate> I was a fork before.").await;
+    let (result, is_error) = family.results().remove(0);
+    assert!(is_error && result.contains("inside a fork"), "{result}");
+}
+
+#[tokio::test]
+async fn a_fork_has_nothing_of_its_own_that_would_change_its_requests() {
+    for (name, value) in [("model", "haiku"), ("effort", "low"), ("cwd", "/tmp")] {
+        let mut family = family();
+        let call = fork("all", json!({name: value}));
+        family.cast.plays("bob", [calls([call]), says("done")]);
+        family.turn("go").await;
+        let (result, is_error) = family.results().remove(0);
+        assert!(
+            is_error && result.contains(&format!("`{name}` of the agent")),
+            "{result}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn where_forks_are_off_no_type_means_a_general_agent() {
+    let off = AgentLimits {
+        fork: false,
+        ..limits()
+    };
+    let mut family = Family::of(World::new(builtin()), vec![], off);
+    let named = fork("all", json!({"subagent_type": "fork"}));
+    family.cast.plays(
+        "bob",
+        [calls([fork("all", json!({})), named]), says("done")],
+    );
+    family.cast.plays("bob/general-purpose", [says("done")]);
+    family.turn("the secret of bob").await;
+    let request = family.cast.asked_by("bob/general-purpose").remove(0);
+    assert!(!format!("{:?}", request.messages).contains("secret"));
+    let (result, is_error) = family.results().remove(1);
+    assert!(
+        is_error && result.contains("setting agents.fork"),
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn a_rule_can_forbid_forks() {
+    let mut rules = RuleSet::default();
+    rules.add(Behavior::Deny, Rule::parse("Agent(fork)").unwrap(), "test");
+    let mut world = World::new(builtin());
+    world.rights = std::sync::Arc::new(swarm_agent::Rights::new(
+        PermissionMode::BypassPermissions,
+        rules,
+        PermissionMode::BypassPermissions,
+    ));
+    let mut family = Family::of(world, vec![], limits());
+    family
+        .cast
+        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family.turn("go").await;
+    let (result, is_error) = family.results().remove(0);
+    assert!(is_error && result.contains("permission rule"), "{result}");
+}
+
+#[tokio::test]
+async fn a_fork_is_taken_up_again_from_its_own_transcript_in_another_process() {
+    let mut family = family();
+    family
+        .cast
+        .plays("bob", [calls([fork("all", json!({}))]), says("done")]);
+    family
+        .cast
+        .plays("bob/fork", [says("part done"), says("and more")]);
+    family.turn("the secret of bob").await;
+    let first = family.cast.asked_by("bob/fork").remove(0);
+    let inherited = family
+        .file(".jsonl")
+        .lines()
+        .filter(|line| line.contains("\"inherited\":true"))
+        .count();
+    assert_eq!(inherited, 3, "{}", family.file(".jsonl"));
+    let id = family.ids().remove(0);
+    let mut family = family.reborn(vec![]);
+    family.send(&id, "go on").await.unwrap().unwrap();
+    family.hear().await;
+    let again = family.cast.asked_by("bob/fork").pop().unwrap();
+    assert_eq!(again.messages[..first.messages.len()], first.messages);
+    assert_eq!(
+        (again.system, again.tools.len()),
+        (first.system, first.tools.len())
+    );
+}
+
+#[tokio::test]
+async fn a_fork_may_go_to_the_background() {
+    let mut family = family();
+    let call = fork("all", json!({"run_in_background": true}));
+    family
+        .cast
+        .plays("bob", [calls([call]), says("going on"), says("heard")]);
+    family.cast.plays("bob/fork", [Line::Gated("late".into())]);
+    family.turn("go").await;
+    assert!(
+        family.results()[0].0.starts_with("Async agent launched"),
+        "{:?}",
+        family.results()
+    );
+    family.cast.open();
+    family.hear().await;
+}
+
+#[tokio::test]
+async fn a_fork_does_not_act_in_the_team_as_the_agent_that_it_is_forked_from() {
+    let names = ["SendMessage", "TaskUpdate", "TeamDelete", "TaskList"];
+    let world = World::new(names.map(acting).to_vec());
+    let mut family = Family::of(world, vec![], limits());
+    family
+        .cast
+        .plays("bob", [calls([fork("one", json!({}))]), says("done")]);
+    let all = names.map(|name| (name, json!({})));
+    family.cast.plays("bob/fork", [calls(all), says("over")]);
+    family.turn("go").await;
+    let asked = family.cast.asked_by("bob/fork");
+    assert_eq!(asked[0].tools, family.cast.asked_by("bob")[0].tools);
+    let said = format!("{:?}", asked[1].messages.last());
+    for name in &names[..3] {
+        let refusal = format!("{name} was not called: you are a fork and not a member");
+        assert!(said.contains(&refusal), "{said}");
+    }
+    assert_eq!(said.matches("acted").count(), 1, "{said}");
+}

@@ -1,0 +1,438 @@
+//! The user's hooks around the calls and turns of one agent.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use swarm_agent::{Injected, InstructionSources, Session, TranscriptFile};
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_model::ModelError;
+use swarm_permissions::{
+    Destination, HookSettings, InstructionSettings, PermissionOutcome, ReadFilter, RuleSet,
+    Suggestion,
+};
+use swarm_protocol::{PermissionMode, Skill, SystemClock};
+use swarm_tools::builtin;
+
+use crate::model::{Reply, call, say};
+use crate::tools::{acting, echo, failing, long, stopping};
+use crate::world::{World, on, rights};
+
+/// A world whose hooks, by event and matcher, keep what they are told and then run a command line.
+fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) -> World {
+    let mut world = World::new(tools);
+    let file = world.scratch.path().join("told.jsonl");
+    let mut settings = json!({});
+    for (event, matcher, line) in hooks {
+        let command = format!("cat >> {}; {line}", file.display());
+        let group = json!({"matcher": matcher, "hooks": [{"type": "command", "command": command}]});
+        match settings[event].as_array_mut() {
+            Some(groups) => groups.push(group),
+            None => settings[event] = json!([group]),
+        }
+    }
+    let (settings, remarks) = HookSettings::read(&settings, "test");
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let hooks = Hooks::new(HooksParts {
+        settings,
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        project: world.scratch.path().to_owned(),
+        notice: Arc::new(|_| {}),
+        reach: None,
+    });
+    world.hooks = AgentHooks::new(hooks, Subject::default);
+    world
+}
+
+/// What hooks of an event were told, in order.
+fn told(world: &World, event: &str) -> Vec<Value> {
+    let file = world.scratch.path().join("told.jsonl");
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines
+        .filter(|one: &Value| one["hook_event_name"] == event)
+        .collect()
+}
+
+/// A prompted session that works in a real directory, `work`.
+fn working(world: &World) -> (Session, PathBuf) {
+    let work = world.scratch.path().canonicalize().unwrap().join("work");
+    std::fs::create_dir_all(&work).unwrap();
+    let mut parts = world.parts();
+    parts.tool_context.cwd.clone_from(&work);
+    parts.tool_context.env = Arc::new(BTreeMap::from([(
+        "PATH".to_owned(),
+        "/usr/bin:/bin".to_owned(),
+    )]));
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let prompt = Injected::prompt("do it");
+    session.deliver(vec![prompt]).unwrap();
+    (session, work)
+}
+
+/// The text of the last result that the model was given.
+fn last_result(world: &World) -> String {
+    let request = world.model.last_request();
+    let last = request.messages.last().unwrap();
+    format!("{:?}", last.content)
+}
+
+#[tokio::test]
+async fn a_matcher_means_a_tool_by_whichever_name_the_model_calls_it() {
+    for (matcher, called) in [
+        ("TaskStop", "KillShell"),
+        ("KillShell", "TaskStop"),
+        ("^TaskStop$", "KillShell"),
+    ] {
+        let guard = [("PreToolUse", matcher, "echo not that >&2; exit 2")];
+        let world = hooked(vec![stopping()], &guard);
+        let stop = call([("a", called, json!({}))]);
+        world.model.play([stop, say("done")]);
+        world.prompted().run_turn(on()).await;
+        let result = last_result(&world);
+        assert!(result.contains("a hook refuses it. not that"), "{result}");
+        assert_eq!(told(&world, "PreToolUse")[0]["tool_name"], "TaskStop");
+    }
+}
+
+#[tokio::test]
+async fn the_response_of_a_tool_is_an_object_as_hooks_of_claude_code_expect() {
+    let world = hooked(builtin(), &[("PostToolUse", "*", "true")]);
+    let (mut session, work) = working(&world);
+    let path = work.join("a.txt");
+    world.model.play([
+        call([
+            (
+                "1",
+                "Write",
+                json!({"file_path": path, "content": "one\ntwo\n"}),
+            ),
+            (
+                "2",
+                "Edit",
+                json!({"file_path": path, "old_string": "two", "new_string": "2"}),
+            ),
+            ("3", "Read", json!({"file_path": path, "offset": 2})),
+            ("4", "Bash", json!({"command": "echo out; echo err >&2"})),
+            ("5", "Glob", json!({"pattern": "*.txt"})),
+            ("6", "TodoWrite", json!({"todos": []})),
+        ]),
+        say("done"),
+    ]);
+    session.run_turn(on()).await;
+    let told = told(&world, "PostToolUse");
+    let responses: Vec<_> = told
+        .iter()
+        .map(|one| one["tool_response"].clone())
+        .collect();
+    assert_eq!(
+        responses[..4],
+        [
+            json!({"type": "create", "filePath": path, "content": "one\ntwo\n"}),
+            json!({"filePath": path, "oldString": "two", "newString": "2", "replaceAll": false,
+                "userModified": false}),
+            json!({"type": "text", "file": {"filePath": path, "content": "2", "numLines": 1, "startLine": 2,
+                "totalLines": 2}}),
+            json!({"stdout": "out\nerr", "stderr": "", "interrupted": false, "isImage": false}),
+        ]
+    );
+    assert_eq!(responses[4]["numFiles"], 1, "{}", responses[4]);
+    let plain = &responses[5]["content"][0];
+    assert_eq!(plain["type"], "text", "{plain}");
+    assert!(told.iter().all(|one| one["duration_ms"].is_u64()));
+}
+
+#[tokio::test]
+async fn a_failure_is_told_with_its_error_and_hooks_add_to_it() {
+    let line = r#"echo '{"hookSpecificOutput": {"additionalContext": "try the other one"}}'"#;
+    let world = hooked(
+        vec![failing(), echo()],
+        &[
+            ("PostToolUseFailure", "Failing|Echo", line),
+            ("PostToolUse", "Failing", "true"),
+        ],
+    );
+    let both = call([
+        ("a", "Failing", json!({"x": 1})),
+        ("b", "Echo", json!({"text": "hi"})),
+    ]);
+    world.model.play([both, say("done")]);
+    world.prompted().run_turn(on()).await;
+    let failures = told(&world, "PostToolUseFailure");
+    assert_eq!(failures.len(), 1, "{failures:?}");
+    let failure = &failures[0];
+    assert_eq!(failure["tool_name"], "Failing");
+    assert_eq!(failure["tool_input"], json!({"x": 1}));
+    assert_eq!(failure["tool_use_id"], "a");
+    assert_eq!(failure["error"], "it does not work");
+    assert_eq!(failure["is_interrupt"], false);
+    assert!(failure["duration_ms"].is_u64());
+    assert!(told(&world, "PostToolUse").is_empty());
+    let request = format!("{:?}", world.model.last_request().messages);
+    assert!(
+        request.contains("A hook of the user says: try the other one"),
+        "{request}"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_by_interruption_says_so() {
+    let started = Arc::new(tokio::sync::Notify::new());
+    let mut world = hooked(
+        vec![long(started.clone(), false)],
+        &[("PostToolUseFailure", "*", "true")],
+    );
+    world.limits.cancel_grace = std::time::Duration::from_secs(20);
+    world.model.play([call([("a", "Long", json!({}))])]);
+    let mut session = world.prompted();
+    let stop = on();
+    let turn = session.run_turn(stop.clone());
+    tokio::join!(turn, async {
+        started.notified().await;
+        stop.cancel();
+    });
+    assert_eq!(told(&world, "PostToolUseFailure")[0]["is_interrupt"], true);
+}
+
+#[tokio::test]
+async fn a_batch_is_told_once_and_may_end_the_turn() {
+    let world = hooked(
+        vec![echo(), acting("Act")],
+        &[("PostToolBatch", "", "echo enough >&2; exit 2")],
+    );
+    world.model.play([call([
+        ("a", "Echo", json!({"text": "hi"})),
+        ("b", "Act", json!({})),
+    ])]);
+    let outcome = world.prompted().run_turn(on()).await;
+    assert_eq!(outcome.word(), "stopped_by_hook");
+    assert_eq!(
+        outcome.trouble().unwrap(),
+        "a hook stopped the turn: enough"
+    );
+    let batches = told(&world, "PostToolBatch");
+    assert_eq!(batches.len(), 1);
+    assert_eq!(
+        batches[0]["tool_calls"][0],
+        json!({"tool_name": "Echo", "tool_input": {"text": "hi"}, "tool_use_id": "a",
+            "tool_response": {"content": [{"type": "text", "text": "hi"}]}})
+    );
+    assert_eq!(batches[0]["tool_calls"][1]["tool_use_id"], "b");
+}
+
+#[tokio::test]
+async fn what_hooks_say_of_a_batch_stands_before_the_next_request() {
+    let line = r#"echo '{"hookSpecificOutput": {"additionalContext": "format it"}}'"#;
+    let world = hooked(vec![echo()], &[("PostToolBatch", "", line)]);
+    world
+        .model
+        .play([call([("a", "Echo", json!({"text": "hi"}))]), say("done")]);
+    world.prompted().run_turn(on()).await;
+    let request = format!("{:?}", world.model.last_request().messages);
+    assert!(request.contains("format it"), "{request}");
+}
+
+#[tokio::test]
+async fn a_denial_is_told_with_its_reason_and_a_hook_may_allow_another_attempt() {
+    let line = r#"echo '{"hookSpecificOutput": {"retry": true}}'"#;
+    let mut world = hooked(vec![acting("Act")], &[("PermissionDenied", "Act", line)]);
+    world.rights = rights(PermissionMode::Default);
+    world
+        .gate
+        .answers
+        .lock()
+        .push_back(PermissionOutcome::deny("not today"));
+    world
+        .model
+        .play([call([("a", "Act", json!({"x": 1}))]), say("done")]);
+    world.prompted().run_turn(on()).await;
+    let denied = &told(&world, "PermissionDenied")[0];
+    assert_eq!(denied["tool_name"], "Act");
+    assert_eq!(denied["tool_input"], json!({"x": 1}));
+    assert_eq!(denied["tool_use_id"], "a");
+    assert_eq!(denied["reason"], "not today");
+    let result = last_result(&world);
+    assert!(
+        result.contains("permission denied. not today A hook of the user says that you may try"),
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn a_turn_that_fails_is_told_with_the_kind_of_error() {
+    for (error, kind) in [
+        (
+            ModelError::RateLimited {
+                message: "slow".into(),
+                retry_after: None,
+                attempts: 1,
+            },
+            "rate_limit",
+        ),
+        (
+            ModelError::Billing {
+                message: "pay".into(),
+            },
+            "billing_error",
+        ),
+    ] {
+        let world = hooked(
+            vec![],
+            &[("StopFailure", kind, "true"), ("Stop", "", "true")],
+        );
+        world.model.play([Reply::Events(vec![Err(error)])]);
+        world.prompted().run_turn(on()).await;
+        let failure = &told(&world, "StopFailure")[0];
+        assert_eq!(failure["error"], kind);
+        let details = failure["error_details"].as_str().unwrap();
+        assert!(!details.is_empty() && failure["last_assistant_message"] == details);
+        assert!(told(&world, "Stop").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn another_directory_of_the_shell_is_told() {
+    let world = hooked(builtin(), &[("CwdChanged", "", "true")]);
+    let (mut session, work) = working(&world);
+    std::fs::create_dir(work.join("sub")).unwrap();
+    world.model.play([
+        call([
+            ("a", "Bash", json!({"command": "cd sub"})),
+            ("b", "Bash", json!({"command": "pwd"})),
+        ]),
+        say("done"),
+    ]);
+    session.run_turn(on()).await;
+    let changes = told(&world, "CwdChanged");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0]["old_cwd"], json!(work));
+    assert_eq!(changes[0]["new_cwd"], json!(work.join("sub")));
+}
+
+#[tokio::test]
+async fn a_directory_that_an_answer_adds_is_told() {
+    let mut world = hooked(
+        vec![acting("Act")],
+        &[("DirectoryAdded", "permission_update", "true")],
+    );
+    world.rights = rights(PermissionMode::Default);
+    world
+        .gate
+        .answers
+        .lock()
+        .push_back(PermissionOutcome::Allow {
+            updated_input: None,
+            grants: vec![Suggestion::AddDirectories {
+                directories: vec!["/srv/data".into()],
+                destination: Destination::Session,
+            }],
+        });
+    world
+        .model
+        .play([call([("a", "Act", json!({}))]), say("done")]);
+    world.prompted().run_turn(on()).await;
+    let added = &told(&world, "DirectoryAdded")[0];
+    assert_eq!(added["directory"], "/srv/data");
+    assert_eq!(added["source"], "permission_update");
+}
+
+#[tokio::test]
+async fn instruction_files_are_told_with_the_reason_of_their_loading() {
+    let world = hooked(builtin(), &[("InstructionsLoaded", "", "true")]);
+    let (session, work) = working(&world);
+    drop(session);
+    let put = |path: &str, text: &str| {
+        let path = work.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        swarm_os::replace_alone(&path, text.as_bytes()).unwrap();
+    };
+    put("CLAUDE.md", "Be brief. @more.md");
+    put("more.md", "More.");
+    put("sub/CLAUDE.md", "Below.");
+    put(".claude/rules/rust.md", "---\npaths: '**/*.rs'\n---\nRust.");
+    put("sub/a.rs", "fn main() {}");
+    put(".git/HEAD", "");
+    let mut parts = world.parts();
+    parts.tool_context.cwd.clone_from(&work);
+    parts.instructions = Some(Arc::new(InstructionSources {
+        settings: InstructionSettings {
+            files: vec!["CLAUDE.md".into()],
+            ..InstructionSettings::default()
+        },
+        managed: world.scratch.path().join("none.md"),
+        root: world.scratch.path().join("root"),
+        home: None,
+        unreadable: ReadFilter::denials(&RuleSet::default(), &work, None),
+    }));
+    let path = world.scratch.path().join("other.jsonl");
+    let file = TranscriptFile::open(path, world.author(), Arc::new(SystemClock)).unwrap();
+    let mut session = Session::open(file, parts).unwrap();
+    session.deliver(vec![Injected::prompt("do it")]).unwrap();
+    let read = json!({"file_path": work.join("sub/a.rs")});
+    world.model.play([call([("a", "Read", read)]), say("done")]);
+    session.run_turn(on()).await;
+    let told = told(&world, "InstructionsLoaded");
+    let of = |path: &str| {
+        let path = json!(work.join(path));
+        told.iter()
+            .find(|one| one["file_path"] == path)
+            .unwrap_or_else(|| panic!("{path}: {told:?}"))
+    };
+    let top = of("CLAUDE.md");
+    assert_eq!(
+        (&top["memory_type"], &top["load_reason"]),
+        (&json!("Project"), &json!("session_start"))
+    );
+    let more = of("more.md");
+    assert_eq!(more["load_reason"], "include");
+    assert_eq!(more["parent_file_path"], json!(work.join("CLAUDE.md")));
+    let below = of("sub/CLAUDE.md");
+    assert_eq!(below["load_reason"], "nested_traversal");
+    assert_eq!(below["trigger_file_path"], json!(work.join("sub/a.rs")));
+    let rule = of(".claude/rules/rust.md");
+    assert_eq!(rule["load_reason"], "path_glob_match");
+    assert_eq!(rule["globs"], json!(["**/*.rs"]));
+    assert_eq!(told.len(), 4, "{told:?}");
+}
+
+#[tokio::test]
+async fn a_skill_that_a_person_starts_is_told_by_its_name_and_may_be_refused() {
+    let world = hooked(
+        vec![],
+        &[
+            ("UserPromptExpansion", "deploy", "echo not now >&2; exit 2"),
+            ("UserPromptExpansion", "review", "echo look twice"),
+        ],
+    );
+    let mut parts = world.parts();
+    let skills = ["deploy", "review"].map(|name| {
+        let path = world.scratch.path().join(name);
+        swarm_os::replace_alone(&path, name.to_uppercase().as_bytes()).unwrap();
+        Skill {
+            name: name.into(),
+            path,
+            ..Skill::default()
+        }
+    });
+    parts.skills = Arc::new(skills);
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let prompts = ["/deploy it now", "/review"].map(Injected::prompt).to_vec();
+    let submitted = session.submit(vec![], prompts, &on()).await.unwrap();
+    assert_eq!(submitted.withheld[0].why, "not now");
+    let told = told(&world, "UserPromptExpansion");
+    let first = &told[0];
+    assert_eq!(first["expansion_type"], "slash_command");
+    assert_eq!(first["command_name"], "deploy");
+    assert_eq!(first["command_args"], "it now");
+    assert_eq!(first["command_source"], "skill");
+    assert_eq!(first["prompt"], "/deploy it now");
+    world.model.play([say("done")]);
+    session.run_turn(on()).await;
+    let heard = format!("{:?}", world.model.last_request().messages);
+    assert!(
+        heard.contains("REVIEW") && heard.contains("look twice"),
+        "{heard}"
+    );
+    assert!(!heard.contains("DEPLOY"), "{heard}");
+}

@@ -1,0 +1,136 @@
+//! Turns that end by a bound, and answers that do not end well.
+
+use serde_json::json;
+use swarm_agent::{AgentError, Injected, TurnOutcome};
+use swarm_model::{ContentBlock, StopReason};
+use swarm_protocol::AgentEvent;
+
+use crate::model::{call, reply, say, tool_use};
+use crate::tools::echo;
+use crate::valid::{assert_valid, results, texts};
+use crate::world::{World, on};
+
+#[tokio::test]
+async fn a_turn_ends_at_its_limit_with_a_text_for_the_sender() {
+    let mut world = World::new(vec![echo()]);
+    world.limits.max_turns = 2;
+    let working = vec![
+        ContentBlock::text("half of it is done"),
+        tool_use("a", "Echo", json!({"text": "x"})),
+    ];
+    world.model.play([
+        reply(working, StopReason::ToolUse),
+        call([("b", "Echo", json!({"text": "y"}))]),
+        say("the rest"),
+    ]);
+    let mut session = world.prompted();
+    let outcome = session.run_turn(on()).await;
+    assert!(matches!(outcome, TurnOutcome::TurnLimit { .. }));
+    assert!(outcome.text().contains("limit of 2"));
+    assert!(outcome.text().contains("half of it is done"));
+    assert!(!session.needs_turn());
+    let ended = world.watcher.events().pop().unwrap();
+    assert!(matches!(
+        ended,
+        AgentEvent::TurnEnded { error: Some(_), .. }
+    ));
+
+    // A restart does not take it up again by itself, a message does, and the model knows of the stop.
+    let mut session = world.open();
+    assert!(!session.needs_turn());
+    session.deliver(vec![Injected::prompt("go on")]).unwrap();
+    assert!(session.needs_turn());
+    assert_eq!(session.run_turn(on()).await.text(), "the rest");
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    let (stopped, next) = (&request.messages[4], &request.messages[5]);
+    assert_eq!(results(stopped), [("b", "y", false)]);
+    assert!(texts(stopped)[0].contains("limit of 2"));
+    assert_eq!(texts(next), ["go on"]);
+}
+
+#[tokio::test]
+async fn an_answer_cut_off_in_its_text_is_continued_once_and_joined() {
+    let world = World::new(vec![]);
+    let cut = |text: &str| reply(vec![ContentBlock::text(text)], StopReason::MaxTokens);
+    world.model.play([cut("one, tw"), say("o, three")]);
+    let mut session = world.prompted();
+    assert_eq!(session.run_turn(on()).await.text(), "one, two, three");
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    assert!(texts(&request.messages[2])[0].contains("cut off"));
+
+    world.model.play([cut("one, tw"), cut("o, thr")]);
+    session.deliver(vec![Injected::prompt("again")]).unwrap();
+    let outcome = session.run_turn(on()).await;
+    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
+    assert!(
+        outcome
+            .text()
+            .starts_with("one, two, thr\n\n[The answer was cut off")
+    );
+}
+
+#[tokio::test]
+async fn a_call_cut_off_by_the_output_limit_is_not_run() {
+    let world = World::new(vec![echo()]);
+    let calls = vec![
+        tool_use("a", "Echo", json!({"text": "whole"})),
+        tool_use("b", "Echo", json!({})),
+    ];
+    world
+        .model
+        .play([reply(calls, StopReason::MaxTokens), say("ok")]);
+    world.prompted().run_turn(on()).await;
+    let request = world.model.last_request();
+    let got = results(&request.messages[2]);
+    assert_eq!(got[0], ("a", "whole", false));
+    assert!(got[1].1.contains("cut off") && got[1].2);
+}
+
+#[tokio::test]
+async fn a_cut_off_in_thinking_leaves_a_valid_conversation() {
+    let world = World::new(vec![]);
+    let thinking = ContentBlock::Thinking {
+        thinking: "hm".into(),
+        signature: String::new(),
+    };
+    world
+        .model
+        .play([reply(vec![thinking], StopReason::MaxTokens), say("done")]);
+    assert_eq!(world.prompted().run_turn(on()).await.text(), "done");
+    assert_valid(&world.model.last_request().messages);
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_full_context_fail_the_turn_and_answer_its_calls() {
+    for (stop, words) in [
+        (StopReason::Refusal, "declined to answer and said: no"),
+        (
+            StopReason::ModelContextWindowExceeded,
+            "context window is full",
+        ),
+    ] {
+        let world = World::new(vec![echo()]);
+        let content = vec![
+            ContentBlock::text("no"),
+            tool_use("a", "Echo", json!({"text": "x"})),
+        ];
+        world.model.play([reply(content, stop), say("later")]);
+        let mut session = world.prompted();
+        let outcome = session.run_turn(on()).await;
+        let TurnOutcome::Failed { error, .. } = &outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(matches!(
+            error,
+            AgentError::Refused { .. } | AgentError::ContextFull
+        ));
+        assert!(error.to_string().contains(words), "{error}");
+        session.deliver(vec![Injected::prompt("else")]).unwrap();
+        session.run_turn(on()).await;
+        let request = world.model.last_request();
+        assert_valid(&request.messages);
+        assert!(results(&request.messages[2])[0].1.contains("was not run"));
+    }
+}

@@ -1,0 +1,39 @@
+//! The engine driven by a model and tools that play a script.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod agent_tool;
+mod background;
+mod call_host;
+mod cancel;
+mod compaction;
+mod crash;
+mod dispatch;
+mod environment;
+mod family;
+mod fork;
+mod hooks;
+mod limits;
+mod loaded_definition;
+mod mail;
+mod model;
+mod permission;
+mod prefix;
+#[path = "../../../swarm-os/tests/disk/recorder.rs"]
+mod recorder;
+mod reopen;
+mod skills;
+mod slow_disk;
+mod starting;
+mod streaming;
+mod sub_agents;
+mod suspend;
+mod tools;
+mod transcript;
+mod valid;
+mod window;
+mod world;

@@ -1,0 +1,346 @@
+//! Who decides whether a call runs.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use swarm_agent::{Injected, Rights, Session};
+use swarm_permissions::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
+use swarm_permissions::{PermissionOutcome, PermissionRequest};
+use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
+
+use crate::model::{call, say};
+use crate::tools::{Log, change, echo, shell};
+use crate::valid::{assert_valid, results};
+use crate::world::{World, on, rights};
+
+fn asking(log: &Log) -> World {
+    let mut world = World::new(vec![change(log.clone()), echo()]);
+    world.rights = rights(PermissionMode::Default);
+    world
+        .model
+        .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
+    world
+}
+
+fn allow() -> PermissionOutcome {
+    PermissionOutcome::Allow {
+        updated_input: None,
+        grants: Vec::new(),
+    }
+}
+
+fn grant(tool: &str) -> Suggestion {
+    Suggestion::AddRules {
+        rules: vec![RuleValue {
+            tool_name: tool.into(),
+            rule_content: None,
+        }],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    }
+}
+
+/// A session in the directory `repo` with the built-in tools, which plays these shell commands one after another.
+fn in_shell(world: &mut World, guards: swarm_protocol::ShellGuards, commands: &[&str]) -> Session {
+    world.tools = swarm_tools::builtin();
+    let repo = world.scratch.path().canonicalize().unwrap().join("repo");
+    std::fs::create_dir_all(repo.join("secrets")).unwrap();
+    for (n, command) in commands.iter().enumerate() {
+        let id = format!("c{n}");
+        let input = json!({ "command": command });
+        world.model.play([call([(id.as_str(), "Bash", input)])]);
+    }
+    world.model.play([say("done")]);
+    let mut parts = world.parts();
+    let context = &mut parts.tool_context;
+    context.checkout = Arc::new(swarm_tools::Checkout::of(&repo, None));
+    context.guards = Arc::new(guards);
+    context.cwd = repo;
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    session.deliver(vec![Injected::prompt("do it")]).unwrap();
+    session
+}
+
+fn no() -> PermissionOutcome {
+    PermissionOutcome::Deny { why: "no".into() }
+}
+
+#[tokio::test]
+async fn a_command_is_judged_in_the_directory_to_which_an_earlier_one_has_moved() {
+    let mut world = World::new(Vec::new());
+    let mut rules = RuleSet::default();
+    rules.add(
+        Behavior::Deny,
+        Rule::parse("Read(./secrets/**)").unwrap(),
+        "test",
+    );
+    let widest = PermissionMode::BypassPermissions;
+    world.rights = Arc::new(Rights::new(widest, rules, widest));
+    let commands = ["cd secrets", "cat key", "cd .. && cat key"];
+    let mut session = in_shell(
+        &mut world,
+        swarm_protocol::ShellGuards::default(),
+        &commands,
+    );
+    std::fs::File::create(session.parts().tool_context.cwd.join("key")).unwrap();
+    session.run_turn(on()).await;
+    let requests = world.model.requests();
+    let messages = &requests.last().unwrap().messages;
+    let results: Vec<_> = messages.iter().flat_map(results).collect();
+    assert!(!results[0].2, "{results:?}");
+    assert!(results[1].1.contains("Read(./secrets/**)"), "{results:?}");
+}
+
+#[tokio::test]
+async fn git_in_another_checkout_is_asked_about_although_an_earlier_command_moved_there() {
+    let mut world = World::new(Vec::new());
+    world.rights = rights(PermissionMode::Default);
+    let base = world.scratch.path().canonicalize().unwrap();
+    for git in ["repo/.git", "repo/other/.git"] {
+        let git = base.join(git);
+        std::fs::create_dir_all(git.join("objects")).unwrap();
+        std::fs::create_dir_all(git.join("refs")).unwrap();
+        for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "")] {
+            use std::io::Write as _;
+            let mut file = std::fs::File::create(git.join(file)).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+    }
+    let shims = base.join("shims");
+    std::fs::create_dir_all(&shims).unwrap();
+    std::fs::File::create(shims.join("git")).unwrap();
+    let guards = swarm_protocol::ShellGuards {
+        shims: Some(shims),
+        ..swarm_protocol::ShellGuards::default()
+    };
+    let commands = ["git status", "cd other", "git status"];
+    let mut session = in_shell(&mut world, guards, &commands);
+    world.gate.answers.lock().extend([no(), no()]);
+    session.run_turn(on()).await;
+    let asked = world.gate.asked.lock().clone();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let why = &asked[0].why;
+    assert!(why.contains("not the repository"), "{why}");
+    assert!(
+        why.contains("it starts in ") && why.contains("repo/other"),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
+    let log = Log::default();
+    let world = asking(&log);
+    world.gate.answers.lock().push_back(allow());
+    world.prompted().run_turn(on()).await;
+    assert_eq!(log.lock().len(), 2);
+    let asked = world.gate.asked.lock().clone();
+    let [
+        PermissionRequest {
+            tool_use_id,
+            tool,
+            input,
+            description,
+            why,
+            ..
+        },
+    ] = &asked[..]
+    else {
+        panic!("{asked:?}");
+    };
+    assert_eq!((tool_use_id.as_str(), tool.as_str()), ("a", "Change"));
+    assert_eq!(*input, json!({"text": "1"}));
+    assert_eq!(description, "Change {\"text\":\"1\"}");
+    assert!(!why.is_empty());
+    let states: Vec<_> = world
+        .watcher
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            AgentEvent::State { state, detail } => Some((state, detail)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        states,
+        [(MemberState::Working, None), (MemberState::Working, None),]
+    );
+}
+
+#[tokio::test]
+async fn a_denied_call_does_not_run_and_the_model_reads_why() {
+    let log = Log::default();
+    let world = asking(&log);
+    let no = PermissionOutcome::Deny {
+        why: "not on a Friday".into(),
+    };
+    world.gate.answers.lock().push_back(no);
+    world.prompted().run_turn(on()).await;
+    assert!(log.lock().is_empty());
+    let request = world.model.last_request();
+    let got = results(&request.messages[2]);
+    assert!(got[0].1.contains("not on a Friday") && got[0].2);
+}
+
+#[tokio::test]
+async fn a_rule_denies_without_a_question() {
+    let log = Log::default();
+    let mut world = asking(&log);
+    let mut rules = RuleSet::default();
+    rules.add(Behavior::Deny, Rule::parse("Change").unwrap(), "flag");
+    world.rights = Arc::new(Rights::new(
+        PermissionMode::BypassPermissions,
+        rules,
+        PermissionMode::BypassPermissions,
+    ));
+    world.prompted().run_turn(on()).await;
+    assert!(log.lock().is_empty());
+    assert!(world.gate.asked.lock().is_empty());
+    let request = world.model.last_request();
+    assert!(
+        results(&request.messages[2])[0]
+            .1
+            .contains("permission denied")
+    );
+}
+
+#[tokio::test]
+async fn an_answer_may_change_the_input() {
+    let log = Log::default();
+    let world = asking(&log);
+    let answer = |input| PermissionOutcome::Allow {
+        updated_input: Some(input),
+        grants: Vec::new(),
+    };
+    world
+        .gate
+        .answers
+        .lock()
+        .extend([answer(json!({"text": "other"})), answer(json!("no object"))]);
+    let mut session = world.prompted();
+    session.run_turn(on()).await;
+    assert_eq!(*log.lock(), ["begin other", "end other"]);
+
+    world
+        .model
+        .play([call([("b", "Change", json!({"text": "2"}))]), say("done")]);
+    session.deliver(vec![Injected::prompt("again")]).unwrap();
+    session.run_turn(on()).await;
+    assert_eq!(log.lock().len(), 2);
+    let request = world.model.last_request();
+    assert!(results(request.messages.last().unwrap())[0].2);
+}
+
+#[tokio::test]
+async fn a_denial_holds_for_what_an_answer_changed_the_input_to() {
+    let log = Log::default();
+    let mut world = World::new(vec![shell(log.clone())]);
+    let mut rules = RuleSet::default();
+    rules.add(Behavior::Deny, Rule::parse("Bash(rm:*)").unwrap(), "flag");
+    world.rights = Arc::new(Rights::new(
+        PermissionMode::Default,
+        rules,
+        PermissionMode::Default,
+    ));
+    world.model.play([
+        call([("a", "Bash", json!({"command": "make"}))]),
+        say("done"),
+    ]);
+    let changed = PermissionOutcome::Allow {
+        updated_input: Some(json!({"command": "rm -r build"})),
+        grants: Vec::new(),
+    };
+    world.gate.answers.lock().push_back(changed);
+    world.prompted().run_turn(on()).await;
+    assert_eq!(world.gate.asked.lock().len(), 1);
+    assert!(log.lock().is_empty());
+    let request = world.model.last_request();
+    assert!(
+        results(&request.messages[2])[0]
+            .1
+            .contains("permission denied")
+    );
+}
+
+#[tokio::test]
+async fn what_an_answer_grants_is_not_asked_again() {
+    let log = Log::default();
+    let mut world = World::new(vec![change(log.clone())]);
+    world.rights = rights(PermissionMode::Default);
+    world.model.play([
+        call([
+            ("a", "Change", json!({"text": "1"})),
+            ("b", "Change", json!({"text": "2"})),
+        ]),
+        say("done"),
+    ]);
+    let always = PermissionOutcome::Allow {
+        updated_input: None,
+        grants: vec![grant("Change")],
+    };
+    world.gate.answers.lock().push_back(always);
+    world.prompted().run_turn(on()).await;
+    assert_eq!(world.gate.asked.lock().len(), 1);
+    assert_eq!(log.lock().len(), 4);
+}
+
+#[tokio::test]
+async fn a_question_does_not_hold_up_calls_that_only_read() {
+    let log = Log::default();
+    let mut world = World::new(vec![change(log.clone()), echo()]);
+    world.rights = rights(PermissionMode::Default);
+    world.model.play([
+        call([
+            ("a", "Echo", json!({"text": "first"})),
+            ("b", "Change", json!({"text": "1"})),
+            ("c", "Echo", json!({"text": "last"})),
+        ]),
+        say("done"),
+    ]);
+    let cancel = on();
+    let mut session = world.prompted();
+    let waiting = world.gate.waiting.clone();
+    let stop = cancel.clone();
+    tokio::join!(session.run_turn(cancel), async move {
+        waiting.notified().await;
+        stop.cancel();
+    });
+    assert!(log.lock().is_empty(), "a late yes does not count");
+    world.model.play([say("next")]);
+    session.deliver(vec![Injected::prompt("again")]).unwrap();
+    session.run_turn(on()).await;
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    let got = results(&request.messages[2]);
+    assert_eq!(got[0], ("a", "first", false));
+    assert!(got[1].1.contains("was not run") && got[2].1.contains("was not run"));
+}
+
+#[test]
+fn the_mode_stays_under_its_ceiling() {
+    let rights = Rights::new(
+        PermissionMode::BypassPermissions,
+        RuleSet::default(),
+        PermissionMode::AcceptEdits,
+    );
+    assert_eq!(rights.mode(), PermissionMode::AcceptEdits);
+    let up = Suggestion::SetMode {
+        mode: PermissionMode::BypassPermissions,
+        destination: Destination::Session,
+    };
+    assert!(!rights.grant(&up));
+    assert!(rights.set_mode(PermissionMode::Plan));
+    assert!(rights.set_mode(PermissionMode::AcceptEdits));
+    assert_eq!(rights.mode(), PermissionMode::AcceptEdits);
+    let broken = Suggestion::AddRules {
+        rules: vec![RuleValue {
+            tool_name: String::new(),
+            rule_content: None,
+        }],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    };
+    assert!(!rights.grant(&broken));
+    assert!(rights.grant(&grant("Change")));
+    assert_eq!(rights.rules().allow.len(), 1);
+}

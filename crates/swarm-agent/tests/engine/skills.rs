@@ -1,0 +1,224 @@
+//! Skills in use: what they grant, and those that an agent of its own follows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use swarm_agent::{Injected, Session};
+use swarm_os::replace_alone;
+use swarm_permissions::{AgentCatalog, AgentConfig, Behavior, PermissionOutcome, Rule, RuleSet};
+use swarm_protocol::{PermissionMode, Skill};
+use swarm_tools::{SkillTool, builtin};
+
+use crate::family::{Family, calls, definition, says};
+use crate::model::{call, say};
+use crate::tools::{Log, echo, shell};
+use crate::world::{World, on, rights};
+
+fn skill(directory: &Path, name: &str, text: &str) -> Skill {
+    let directory = directory.join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("SKILL.md");
+    replace_alone(&path, format!("---\nname: {name}\n---\n{text}").as_bytes()).unwrap();
+    Skill {
+        name: name.into(),
+        path,
+        ..Skill::default()
+    }
+}
+
+fn releasing(log: &Log, mode: PermissionMode) -> World {
+    let mut world = World::new(vec![shell(log.clone())]);
+    let release = Skill {
+        allowed_tools: vec!["Bash(make *)".into(), "Bash(git push:*)".into()],
+        ..skill(world.scratch.path(), "release", "Release it.")
+    };
+    world.tools.push(Arc::new(SkillTool::new(&[release])));
+    world.rights = rights(mode);
+    world
+}
+
+#[tokio::test]
+async fn what_a_skill_allows_runs_unasked_until_the_turn_ends() {
+    let log = Log::default();
+    let world = releasing(&log, PermissionMode::Default);
+    let deny = || PermissionOutcome::deny("no");
+    world.gate.answers.lock().extend([deny(), deny(), deny()]);
+    let bash = |command: &str| json!({"command": command});
+    world.model.play([
+        call([("b", "Bash", bash("make before"))]),
+        call([("s", "Skill", json!({"skill": "release"}))]),
+        call([
+            ("c", "Bash", bash("make it")),
+            ("d", "Bash", bash("touch other")),
+        ]),
+        say("done"),
+        call([("e", "Bash", bash("make again"))]),
+        say("done"),
+    ]);
+    let mut session = world.prompted();
+    session.run_turn(on()).await;
+    assert_eq!(*log.lock(), ["make it"]);
+    session.deliver(vec![Injected::prompt("more")]).unwrap();
+    session.run_turn(on()).await;
+    assert_eq!(*log.lock(), ["make it"]);
+    let asked = world.gate.asked.lock();
+    let asked: Vec<_> = asked
+        .iter()
+        .map(|ask| ask.input["command"].clone())
+        .collect();
+    assert_eq!(asked, ["make before", "touch other", "make again"]);
+}
+
+#[tokio::test]
+async fn a_skill_allows_nothing_that_a_rule_or_the_mode_forbids() {
+    for (mode, command) in [
+        (PermissionMode::Plan, "make it"),
+        (PermissionMode::Default, "git push origin"),
+    ] {
+        let log = Log::default();
+        let mut world = releasing(&log, mode);
+        let mut rules = RuleSet::default();
+        let rule = Rule::parse("Bash(git push:*)").unwrap();
+        rules.add(Behavior::Deny, rule, "settings.json");
+        world.rights = Arc::new(swarm_agent::Rights::new(mode, rules, mode));
+        world.model.play([
+            call([("s", "Skill", json!({"skill": "release"}))]),
+            call([("c", "Bash", json!({"command": command}))]),
+            say("done"),
+        ]);
+        let outcome = world.prompted().run_turn(on()).await;
+        assert_eq!(outcome.text(), "done");
+        assert!(log.lock().is_empty(), "{mode}");
+        assert!(world.gate.asked.lock().is_empty(), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_skill_for_people_is_neither_offered_nor_loaded() {
+    let mut world = World::new(vec![echo()]);
+    let directory = world.scratch.path().to_owned();
+    let mine = Skill {
+        person_only: true,
+        ..skill(&directory, "deploy", "Deploy it.")
+    };
+    let other = skill(
+        &directory,
+        "review",
+        "In ${CLAUDE_SKILL_DIR}/list.md: $ARGUMENTS",
+    );
+    world.tools.push(Arc::new(SkillTool::new(&[mine, other])));
+    world.model.play([
+        call([
+            ("a", "Skill", json!({"skill": "deploy"})),
+            ("b", "Skill", json!({"skill": "review", "args": "all"})),
+        ]),
+        say("done"),
+    ]);
+    world.prompted().run_turn(on()).await;
+    let request = world.model.last_request();
+    let tool = request
+        .tools
+        .iter()
+        .find(|tool| tool.name == "Skill")
+        .unwrap();
+    assert!(tool.description.contains("- review") && !tool.description.contains("deploy"));
+    let told = format!("{:?}", request.messages);
+    assert!(told.contains("is for people to start"), "{told}");
+    let file = directory.join("review/list.md").display().to_string();
+    assert!(told.contains(&format!("In {file}: all")), "{told}");
+}
+
+#[tokio::test]
+async fn files_beside_a_users_skill_can_be_read_without_a_question() {
+    let mut world = World::new(builtin());
+    let directory = world.scratch.path().canonicalize().unwrap();
+    let user = skill(&directory.join("root/skills"), "forms", "See fields.md.");
+    let beside = user.path.with_file_name("fields.md");
+    replace_alone(&beside, b"the fields").unwrap();
+    world.tools.push(Arc::new(SkillTool::new(&[user])));
+    world.rights = rights(PermissionMode::Default);
+    let mut parts = world.parts();
+    parts.tool_context.cwd = directory.join("work");
+    std::fs::create_dir_all(&parts.tool_context.cwd).unwrap();
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    session.deliver(vec![Injected::prompt("go")]).unwrap();
+    world.model.play([
+        call([
+            ("s", "Skill", json!({"skill": "forms"})),
+            ("r", "Read", json!({"file_path": beside})),
+        ]),
+        say("done"),
+    ]);
+    session.run_turn(on()).await;
+    let told = format!("{:?}", world.model.last_request().messages);
+    assert!(told.contains("the fields"), "{told}");
+    assert!(world.gate.asked.lock().is_empty());
+}
+
+#[tokio::test]
+async fn a_skill_that_forks_is_followed_by_an_agent_of_its_type() {
+    let world = World::new(builtin());
+    let directory = world.scratch.path().to_owned();
+    let audit = Skill {
+        fork: true,
+        agent: Some("auditor".into()),
+        ..skill(&directory, "audit", "Audit $ARGUMENTS.")
+    };
+    let agent_config = AgentConfig {
+        agents: AgentCatalog::new(vec![definition("auditor")]),
+        skills: vec![audit.clone()],
+        ..AgentConfig::default()
+    };
+    let mut world = world;
+    world.tools.push(Arc::new(SkillTool::new(&[audit])));
+    let mut family = Family::configured(world, agent_config);
+    let input = json!({"skill": "audit", "args": "the parser"});
+    family
+        .cast
+        .plays("bob", [calls([("Skill", input)]), says("done")]);
+    family.cast.plays("bob/auditor", [says("it is sound")]);
+    family.turn("go").await;
+    assert!(
+        family.results()[0].0.starts_with("it is sound"),
+        "{:?}",
+        family.results()
+    );
+    let asked = family.cast.asked_by("bob/auditor").remove(0);
+    let prompt = format!("{:?}", asked.messages[0].content);
+    assert!(prompt.contains("Audit the parser."), "{prompt}");
+}
+
+#[tokio::test]
+async fn a_prompt_that_names_a_skill_becomes_its_text() {
+    let log = Log::default();
+    let world = releasing(&log, PermissionMode::Default);
+    let mut parts = world.parts();
+    let release = Skill {
+        allowed_tools: vec!["Bash(make *)".into()],
+        person_only: true,
+        ..skill(world.scratch.path(), "release", "Release $ARGUMENTS.")
+    };
+    parts.skills = Arc::new([release]);
+    let mut session = Session::open(world.transcript(), parts).unwrap();
+    world.model.play([
+        call([("m", "Bash", json!({"command": "make it"}))]),
+        say("done"),
+        say("done"),
+    ]);
+    for typed in ["/release 1.2", "/unknown x"] {
+        let prompts = vec![Injected::prompt(typed)];
+        session.submit(Vec::new(), prompts, &on()).await.unwrap();
+        session.run_turn(on()).await;
+    }
+    let told = format!("{:?}", world.model.last_request().messages);
+    assert!(
+        told.contains("starts the skill `release`") && told.contains("Release 1.2."),
+        "{told}"
+    );
+    assert!(
+        !told.contains("/release 1.2") && told.contains("/unknown x"),
+        "{told}"
+    );
+    assert_eq!(*log.lock(), ["make it"]);
+}

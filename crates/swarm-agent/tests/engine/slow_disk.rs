@@ -1,0 +1,145 @@
+//! Messages that are in the transcript before they are on disk.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::json;
+use swarm_agent::{AgentError, Injected, Session, TurnOutcome};
+use swarm_os::{OsError, PendingSync};
+use swarm_protocol::MessageId;
+
+use crate::model::{call, say};
+use crate::tools::{Log, change};
+use crate::world::{World, on};
+
+/// Longest wait for something that has to happen.
+const LONGEST: Duration = Duration::from_mins(1);
+
+fn letter() -> Vec<Injected> {
+    vec![Injected::message(MessageId::new("m1"), "look at the build")]
+}
+
+/// A disk that refuses so many times, and then works.
+fn failing(times: usize) -> impl Fn(PendingSync) -> Result<(), OsError> + Send + Sync {
+    let asked = AtomicUsize::new(0);
+    move |pending| {
+        if asked.fetch_add(1, Ordering::SeqCst) < times {
+            return Err(OsError::Io {
+                path: PathBuf::from("/transcript"),
+                op: "sync",
+                source: io::Error::from_raw_os_error(5),
+            });
+        }
+        pending.sync()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_before_it_is_done() {
+    let log = Log::default();
+    let world = World::new(vec![change(log.clone())]);
+    world
+        .model
+        .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
+    let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
+    let (waits, gate) = (Mutex::new(waits), Mutex::new(gate));
+    let transcript = world.transcript().on_disk_of(move |pending| {
+        waits.lock().send(()).ok();
+        // The sender is gone after the first: from then on nobody waits.
+        gate.lock().recv().ok();
+        pending.sync()
+    });
+    let mut session = Session::open(transcript, world.parts()).unwrap();
+    session.submit(vec![], letter(), &on()).await.unwrap();
+    assert!(session.sync_handle().is_some() && world.on_disk().contains("look at the build"));
+
+    let turn = tokio::spawn(async move {
+        let outcome = session.run_turn(on()).await;
+        (session, outcome)
+    });
+    waited_for.recv_timeout(LONGEST).expect("somebody waits");
+    assert_eq!(world.model.requests().len(), 1, "asked without the disk");
+    assert!(log.lock().is_empty() && !world.on_disk().contains("tool_use"));
+
+    drop(open);
+    let (session, outcome) = turn.await.unwrap();
+    assert!(
+        matches!(outcome, TurnOutcome::Finished { .. }),
+        "{outcome:?}"
+    );
+    assert!(!log.lock().is_empty());
+    assert!(session.sync_handle().is_none());
+}
+
+#[tokio::test]
+async fn d2_a_message_that_the_disk_could_not_keep_is_not_delivered_and_comes_again() {
+    let world = World::new(vec![]);
+    world.model.play([say("lost"), say("done")]);
+    let transcript = world.transcript().on_disk_of(failing(1));
+    let mut session = Session::open(transcript, world.parts()).unwrap();
+    session.submit(vec![], letter(), &on()).await.unwrap();
+    let sync_handle = session.sync_handle().expect("something to wait for");
+    sync_handle.wait().unwrap_err();
+    let outcome = session.run_turn(on()).await;
+    assert!(
+        matches!(
+            &outcome,
+            TurnOutcome::Failed {
+                error: AgentError::Transcript { .. },
+                ..
+            }
+        ),
+        "{outcome:?}"
+    );
+    assert!(!session.has_message(&MessageId::new("m1")));
+
+    let again = session.submit(vec![], letter(), &on()).await.unwrap();
+    assert_eq!(again.delivery.added, [MessageId::new("m1")]);
+    let outcome = session.run_turn(on()).await;
+    assert!(
+        matches!(outcome, TurnOutcome::Finished { .. }),
+        "{outcome:?}"
+    );
+    drop(session);
+    let mut session = world.open();
+    assert!(session.has_message(&MessageId::new("m1")));
+    session.flush().unwrap();
+}
+
+#[tokio::test]
+async fn after_a_failure_of_the_disk_nothing_goes_ahead_of_it() {
+    let world = World::new(vec![]);
+    world.model.play([say("lost"), say("done")]);
+    // The message, the end of its turn, and the message again.
+    let transcript = world.transcript().on_disk_of(failing(3));
+    let mut session = Session::open(transcript, world.parts()).unwrap();
+    session.submit(vec![], letter(), &on()).await.unwrap();
+    session.run_turn(on()).await;
+    session.submit(vec![], letter(), &on()).await.unwrap_err();
+    assert!(!session.has_message(&MessageId::new("m1")) && session.sync_handle().is_none());
+
+    session.submit(vec![], letter(), &on()).await.unwrap();
+    assert!(session.sync_handle().is_none(), "waited for at once");
+    // The disk has shown that it works.
+    let next = vec![Injected::message(MessageId::new("m2"), "and now?")];
+    session.submit(vec![], next, &on()).await.unwrap();
+    assert!(session.sync_handle().is_some());
+}
+
+#[tokio::test]
+async fn d2_what_a_killed_process_left_in_the_transcript_is_waited_for() {
+    let world = World::new(vec![]);
+    let mut session = world.open();
+    assert!(session.sync_handle().is_none(), "nothing there yet");
+    session.submit(vec![], letter(), &on()).await.unwrap();
+    // Killed before anybody waited.
+    drop(session);
+    let mut session = world.open();
+    assert!(session.has_message(&MessageId::new("m1")) && session.sync_handle().is_some());
+    session.flush().unwrap();
+    assert!(session.sync_handle().is_none());
+}

@@ -1,0 +1,101 @@
+//! Starts of sub-agents that are given up half-way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_permissions::{AgentLimits, HookSettings};
+use swarm_tools::ToolContext;
+use tokio_util::sync::CancellationToken;
+
+use crate::family::{Family, definition, says};
+use crate::sub_agents::agent;
+use crate::world::World;
+
+/// Where one sub-agent may run at once and the hook of the type `slow` tells of itself and does not return.
+fn family() -> (Family, std::path::PathBuf) {
+    let mut world = World::new(vec![]);
+    let begun = world.scratch.path().join("begun");
+    let command = format!("echo > {} && exec sleep 100000", begun.display());
+    let settings = json!({"SubagentStart": [
+        {"matcher": "slow", "hooks": [{"type": "command", "command": command}]}
+    ]});
+    let hooks = Hooks::new(HooksParts {
+        settings: HookSettings::read(&settings, "test").0,
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        project: world.scratch.path().to_owned(),
+        notice: Arc::new(|_| {}),
+        reach: None,
+    });
+    world.hooks = AgentHooks::new(hooks, Subject::default);
+    let limits = AgentLimits {
+        max_concurrent: 1,
+        ..AgentLimits::default()
+    };
+    let definitions = vec![definition("slow"), definition("quick")];
+    let family = Family::of(world, definitions, limits);
+    for who in ["bob/slow", "bob/quick"] {
+        family.cast.plays(who, [says("done")]);
+    }
+    (family, begun)
+}
+
+fn context(family: &Family, cancel: &CancellationToken) -> ToolContext {
+    ToolContext {
+        cancel: cancel.clone(),
+        ..family.session.parts().tool_context.clone()
+    }
+}
+
+/// Resolves when the hook runs.
+async fn begun(file: &std::path::Path) {
+    while !file.exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Whether another sub-agent gets the one place there is, sooner or later.
+async fn has_room(family: &Family) {
+    let context = context(family, &CancellationToken::new());
+    let (_, quick) = agent("quick", &json!({}));
+    let call = async || family.tool("Agent").call(quick.clone(), &context).await;
+    while call().await.is_error {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_nobody_waits_for_is_undone() {
+    let (family, file) = family();
+    let context_of_call = context(&family, &CancellationToken::new());
+    let (_, slow) = agent("slow", &json!({"run_in_background": true}));
+    let tool = family.tool("Agent");
+    tokio::select! {
+        output = tool.call(slow, &context_of_call) => unreachable!("{output:?}"),
+        () = begun(&file) => {}
+    }
+    has_room(&family).await;
+    assert_eq!(family.cast.asked_by("bob/slow").len(), 0);
+    assert_eq!(family.ids().len(), 1);
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_the_hooks_of_a_start() {
+    let (family, file) = family();
+    let cancel = CancellationToken::new();
+    let context = context(&family, &cancel);
+    let (_, slow) = agent("slow", &json!({}));
+    let tool = family.tool("Agent");
+    let (output, ()) = tokio::join!(tool.call(slow, &context), async {
+        begun(&file).await;
+        cancel.cancel();
+    });
+    assert!(
+        output.content.contains("stopped before it began"),
+        "{output:?}"
+    );
+    has_room(&family).await;
+    assert!(!family.agents.is_busy());
+}

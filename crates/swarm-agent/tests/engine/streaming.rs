@@ -1,0 +1,103 @@
+//! What watchers see of an answer that grows.
+
+use std::time::Duration;
+
+use swarm_agent::{AgentError, TurnOutcome};
+use swarm_model::{ContentBlock, ModelError, ModelEvent, StopReason};
+use swarm_protocol::{AgentEvent, MemberState};
+
+use crate::model::{COST, Reply, response, say};
+use crate::world::{World, on};
+
+fn delta(text: &str) -> ModelEvent {
+    ModelEvent::TextDelta(text.into())
+}
+
+fn done(text: &str) -> ModelEvent {
+    ModelEvent::Completed(response(
+        vec![ContentBlock::text(text)],
+        StopReason::EndTurn,
+    ))
+}
+
+fn state(state: MemberState, detail: Option<&str>) -> AgentEvent {
+    AgentEvent::State {
+        state,
+        detail: detail.map(Into::into),
+    }
+}
+
+#[tokio::test]
+async fn text_of_a_failed_attempt_is_discarded_and_shown_again() {
+    let world = World::new(vec![]);
+    let retrying = ModelEvent::Retrying {
+        attempt: 2,
+        wait: Duration::from_millis(1500),
+        reason: "overloaded".into(),
+        is_overload: true,
+    };
+    let events = [delta("Hel"), retrying, delta("Hello"), done("Hello")];
+    world
+        .model
+        .play([Reply::Events(events.into_iter().map(Ok).collect())]);
+    let mut session = world.prompted();
+    session.run_turn(on()).await;
+    assert_eq!(
+        world.watcher.events(),
+        [
+            AgentEvent::TurnStarted,
+            state(MemberState::Working, None),
+            AgentEvent::TextDelta { text: "Hel".into() },
+            AgentEvent::TextDiscarded,
+            state(
+                MemberState::Throttled,
+                Some("asks the model again in 2 s: overloaded")
+            ),
+            AgentEvent::Retrying {
+                attempt: 2,
+                wait_ms: 1500,
+                reason: "overloaded".into()
+            },
+            state(MemberState::Working, None),
+            AgentEvent::TextDelta {
+                text: "Hello".into()
+            },
+            AgentEvent::MessageDone {
+                text: "Hello".into()
+            },
+            AgentEvent::TurnEnded {
+                text: "Hello".into(),
+                usage: COST,
+                error: None
+            },
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_fails_the_turn_and_keeps_nothing_of_it() {
+    let world = World::new(vec![]);
+    let error = ModelError::ContextTooLong {
+        message: "210000 tokens".into(),
+    };
+    world.model.play([
+        Reply::Events(vec![Ok(delta("half")), Err(error.clone())]),
+        Reply::Events(vec![Ok(delta("half"))]),
+        say("fine"),
+    ]);
+    let mut session = world.prompted();
+    let outcome = session.run_turn(on()).await;
+    assert!(
+        matches!(&outcome, TurnOutcome::Failed { error: AgentError::Model(e), .. } if *e == error)
+    );
+    assert!(outcome.trouble().unwrap().contains("210000 tokens"));
+    assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(!world.on_disk().contains("half"));
+    // The failure was told; it is for others to try again, and they can.
+    assert!(!session.needs_turn());
+    let outcome = session.run_turn(on()).await;
+    assert!(outcome.trouble().unwrap().contains("without an answer"));
+    let outcome = session.run_turn(on()).await;
+    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
+    assert_eq!(outcome.text(), "fine");
+}

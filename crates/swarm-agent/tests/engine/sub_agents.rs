@@ -1,0 +1,506 @@
+//! Sub-agents that their parent waits for.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use swarm_agent::TurnOutcome;
+use swarm_permissions::{
+    AgentDefinition, AgentLimits, AgentSource, Behavior, Rule, RuleSet, ToolAllowance,
+};
+use swarm_protocol::{AgentEvent, PermissionMode};
+use swarm_tools::builtin;
+use tokio_util::sync::CancellationToken;
+
+use crate::family::{Family, Line, OTHER_OUTPUT, calls, definition, says};
+use crate::model::COST;
+use crate::world::World;
+
+pub(crate) fn agent(kind: &str, more: &Value) -> (&'static str, Value) {
+    let mut input = json!({"description": "look", "prompt": "Look for it.", "subagent_type": kind});
+    let more = more.as_object().cloned().unwrap_or_default();
+    input.as_object_mut().unwrap().extend(more);
+    ("Agent", input)
+}
+
+fn family(definitions: Vec<AgentDefinition>) -> Family {
+    Family::of(World::new(builtin()), definitions, AgentLimits::default())
+}
+
+#[tokio::test]
+async fn a_sub_agent_has_a_context_of_its_own_and_hands_back_its_last_words() {
+    let mut family = family(vec![definition("finder")]);
+    family
+        .cast
+        .plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
+    family.cast.plays("bob/finder", [says("It is in a.rs.")]);
+    let outcome = family.turn("secret of bob").await;
+    assert!(matches!(outcome, TurnOutcome::Finished { .. }));
+    let (result, is_error) = family.results().remove(0);
+    let id = family.ids().remove(0);
+    assert!(!is_error);
+    assert!(
+        result.starts_with("It is in a.rs.\n\nagentId: "),
+        "{result}"
+    );
+    assert!(result.contains(&format!("agentId: {id} (use SendMessage with to: '{id}'")));
+    let tokens = COST.total();
+    assert!(
+        result.contains(&format!("<usage>total_tokens: {tokens}\ntool_uses: 0\n")),
+        "{result}"
+    );
+    let request = family.cast.asked_by("bob/finder").remove(0);
+    assert!(request.system[0].text.starts_with("You are finder."));
+    assert!(request.system[1].text.contains("/work/repo"));
+    let said = format!("{:?}", request.messages);
+    assert!(said.contains("Look for it.") && !said.contains("secret of bob"));
+}
+
+#[tokio::test]
+async fn a_sub_agent_on_another_model_has_the_output_limit_of_that_model() {
+    let mut family = family(vec![definition("finder")]);
+    let other = agent("finder", &json!({"model": "other-1"}));
+    let same = agent("finder", &json!({}));
+    let lines = [calls([other]), calls([same]), says("done")];
+    family.cast.plays("bob", lines);
+    family.cast.plays("bob/finder", [says("found")]);
+    family.turn("go").await;
+    let own = family.cast.asked_by("bob")[0].max_tokens;
+    let requests = family.cast.asked_by("bob/finder");
+    let limits: Vec<u32> = requests.iter().map(|one| one.max_tokens).collect();
+    assert_eq!(limits, [OTHER_OUTPUT, own]);
+}
+
+#[tokio::test]
+async fn its_transcript_lies_beside_its_parents_and_names_it() {
+    let mut family = family(vec![definition("finder")]);
+    family
+        .cast
+        .plays("bob", [calls([agent("finder", &json!({}))]), says("done")]);
+    family.cast.plays("bob/finder", [says("found")]);
+    family.turn("go").await;
+    let id = family.ids().remove(0);
+    for line in family.file(".jsonl").lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            (&line["isSidechain"], &line["agentId"]),
+            (&json!(true), &json!(id))
+        );
+        assert_eq!(line["sessionId"], json!(family.world.session.to_string()));
+    }
+    let meta: Value = serde_json::from_str(&family.file(".meta.json")).unwrap();
+    assert_eq!(meta["agentType"], "finder");
+    assert_eq!(meta["description"], "look");
+    assert_eq!(meta["swarm"]["status"], "completed");
+    assert_eq!(family.file(".output"), "found");
+    assert!(!family.world.on_disk().contains(&id) || family.world.on_disk().contains("agentId: "));
+}
+
+#[tokio::test]
+async fn one_shot_types_omit_what_nobody_needs_and_silence_has_a_word() {
+    let explore = AgentDefinition::new("Explore", "looks", "");
+    let mut family = family(vec![explore, definition("mute")]);
+    family.cast.plays(
+        "bob",
+        [
+            calls([agent("explore", &json!({})), agent("mute", &json!({}))]),
+            says("done"),
+        ],
+    );
+    family.cast.plays("bob/Explore", [says("seen")]);
+    family.cast.plays("bob/mute", [says(" ")]);
+    family.turn("go").await;
+    let results = family.results();
+    assert_eq!(results[0], ("seen".to_owned(), false));
+    assert!(
+        results[1]
+            .0
+            .starts_with("(Subagent completed but returned no output.)\n\nagentId: ")
+    );
+}
+
+#[tokio::test]
+async fn calls_of_one_message_run_side_by_side() {
+    let mut family = family(vec![definition("a"), definition("b")]);
+    family.cast.plays(
+        "bob",
+        [
+            calls([agent("a", &json!({})), agent("b", &json!({}))]),
+            says("done"),
+        ],
+    );
+    family.cast.plays("bob/a", [Line::Gated("from a".into())]);
+    family.cast.plays("bob/b", [Line::Gated("from b".into())]);
+    let cast = family.cast.clone();
+    let (outcome, ()) = tokio::join!(family.turn("go"), async {
+        // Both are under way before either may end.
+        cast.at_gate(2).await;
+        cast.open();
+        cast.open();
+    });
+    assert_eq!(outcome.text(), "done");
+    let results = family.results();
+    assert!(results[0].0.starts_with("from a") && results[1].0.starts_with("from b"));
+}
+
+#[tokio::test]
+async fn the_tool_answers_to_its_older_name() {
+    let mut family = family(vec![]);
+    let input = json!({"description": "look", "prompt": "Look."});
+    family
+        .cast
+        .plays("bob", [calls([("Task", input)]), says("done")]);
+    family.cast.plays("bob/general-purpose", [says("found")]);
+    family.turn("go").await;
+    assert!(family.results()[0].0.starts_with("found"));
+}
+
+#[tokio::test]
+async fn a_failure_is_a_text_and_the_parent_goes_on() {
+    let mut family = family(vec![definition("weak")]);
+    family.cast.plays(
+        "bob",
+        [calls([agent("weak", &json!({}))]), says("I do it myself")],
+    );
+    family.cast.plays("bob/weak", [Line::Fail]);
+    let outcome = family.turn("go").await;
+    assert_eq!(outcome.text(), "I do it myself");
+    let (result, is_error) = family.results().remove(0);
+    assert!(
+        is_error && result.starts_with("The sub-agent failed: "),
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn a_sub_agent_makes_only_the_calls_for_which_its_definition_gives_a_tool() {
+    let mut narrow = definition("narrow");
+    narrow.tools = ToolAllowance::Only(vec!["Bash(echo:*)".into()]);
+    let mut family = family(vec![narrow]);
+    family
+        .cast
+        .plays("bob", [calls([agent("narrow", &json!({}))]), says("done")]);
+    let call = ("Bash", json!({"command": "touch made"}));
+    family
+        .cast
+        .plays("bob/narrow", [calls([call]), says("refused")]);
+    family.turn("go").await;
+    let last = family.cast.asked_by("bob/narrow").pop().unwrap();
+    let said = format!("{:?}", last.messages);
+    assert!(
+        said.contains("definition narrow limits `Bash` to `Bash(echo:*)`"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_is_said_with_what_could() {
+    let mut needy = definition("needy");
+    needy.required_mcp_servers = vec!["github".into()];
+    let mut world = World::new(vec![]);
+    let mut rules = RuleSet::default();
+    rules.add(
+        Behavior::Deny,
+        Rule::parse("Agent(forbidden)").unwrap(),
+        "test",
+    );
+    world.rights = std::sync::Arc::new(swarm_agent::Rights::new(
+        PermissionMode::BypassPermissions,
+        rules,
+        PermissionMode::BypassPermissions,
+    ));
+    let mut family = Family::of(
+        world,
+        vec![definition("finder"), definition("forbidden"), needy],
+        AgentLimits::default(),
+    );
+    let described = family.tool("Agent").description();
+    assert!(described.contains("- finder: does finder"));
+    assert!(!described.contains("forbidden") && !described.contains("needy"));
+    family.cast.plays(
+        "bob",
+        [
+            calls([
+                agent("nobody", &json!({})),
+                agent("forbidden", &json!({})),
+                agent("needy", &json!({})),
+                agent("finder", &json!({"model": "unknown-1"})),
+                agent("finder", &json!({"isolation": "worktree"})),
+                agent("finder", &json!({"cwd": "/no/such/directory"})),
+                agent("finder", &json!({"cwd": "/"})),
+            ]),
+            says("done"),
+        ],
+    );
+    family.turn("go").await;
+    let results = family.results();
+    for ((result, is_error), words) in results.iter().zip([
+        "there is no agent type `nobody`. There is finder.",
+        "forbid",
+        "needs MCP servers that are not there: github",
+        "unknown-1",
+        "worktrees",
+        "/no/such/directory",
+        "lies outside of your working directory",
+    ]) {
+        assert!(*is_error && result.contains(words), "{words}: {result}");
+    }
+    assert_eq!(results.len(), 7);
+    assert!(family.ids().is_empty());
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_sub_agent_and_never_the_reverse() {
+    let mut family = family(vec![definition("slow")]);
+    family
+        .cast
+        .plays("bob", [calls([agent("slow", &json!({}))]), says("done")]);
+    family.cast.plays("bob/slow", [Line::Gated("never".into())]);
+    let cast = family.cast.clone();
+    let cancel = CancellationToken::new();
+    family
+        .session
+        .deliver(vec![swarm_agent::Injected::prompt("go")])
+        .unwrap();
+    let (outcome, ()) = tokio::join!(family.session.run_turn(cancel.clone()), async {
+        cast.at_gate(1).await;
+        cancel.cancel();
+    });
+    assert!(matches!(outcome, TurnOutcome::Interrupted { .. }));
+    let ended = family
+        .world
+        .watcher
+        .events()
+        .into_iter()
+        .find_map(|event| match event {
+            AgentEvent::SubAgentEnded { outcome, .. } => Some(outcome),
+            _ => None,
+        });
+    assert_eq!(ended.as_deref(), Some("interrupted"));
+    assert!(!family.agents.is_busy());
+}
+
+#[tokio::test]
+async fn the_bound_of_requests_and_of_output_is_the_sub_agents_own() {
+    let limits = AgentLimits {
+        max_turns: 2,
+        output_chars: 10,
+        ..AgentLimits::default()
+    };
+    let mut family = Family::of(World::new(builtin()), vec![definition("busy")], limits);
+    let scratch = family.world.scratch.path().join("long.txt");
+    swarm_os::replace_alone(&scratch, "x".repeat(100).as_bytes()).unwrap();
+    family
+        .cast
+        .plays("bob", [calls([agent("busy", &json!({}))]), says("done")]);
+    family.cast.plays(
+        "bob/busy",
+        [calls([("Read", json!({"file_path": scratch}))])],
+    );
+    family.turn("go").await;
+    let requests = family.cast.asked_by("bob/busy");
+    assert_eq!(requests.len(), 2);
+    assert!(format!("{:?}", requests[1].messages).contains("[cut here: "));
+    let (result, is_error) = family.results().remove(0);
+    assert!(
+        is_error && result.contains("limit of model requests"),
+        "{result}"
+    );
+}
+
+/// A parent that may not write cannot have it done, and a stricter child stays strict.
+#[tokio::test]
+async fn p5_no_sub_agent_has_more_than_its_parent() {
+    for (parent, own, runs) in [
+        (
+            PermissionMode::Plan,
+            Some(PermissionMode::BypassPermissions),
+            false,
+        ),
+        (
+            PermissionMode::BypassPermissions,
+            Some(PermissionMode::Plan),
+            false,
+        ),
+        (PermissionMode::BypassPermissions, None, true),
+    ] {
+        let mut world = World::new(builtin());
+        world.rights = crate::world::rights(parent);
+        let writer = AgentDefinition {
+            permission_mode: own,
+            ..definition("writer")
+        };
+        let file = world.scratch.path().join("out.txt");
+        let mut family = Family::of(world, vec![writer], AgentLimits::default());
+        family.cast.plays(
+            "bob",
+            [
+                calls([agent("writer", &json!({"mode": "bypassPermissions"}))]),
+                says("done"),
+            ],
+        );
+        let write = json!({"file_path": file, "content": "x"});
+        family
+            .cast
+            .plays("bob/writer", [calls([("Write", write)]), says("tried")]);
+        family.turn("go").await;
+        assert_eq!(file.exists(), runs, "{parent} {own:?}");
+    }
+}
+
+#[tokio::test]
+async fn p5_what_the_parent_loses_the_child_loses_and_grants_stay_below() {
+    use swarm_agent::Rights;
+    use swarm_permissions::{Destination, RuleValue, Suggestion};
+    let parent = crate::world::rights(PermissionMode::AcceptEdits);
+    let child = Rights::under(
+        parent.clone(),
+        None,
+        swarm_permissions::Anchors::default(),
+        RuleSet::default(),
+    );
+    assert_eq!(child.mode(), PermissionMode::AcceptEdits);
+    assert!(!child.set_mode(PermissionMode::BypassPermissions));
+    let grant = Suggestion::AddRules {
+        rules: vec![RuleValue {
+            tool_name: "Bash".into(),
+            rule_content: Some("make".into()),
+        }],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    };
+    assert!(child.grant(&grant));
+    assert_eq!(
+        (child.rules().allow.len(), parent.rules().allow.len()),
+        (1, 0)
+    );
+    parent.set_mode(PermissionMode::Plan);
+    assert_eq!(child.mode(), PermissionMode::Plan);
+    let deny = Suggestion::AddRules {
+        rules: vec![RuleValue {
+            tool_name: "Bash".into(),
+            rule_content: None,
+        }],
+        behavior: Behavior::Deny,
+        destination: Destination::Session,
+    };
+    parent.grant(&deny);
+    assert_eq!(child.rules().deny.len(), 1);
+}
+
+/// Every agent starts two more, for ever.
+#[tokio::test]
+async fn o1_recursive_agents_never_exceed_a_cap_and_are_told_which() {
+    let limits = AgentLimits {
+        max_depth: 3,
+        max_concurrent: 20,
+        max_per_parent: 2,
+        max_total: 9,
+        ..AgentLimits::default()
+    };
+    let mut family = Family::of(World::new(vec![]), vec![definition("r")], limits);
+    let three = || {
+        calls([
+            agent("r", &json!({})),
+            agent("r", &json!({})),
+            agent("r", &json!({})),
+        ])
+    };
+    let mut name = "bob".to_owned();
+    for _ in 0..=3 {
+        family
+            .cast
+            .plays(&name, [three(), three(), three(), three(), says("enough")]);
+        name.push_str("/r");
+    }
+    family.turn("go").await;
+    assert_eq!(family.ids().len(), 9);
+    let requests = family.cast.requests.lock().clone();
+    assert!(
+        requests
+            .iter()
+            .all(|request| request.agent.matches("/r").count() <= 3)
+    );
+    let all = format!("{requests:?}");
+    for cap in ["max_per_parent of 2", "max_total of 9", "max_depth of 3"] {
+        assert!(all.contains(&format!("the cap agents.{cap}")), "{cap}");
+    }
+}
+
+#[tokio::test]
+async fn o1_the_next_one_is_refused_by_the_cap_of_those_at_once() {
+    let limits = AgentLimits {
+        max_concurrent: 2,
+        max_per_parent: 9,
+        ..AgentLimits::default()
+    };
+    let mut family = Family::of(World::new(vec![]), vec![definition("r")], limits);
+    let background = || agent("r", &json!({"run_in_background": true}));
+    family.cast.plays(
+        "bob",
+        [
+            calls([background(), background(), background()]),
+            says("done"),
+        ],
+    );
+    family.cast.plays("bob/r", [Line::Gated("late".into())]);
+    family.turn("go").await;
+    let results = family.results();
+    assert!(!results[0].1 && !results[1].1);
+    assert!(
+        results[2].1 && results[2].0.contains("the cap agents.max_concurrent of 2"),
+        "{}",
+        results[2].0
+    );
+    assert_eq!(family.most_at_once(), 2);
+    family.agents.shut_down(Duration::from_secs(10)).await;
+}
+
+#[tokio::test]
+async fn a_definition_decides_which_tools_there_are() {
+    let reader = AgentDefinition {
+        tools: ToolAllowance::Only(vec!["Read".into(), "Grep".into()]),
+        source: AgentSource::User,
+        ..definition("reader")
+    };
+    let mut family = family(vec![reader]);
+    family
+        .cast
+        .plays("bob", [calls([agent("reader", &json!({}))]), says("done")]);
+    family.cast.plays("bob/reader", [says("ok")]);
+    family.turn("go").await;
+    let request = family.cast.asked_by("bob/reader").remove(0);
+    let names: Vec<_> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(names, ["Read", "Grep"]);
+}
+
+#[tokio::test]
+async fn what_sub_agents_use_is_told_once_for_each_of_them() {
+    let mut family = family(vec![definition("outer"), definition("inner")]);
+    family
+        .cast
+        .plays("bob", [calls([agent("outer", &json!({}))]), says("done")]);
+    family.cast.plays(
+        "bob/outer",
+        [calls([agent("inner", &json!({}))]), says("ok")],
+    );
+    family.cast.plays("bob/outer/inner", [says("deep")]);
+    let outcome = family.turn("go").await;
+    let mut told = outcome.spent().usage;
+    for event in family.world.watcher.events() {
+        if let AgentEvent::SubAgentEnded { usage, .. } = event {
+            told += usage;
+        }
+    }
+    let requests = family.cast.requests.lock().len() as u64;
+    assert_eq!(told.total(), requests * COST.total());
+    // The result that bob reads counts the inner one too: three answers below him.
+    let result = family.results().remove(0).0;
+    assert!(
+        result.contains(&format!("total_tokens: {}", 3 * COST.total())),
+        "{result}"
+    );
+}

@@ -1,0 +1,175 @@
+//! The lines of a transcript.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use swarm_agent::{Injected, Session, TranscriptFile};
+use swarm_protocol::{MessageId, SpawnId, SystemClock, TeamName, Usage};
+use swarm_tools::Caller;
+
+use crate::model::{COST, call, say};
+use crate::recorder::left_open;
+use crate::tools::echo;
+use crate::valid::{assert_valid, texts};
+use crate::world::{World, on};
+
+#[test]
+fn what_a_session_is_given_first_is_on_disk_with_the_directories_that_were_made_for_it() {
+    let world = World::new(vec![echo()]);
+    let path = world.path();
+    let directory = path.ancestors().nth(3).unwrap();
+    let (_session, left) = left_open(directory, || {
+        let mut session = world.open();
+        session.deliver(vec![Injected::prompt("do it")]).unwrap();
+        session
+    });
+    assert!(left.is_empty(), "{left:?}");
+    assert!(path.exists());
+}
+
+#[tokio::test]
+async fn lines_have_the_shape_of_claude_code_and_our_own_key() {
+    let world = World::new(vec![echo()]);
+    let mut author = world.author();
+    author.spawn = Some(SpawnId::random());
+    let clock = Arc::new(SystemClock);
+    let file = TranscriptFile::open(world.path(), author.clone(), clock).unwrap();
+    let mut session = Session::open(file, world.parts()).unwrap();
+    world
+        .model
+        .play([call([("a", "Echo", json!({"text": "hi"}))]), say("done")]);
+    session
+        .deliver(vec![Injected::message(MessageId::new("m1"), "hello")])
+        .unwrap();
+    session.run_turn(on()).await;
+
+    let mut lines: Vec<Value> = world
+        .on_disk()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut parent = Value::Null;
+    for line in &mut lines {
+        let line = line.as_object_mut().unwrap();
+        assert_eq!(line.remove("parentUuid").unwrap(), parent);
+        parent = line.remove("uuid").unwrap();
+        let timestamp = line.remove("timestamp").unwrap();
+        assert!(timestamp.as_str().unwrap().ends_with('Z'));
+        for (key, value) in [
+            ("isSidechain", json!(false)),
+            ("userType", json!("external")),
+            ("cwd", json!("/work/repo")),
+            ("sessionId", json!(world.session)),
+            ("version", json!("0.0.0")),
+            ("agentName", json!("bob")),
+            ("teamName", json!("crew")),
+        ] {
+            assert_eq!(line.remove(key), Some(value), "{key}");
+        }
+    }
+    let spawn = json!(author.spawn);
+    assert_eq!(
+        lines,
+        [
+            json!({
+                "type": "user",
+                "message": {"role": "user", "content": [{"type": "text", "text": "hello"}]},
+                "swarm": {"spawnId": spawn, "messageIds": ["m1"]}
+            }),
+            json!({
+                "type": "assistant",
+                "message": {
+                    "type": "message", "role": "assistant", "model": "fake-1",
+                    "content": [{"type": "tool_use", "id": "a", "name": "Echo", "input": {"text": "hi"}}],
+                    "stop_reason": "tool_use", "usage": COST
+                },
+                "swarm": {"spawnId": spawn}
+            }),
+            json!({
+                "type": "user",
+                "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "hi"}]},
+                "swarm": {"spawnId": spawn}
+            }),
+            json!({
+                "type": "assistant",
+                "message": {
+                    "type": "message", "role": "assistant", "model": "fake-1",
+                    "content": [{"type": "text", "text": "done"}],
+                    "stop_reason": "end_turn", "usage": COST
+                },
+                "swarm": {"spawnId": spawn}
+            }),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_transcript_by_claude_code_is_carried_on_and_its_other_lines_stay() {
+    let world = World::new(vec![]);
+    let usage = json!({"input_tokens": 5, "output_tokens": 2, "service_tier": "standard"});
+    let assistant = |uuid: &str, block: Value| {
+        json!({"parentUuid": null, "isSidechain": false, "type": "assistant", "uuid": uuid,
+            "message": {"id": "msg_1", "role": "assistant", "model": "m", "content": [block], "usage": usage}})
+    };
+    let lines = [
+        json!({"type": "summary", "summary": "earlier", "leafUuid": "x"}),
+        json!({"type": "file-history-snapshot", "messageId": "y", "snapshot": {}}),
+        json!({"isSidechain": false, "type": "user", "uuid": "u1", "message": {"role": "user", "content": "plain words"}}),
+        json!({"isSidechain": true, "type": "user", "uuid": "s1", "message": {"role": "user", "content": "of a sub-agent"}}),
+        assistant(
+            "u2",
+            json!({"type": "thinking", "thinking": "hm", "signature": "s"}),
+        ),
+        assistant("u3", json!({"type": "text", "text": "I look"})),
+        assistant(
+            "u4",
+            json!({"type": "tool_use", "id": "t", "name": "Read", "input": {}}),
+        ),
+        json!({"type": "system", "subtype": "local_command", "content": "ls", "uuid": "u5"}),
+        json!({"isSidechain": false, "type": "user", "uuid": "u6", "toolUseResult": {},
+            "message": {"role": "user", "content": [{"tool_use_id": "t", "type": "tool_result", "content": [{"type": "text", "text": "seen"}]}]}}),
+    ];
+    let bytes = lines.map(|line| line.to_string() + "\n").concat();
+    swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();
+    swarm_os::replace_alone(&world.path(), bytes.as_bytes()).unwrap();
+
+    let mut session = world.open();
+    assert!(session.transcript().broken().is_empty());
+    assert!(session.needs_turn());
+    let totals = session.totals();
+    assert_eq!((totals.requests, totals.tool_calls), (1, 1));
+    let expected = Usage {
+        input_tokens: 5,
+        output_tokens: 2,
+        ..Usage::default()
+    };
+    assert_eq!(totals.usage, expected);
+    world.model.play([say("done")]);
+    session.run_turn(on()).await;
+    let request = world.model.last_request();
+    assert_valid(&request.messages);
+    assert_eq!(request.messages.len(), 3);
+    assert_eq!(texts(&request.messages[0]), ["plain words"]);
+    let on_disk = world.on_disk();
+    assert!(on_disk.starts_with(&bytes));
+    let added: Value = serde_json::from_str(on_disk.lines().last().unwrap()).unwrap();
+    assert_eq!(added["parentUuid"], "u6");
+}
+
+#[test]
+fn lines_after_joining_a_team_name_it() {
+    let world = World::new(vec![]);
+    let mut session = world.open();
+    session.deliver(vec![Injected::prompt("one")]).unwrap();
+    session.set_caller(Caller {
+        team: Some(TeamName::parse("other").unwrap()),
+        ..session.parts().tool_context.caller.clone()
+    });
+    session.deliver(vec![Injected::prompt("two")]).unwrap();
+    let teams: Vec<Value> = world
+        .on_disk()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["teamName"].clone())
+        .collect();
+    assert_eq!(teams, ["crew", "other"]);
+}

@@ -1,0 +1,247 @@
+//! A session and everything around it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use swarm_agent::{
+    AgentParts, EventSink, ForkPoint, Injected, Interjections, PermissionGate, Rights, Session,
+    SessionLimits, TranscriptAuthor, TranscriptFile, transcript_path,
+};
+use swarm_permissions::{PermissionOutcome, PermissionRequest, RuleSet};
+use swarm_protocol::{
+    AgentEvent, MemberName, MessageId, PermissionMode, SessionId, SystemClock, TeamName,
+};
+use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::model::FakeModel;
+
+/// A directory that goes when the test ends.
+#[derive(Debug)]
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// In memory where the system has such a place: thousands of synced writes are quick there.
+    pub(crate) fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        let on_disk = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let base = if memory.is_dir() { memory } else { on_disk };
+        let path = base.join(format!("swarm-agent-{}", Uuid::new_v4()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A leftover directory in the build's scratch space harms nobody.
+        let _left_over = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Remembers events.
+#[derive(Debug, Default)]
+pub(crate) struct Watcher(Mutex<Vec<AgentEvent>>);
+
+impl Watcher {
+    pub(crate) fn events(&self) -> Vec<AgentEvent> {
+        self.0.lock().clone()
+    }
+}
+
+impl EventSink for Watcher {
+    fn emit(&self, event: AgentEvent) {
+        self.0.lock().push(event);
+    }
+}
+
+/// Answers as told; without an answer left it never answers.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    pub(crate) answers: Mutex<VecDeque<PermissionOutcome>>,
+    pub(crate) asked: Mutex<Vec<PermissionRequest>>,
+    pub(crate) waiting: Arc<Notify>,
+}
+
+#[async_trait]
+impl PermissionGate for Gate {
+    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
+        self.asked.lock().push(ask);
+        let answer = self.answers.lock().pop_front();
+        if let Some(answer) = answer {
+            return answer;
+        }
+        self.waiting.notify_one();
+        cancel.cancelled().await;
+        PermissionOutcome::Allow {
+            updated_input: None,
+            grants: Vec::new(),
+        }
+    }
+}
+
+/// Urgent mail: one batch for each time it is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    pub(crate) batches: Mutex<VecDeque<Vec<Injected>>>,
+    /// Acknowledged messages, each with the transcript as it was on disk then.
+    pub(crate) delivered: Mutex<Vec<(MessageId, String)>>,
+    pub(crate) transcript: Mutex<PathBuf>,
+}
+
+#[async_trait]
+impl Interjections for Mail {
+    async fn between_calls(&self) -> Vec<Injected> {
+        self.batches.lock().pop_front().unwrap_or_default()
+    }
+
+    async fn delivered(&self, ids: &[MessageId]) {
+        let on_disk = fs::read_to_string(&*self.transcript.lock()).unwrap();
+        let ids = ids.iter().map(|id| (id.clone(), on_disk.clone()));
+        self.delivered.lock().extend(ids);
+    }
+}
+
+/// The surroundings of one session. Fields may be changed before `open`.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) scratch: Scratch,
+    pub(crate) session: SessionId,
+    pub(crate) model: Arc<FakeModel>,
+    pub(crate) watcher: Arc<Watcher>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) mail: Arc<Mail>,
+    pub(crate) rights: Arc<Rights>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) limits: SessionLimits,
+    pub(crate) hooks: swarm_hooks::AgentHooks,
+}
+
+impl World {
+    pub(crate) fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
+        let world = Self {
+            scratch: Scratch::new(),
+            session: SessionId::random(),
+            model: Arc::default(),
+            watcher: Arc::default(),
+            gate: Arc::default(),
+            mail: Arc::default(),
+            rights: rights(PermissionMode::BypassPermissions),
+            tools,
+            limits: SessionLimits {
+                cancel_grace: Duration::from_millis(50),
+                ..SessionLimits::default()
+            },
+            hooks: swarm_hooks::AgentHooks::default(),
+        };
+        *world.mail.transcript.lock() = world.path();
+        world
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        transcript_path(self.scratch.path(), Path::new("/work/repo"), self.session)
+    }
+
+    pub(crate) fn author(&self) -> TranscriptAuthor {
+        TranscriptAuthor {
+            session: self.session,
+            cwd: "/work/repo".into(),
+            version: "0.0.0".into(),
+            agent: Some(MemberName::parse("bob").unwrap()),
+            team: Some(TeamName::parse("crew").unwrap()),
+            spawn: None,
+            sub_agent: None,
+        }
+    }
+
+    pub(crate) fn transcript(&self) -> TranscriptFile {
+        TranscriptFile::open(self.path(), self.author(), Arc::new(SystemClock)).unwrap()
+    }
+
+    pub(crate) fn open(&self) -> Session {
+        Session::open(self.transcript(), self.parts()).unwrap()
+    }
+
+    /// A session with a prompt, ready to run.
+    pub(crate) fn prompted(&self) -> Session {
+        let mut session = self.open();
+        session.deliver(vec![Injected::prompt("do it")]).unwrap();
+        session
+    }
+
+    pub(crate) fn parts(&self) -> AgentParts {
+        AgentParts {
+            name: "bob".into(),
+            system: vec!["You are bob.".into(), "The directory is /work/repo.".into()],
+            runtime: Arc::new(swarm_agent::ModelLoop),
+            model: self.model.clone(),
+            model_name: "fake-1".into(),
+            tools: self.tools.clone(),
+            withheld: Vec::new(),
+            rights: self.rights.clone(),
+            gate: self.gate.clone(),
+            events: self.watcher.clone(),
+            interjections: self.mail.clone(),
+            hooks: self.hooks.clone(),
+            skills: Arc::new([]),
+            forks: ForkPoint::default(),
+            limits: self.limits.clone(),
+            home: None,
+            instructions: None,
+            environment: None,
+            brief: None,
+            tool_context: ToolContext {
+                cwd: "/work/repo".into(),
+                env: Arc::new(BTreeMap::new()),
+                checkout: Arc::default(),
+                protected: Arc::new(ProtectedPaths::new(self.scratch.path())),
+                confine: None,
+                guards: Arc::default(),
+                shell: Arc::default(),
+                files: Arc::new(Mutex::new(FileState::new())),
+                modes: None,
+                scratch: None,
+                host: None,
+                documents: false,
+                commands: None,
+                cancel: CancellationToken::new(),
+                limits: ToolLimits::default(),
+                tool_use_id: String::new(),
+                caller: Caller {
+                    name: MemberName::parse("bob").unwrap(),
+                    team: None,
+                    agent_id: None,
+                },
+            },
+        }
+    }
+
+    /// The transcript as it is on disk.
+    pub(crate) fn on_disk(&self) -> String {
+        fs::read_to_string(self.path()).unwrap()
+    }
+}
+
+pub(crate) fn rights(mode: PermissionMode) -> Arc<Rights> {
+    Arc::new(Rights::new(
+        mode,
+        RuleSet::default(),
+        PermissionMode::BypassPermissions,
+    ))
+}
+
+/// A token that nobody cancels.
+pub(crate) fn on() -> CancellationToken {
+    CancellationToken::new()
+}

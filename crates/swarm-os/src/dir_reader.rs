@@ -1,0 +1,126 @@
+//! Reading many files of one directory.
+
+use std::ffi::{OsStr, OsString};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, RawDir};
+use rustix::io::Errno;
+
+use crate::OsError;
+use crate::contained::{open_known_at, read_optional, read_whole, retrying};
+
+/// Bytes of names that the kernel is asked for at a time: about a thousand short ones.
+const NAMES_AT_ONCE: usize = 32 * 1024;
+
+/// A directory that is kept open while files in it are read: the kernel then does not walk the whole path for each of them.
+#[derive(Debug)]
+pub struct DirReader {
+    path: PathBuf,
+    opened: OwnedFd,
+}
+
+impl DirReader {
+    /// Opens a directory; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`OsError::Io`] for what the system refuses.
+    pub fn open(path: PathBuf) -> Result<Option<Self>, OsError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match retrying(|| rustix::fs::openat(CWD, &path, flags, Mode::empty())) {
+            Ok(opened) => Ok(Some(Self { path, opened })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(OsError::io(&path, "list", error)),
+        }
+    }
+
+    /// The names in it, all of them or an error. Only once: the next listing goes on behind this one.
+    ///
+    /// # Errors
+    /// [`OsError::Io`] for what the system refuses, also half-way.
+    pub fn names(&self) -> Result<Vec<OsString>, OsError> {
+        let mut buffer = vec![MaybeUninit::uninit(); NAMES_AT_ONCE];
+        let mut listing = RawDir::new(self.opened.as_fd(), &mut buffer);
+        let mut names = Vec::new();
+        while let Some(entry) = listing.next() {
+            match entry {
+                Ok(entry) => {
+                    let name = entry.file_name().to_bytes();
+                    if name != b"." && name != b".." {
+                        names.push(OsStr::from_bytes(name).to_owned());
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(OsError::io(&self.path, "list", error)),
+            }
+        }
+        Ok(names)
+    }
+
+    /// Reads a whole file in it as [`read_optional`] does.
+    ///
+    /// # Errors
+    /// As for [`read_optional`].
+    pub fn read(&self, name: impl AsRef<Path>) -> Result<Option<Vec<u8>>, OsError> {
+        let name = name.as_ref();
+        let read = match open_known_at(self.opened.as_fd(), name, OFlags::RDONLY) {
+            Ok(Some((file, metadata))) => read_whole(name, &file, metadata.len()).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        // An error names the whole path.
+        read.or_else(|_| read_optional(&self.path.join(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::{create_private_file, replace_alone};
+
+    #[test]
+    fn files_are_read_by_name_and_errors_name_the_whole_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_owned();
+        assert!(DirReader::open(path.join("none")).unwrap().is_none());
+        fs::create_dir(path.join("a")).unwrap();
+        replace_alone(&path.join("a/b"), b"inner").unwrap();
+        replace_alone(&path.join("c"), b"outer").unwrap();
+        symlink(path.join("c"), path.join("d")).unwrap();
+        let reader = DirReader::open(path.clone()).unwrap().unwrap();
+        let mut names = reader.names().unwrap();
+        names.sort();
+        assert_eq!(names, ["a", "c", "d"]);
+        let read = |name: &str| reader.read(name).map(Option::unwrap_or_default);
+        assert_eq!(read("c").unwrap(), b"outer");
+        assert_eq!(read("a/b").unwrap(), b"inner");
+        assert_eq!(reader.read("e").unwrap(), None);
+        match read("d") {
+            Err(OsError::NotOurs { path: found, .. }) => assert_eq!(found, path.join("d")),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_directory_with_more_names_than_one_call_returns_is_listed_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut made: Vec<OsString> = (0..3000)
+            .map(|number| OsString::from(format!("file-{number}")))
+            .collect();
+        for name in &made {
+            create_private_file(&directory.path().join(name)).unwrap();
+        }
+        let reader = DirReader::open(directory.path().to_owned())
+            .unwrap()
+            .unwrap();
+        let mut names = reader.names().unwrap();
+        names.sort();
+        made.sort();
+        assert_eq!(names, made);
+    }
+}

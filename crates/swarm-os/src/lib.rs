@@ -1,0 +1,60 @@
+//! Operating system services: locks, atomic replace, life locks, contained paths, watching,
+//! processes.
+//!
+//! Knows paths, bytes and processes, no formats. What is not `async` may block.
+
+mod append;
+mod breaking;
+mod contained;
+mod dir_reader;
+mod disk;
+mod duplicate;
+mod error;
+mod fingerprint;
+mod handed_lock;
+mod holder;
+mod inotify;
+mod life;
+mod listener;
+mod lock;
+mod lockdir;
+mod parallel;
+mod pending_sync;
+mod private;
+pub mod process;
+mod refresh;
+mod relocate;
+mod replace;
+mod repository;
+mod signal;
+mod stale;
+mod support;
+mod sync_handle;
+mod waiting;
+mod watch;
+mod watched;
+
+pub use append::{append, append_durable, left_unsynced, open_for_appending};
+pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
+pub use dir_reader::DirReader;
+pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
+pub use error::OsError;
+pub use fingerprint::fingerprint;
+pub use handed_lock::HandedLock;
+pub use life::{LifeHolder, Liveness, death, probe, probe_and_read, wait_for_death};
+pub use lock::{Held, LockOptions, LockPlan, with_lock};
+pub use parallel::in_parallel;
+pub use pending_sync::PendingSync;
+pub use private::{
+    check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
+    made_in, place_private_dir,
+};
+pub use relocate::{remove_tree, rename_no_replace, set_aside};
+pub use replace::{
+    place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
+};
+pub use repository::{LinkedTree, WORK_TREES, repository_top};
+pub use support::{DoorSupport, door_support, free_space, shared_file_system};
+pub use sync_handle::SyncHandle;
+pub use waiting::LockInterrupt;
+pub use watch::{DirectoryWatcher, NameFilter, Subscription};

@@ -1,0 +1,128 @@
+//! Moving and removing files and directories.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{CWD, Mode, RenameFlags};
+use rustix::io::Errno;
+
+use crate::OsError;
+use crate::contained::{directory_of, not_ours, retrying};
+use crate::disk::{Step, log};
+use crate::pending_sync::PendingSync;
+use crate::replace::open_directory;
+
+/// Renames a file or directory; whatever stands at `to` is left alone. On return the rename is on disk.
+///
+/// # Errors
+/// [`OsError::Exists`] if anything is at `to`, [`OsError::Gone`] if `from` or the directory of `to` is missing.
+pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), OsError> {
+    // Opened beforehand: once it is renamed, nothing but the sync itself can fail.
+    let directory = open_directory(directory_of(to))?;
+    match retrying(|| rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
+        Ok(()) => {}
+        // Some network file systems know no flags for rename.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => claim_and_rename(from, to)?,
+        Err(error) => return Err(refused(from, to, error.into())),
+    }
+    log(Step::Entered, to);
+    PendingSync::entered(directory_of(to).to_owned(), directory).sync()
+}
+
+/// The same in two steps, of which the first fails if anything is at `to`.
+fn claim_and_rename(from: &Path, to: &Path) -> Result<(), OsError> {
+    let is_dir = fs::symlink_metadata(from)
+        .map_err(|error| OsError::gone_or_io(from, "look at", error))?
+        .is_dir();
+    if is_dir {
+        rustix::fs::mkdir(to, Mode::RWXU).map_err(|error| refused(from, to, error.into()))?;
+        fs::rename(from, to).map_err(|error| refused(from, to, error))
+    } else {
+        fs::hard_link(from, to).map_err(|error| refused(from, to, error))?;
+        fs::remove_file(from).map_err(|error| OsError::io(from, "remove the old name", error))
+    }
+}
+
+fn refused(from: &Path, to: &Path, error: io::Error) -> OsError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => OsError::Exists {
+            path: to.to_owned(),
+        },
+        io::ErrorKind::NotFound if fs::symlink_metadata(from).is_ok() => OsError::Gone {
+            path: directory_of(to).to_owned(),
+        },
+        _ => OsError::gone_or_io(from, "rename", error),
+    }
+}
+
+/// Renames a damaged file to `<name>.damaged-<milliseconds since 1970>` beside it and tells that name, so
+/// that nothing is lost and a sound file can take its place.
+///
+/// # Errors
+/// [`OsError::Gone`] if there is no such file.
+pub fn set_aside(path: &Path) -> Result<PathBuf, OsError> {
+    let mut stamp = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis());
+    loop {
+        let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".damaged-{stamp}"));
+        let aside = path.with_file_name(name);
+        match rename_no_replace(path, &aside) {
+            Err(OsError::Exists { .. }) => stamp += 1,
+            done => return done.map(|()| aside),
+        }
+    }
+}
+
+/// Removes a directory and everything in it, following no symbolic link. Nothing there is fine. Rename a
+/// shared directory away first: others then cannot add to it.
+///
+/// # Errors
+/// [`OsError::NotOurs`] if `path` itself is not a directory.
+pub fn remove_tree(path: &Path) -> Result<(), OsError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(OsError::io(path, "look at", error)),
+        Ok(found) if !found.is_dir() => return Err(not_ours(path, "it is not a directory")),
+        Ok(_) => {}
+    }
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(OsError::io(path, "remove", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_kernels_help_a_rename_replaces_nothing_either() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name| directory.path().join(name);
+        for name in ["team", "empty"] {
+            fs::create_dir(path(name)).unwrap();
+            fs::create_dir(path(name).join("inside")).unwrap();
+        }
+        fs::remove_dir(path("empty").join("inside")).unwrap();
+        crate::create_private_file(&path("file")).unwrap();
+        for (from, to) in [("team", "empty"), ("team", "file"), ("file", "empty")] {
+            let refused = claim_and_rename(&path(from), &path(to));
+            assert!(
+                matches!(refused, Err(OsError::Exists { .. })),
+                "{refused:?}"
+            );
+        }
+        claim_and_rename(&path("team"), &path("moved")).unwrap();
+        claim_and_rename(&path("file"), &path("moved file")).unwrap();
+        assert!(path("moved").join("inside").is_dir());
+        assert!(path("moved file").is_file());
+        assert!(!path("team").exists() && !path("file").exists());
+    }
+}

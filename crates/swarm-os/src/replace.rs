@@ -1,0 +1,275 @@
+//! Replacing a file as a whole, so that every reader sees the old content or the new one.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use tempfile::NamedTempFile;
+
+use crate::OsError;
+use crate::contained::{PRIVATE_FILE, directory_of, hold, not_ours, open_known};
+use crate::disk::{Step, flush_content, log};
+use crate::pending_sync::{PendingSync, side_by_side};
+use crate::private::widen_file;
+
+/// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
+const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
+
+/// The longest file in bytes that is written in place: a page, which the kernel copies at once.
+const SHORT: u64 = 4096;
+
+/// New content beside the file that it will replace: complete, mode 0600. Dropped unused, it is deleted.
+#[derive(Debug)]
+pub(crate) struct Prepared<'p> {
+    path: &'p Path,
+    temporary: NamedTempFile,
+}
+
+impl<'p> Prepared<'p> {
+    /// Writes the new content of `path`, which is not on disk yet.
+    pub(crate) fn write(path: &'p Path, bytes: &[u8]) -> Result<Self, OsError> {
+        let mut temporary = empty_beside(path)?;
+        temporary
+            .as_file_mut()
+            .write_all(bytes)
+            .map_err(|error| OsError::io(path, "write the new content of", error))?;
+        log(Step::Wrote, path);
+        Ok(Self { path, temporary })
+    }
+
+    /// Waits until the new content is on disk.
+    pub(crate) fn flush(&self) -> Result<(), OsError> {
+        flush_content(
+            self.path,
+            self.temporary.as_file(),
+            "sync the new content of",
+        )
+    }
+
+    /// The same for many, together.
+    pub(crate) fn flush_all(all: &[Self]) -> Result<(), OsError> {
+        side_by_side(all, |one| one.temporary.as_file(), Self::flush)
+    }
+
+    /// Puts the new content in place, for every reader to see; the directory's entry is not on disk yet.
+    ///
+    /// Returns what was there before, to be dropped where nobody waits: with its last user, the file system frees its
+    /// blocks, and while that is part of the rename, nobody else can change the directory.
+    pub(crate) fn commit(self) -> Result<Option<File>, OsError> {
+        let before = hold(self.path)?;
+        if let Some(before) = &before {
+            let found = before.metadata();
+            if !found
+                .map_err(|error| OsError::io(self.path, "look at", error))?
+                .is_file()
+            {
+                return Err(not_ours(self.path, "it is not a regular file"));
+            }
+        }
+        self.temporary
+            .persist(self.path)
+            .map_err(|failed| OsError::gone_or_io(self.path, "replace", failed.error))?;
+        log(Step::Entered, self.path);
+        Ok(before)
+    }
+}
+
+/// Replaces a file that only one process ever writes, without any lock. Whatever happens, the file holds
+/// its old content or `bytes`; it is on disk on return. The new file has mode 0600.
+///
+/// # Errors
+/// [`OsError::Gone`] if the directory is missing, [`OsError::NotOurs`] if `path` is not a regular file.
+/// [`OsError::Io`] from the last step (`sync the directory`) means that `bytes` are in place but may not
+/// outlive a power cut.
+pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
+    place_alone(path, bytes)?.sync()
+}
+
+/// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old one
+/// back until the result is synced.
+///
+/// # Errors
+/// As [`replace_alone`].
+pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
+    // Opened beforehand: once the content is in place, nothing but the sync itself can fail.
+    let directory = open_directory(directory_of(path))?;
+    let prepared = Prepared::write(path, bytes)?;
+    prepared.flush()?;
+    let before = prepared.commit()?;
+    Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
+}
+
+/// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content
+/// or `bytes`, as long as the machine runs. Nothing waits for the disk, so a power cut may leave an older content, or on
+/// some file systems none.
+///
+/// A short file is written in place, which costs a tenth of a new file: file systems look for a free inode among those
+/// that were freed within the last seconds. White space may follow the content. A reader that copies it in the very moment
+/// in which it is written can get parts of both, which is no JSON, and finds the new content when it reads again.
+///
+/// # Errors
+/// As [`replace_alone`].
+pub fn replace_passing(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
+    if let Some((file, found)) = open_known(path, OFlags::RDWR)?
+        && found.len().max(bytes.len() as u64) <= SHORT
+    {
+        overwrite(&file, bytes)
+            .map_err(|error| OsError::io(path, "write the new content of", error))?;
+        log(Step::Wrote, path);
+        return Ok(());
+    }
+    Prepared::write(path, bytes)?.commit().map(drop)
+}
+
+/// Puts `content` in the place of whatever the file holds, in one write: a reader never sees it empty or
+/// followed by the tail of a longer predecessor.
+pub(crate) fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
+    let before = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let mut padded = content.to_vec();
+    padded.resize(content.len().max(before), b' ');
+    file.write_all_at(&padded, 0)?;
+    if before > content.len() {
+        file.set_len(content.len() as u64)?;
+    }
+    Ok(())
+}
+
+/// Deletes temporary files that killed writers left in `directory` and that nobody touched for `older_than`;
+/// tells how many. A missing directory has none.
+pub fn sweep_temporaries(directory: &Path, older_than: Duration) -> Result<usize, OsError> {
+    let stale = stale_temporaries(directory, older_than)?;
+    let deleted = stale.iter().filter(|path| fs::remove_file(path).is_ok());
+    Ok(deleted.count())
+}
+
+/// The temporary files that [`sweep_temporaries`] would delete.
+///
+/// # Errors
+/// [`OsError::Io`] when the directory cannot be listed.
+pub fn stale_temporaries(directory: &Path, older_than: Duration) -> Result<Vec<PathBuf>, OsError> {
+    temporaries(directory, |name, age| {
+        name.starts_with(b".") && age.is_some_and(|age| age >= older_than)
+    })
+}
+
+/// Deletes what a killed writer left of its attempts on `path`. Only for who holds the lock on `path`.
+pub(crate) fn sweep_attempts_on(path: &Path) -> Result<usize, OsError> {
+    let prefix = temporary_prefix(path);
+    let attempts = temporaries(directory_of(path), |name, _age| {
+        name.starts_with(prefix.as_encoded_bytes())
+    })?;
+    let deleted = attempts.iter().filter(|path| fs::remove_file(path).is_ok());
+    Ok(deleted.count())
+}
+
+fn temporaries(
+    directory: &Path,
+    is_leftover: impl Fn(&[u8], Option<Duration>) -> bool,
+) -> Result<Vec<PathBuf>, OsError> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| OsError::io(directory, "list", error))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !name
+            .as_encoded_bytes()
+            .ends_with(TEMPORARY_SUFFIX.as_bytes())
+        {
+            continue;
+        }
+        let age = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok()
+            .and_then(|modified| modified.elapsed().ok());
+        if is_leftover(name.as_encoded_bytes(), age) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// An empty temporary file, mode 0600, in the directory of `path`.
+pub(crate) fn empty_beside(path: &Path) -> Result<NamedTempFile, OsError> {
+    let temporary = tempfile::Builder::new()
+        .prefix(&temporary_prefix(path))
+        .suffix(TEMPORARY_SUFFIX)
+        .tempfile_in(directory_of(path))
+        .map_err(|error| OsError::gone_or_io(path, "make a temporary file for", error))?;
+    widen_file(temporary.path(), temporary.as_file(), PRIVATE_FILE)?;
+    Ok(temporary)
+}
+
+fn temporary_prefix(path: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or(OsStr::new("file")));
+    prefix.push(".");
+    prefix
+}
+
+pub(crate) fn open_directory(directory: &Path) -> Result<File, OsError> {
+    File::open(directory)
+        .map_err(|error| OsError::gone_or_io(directory, "open the directory", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contained::identity;
+
+    #[test]
+    fn what_was_replaced_is_freed_by_the_one_who_replaced_it_and_not_by_the_rename() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let replace = |content: &[u8]| Prepared::write(&path, content).unwrap().commit().unwrap();
+        assert!(replace(b"one").is_none());
+        let first = identity(&fs::metadata(&path).unwrap());
+        let before = replace(b"two").unwrap();
+        assert_eq!(identity(&before.metadata().unwrap()), first);
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        // It goes wherever the wait for the disk goes.
+        let pending = PendingSync::default().freeing(Some(before));
+        let pending = PendingSync::default().and(pending);
+        assert!(format!("{pending:?}").contains("File"), "{pending:?}");
+        pending.sync().unwrap();
+    }
+
+    #[test]
+    fn what_a_process_says_of_itself_is_written_in_place_unless_it_is_long() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        replace_passing(&path, b"a longer one").unwrap();
+        let first = identity(&fs::metadata(&path).unwrap());
+        replace_passing(&path, b"short").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"short");
+        assert_eq!(identity(&fs::metadata(&path).unwrap()), first);
+        let long = b"x".repeat(4097);
+        replace_passing(&path, &long).unwrap();
+        let second = identity(&fs::metadata(&path).unwrap());
+        assert_ne!(second, first);
+        replace_passing(&path, b"short").unwrap();
+        assert_ne!(identity(&fs::metadata(&path).unwrap()), second);
+        assert_eq!(fs::read(&path).unwrap(), b"short");
+    }
+
+    #[test]
+    fn nothing_but_a_regular_file_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, target) = (
+            directory.path().join("link"),
+            directory.path().join("target"),
+        );
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        replace_alone(&path, b"x").unwrap_err();
+        assert!(path.is_symlink() && !target.exists());
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        replace_alone(&path, b"x").unwrap_err();
+    }
+}

@@ -1,0 +1,56 @@
+//! What is reported as done has been flushed: content before it gets its name, then the directory.
+
+use std::path::Path;
+
+use swarm_os::{
+    LockOptions, OsError, append_durable, place_private_dir, rename_no_replace, replace_alone,
+};
+
+use crate::children::Ground;
+use crate::recorder::left_open;
+
+#[track_caller]
+fn assert_durable(directory: &Path, work: impl FnOnce() -> Result<(), OsError>) {
+    let (done, left) = left_open(directory, work);
+    done.unwrap();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn every_change_is_flushed_before_it_is_reported_as_done() {
+    let (_directory, ground) = Ground::fresh();
+    let below = |name: &str| ground.directory.join(name);
+    let directory = ground.directory.as_path();
+    assert_durable(directory, || replace_alone(&below("alone.json"), b"1"));
+    assert_durable(directory, || append_durable(&below("new.jsonl"), b"1"));
+    assert_durable(directory, || append_durable(&below("new.jsonl"), b"2"));
+    assert_durable(directory, || place_private_dir(&below("a/b/c"))?.sync());
+    assert_durable(directory, || rename_no_replace(&below("a"), &below("b")));
+    let locked = |work: &dyn Fn(&swarm_os::Held) -> Result<(), OsError>| {
+        assert_durable(directory, || ground.locked(&LockOptions::default(), work));
+    };
+    locked(&|held| held.replace(&ground.data, b"1"));
+    locked(&|held| held.append(&below("locked.jsonl"), b"1"));
+    locked(&|held| held.remove(&ground.data));
+    locked(&|held| {
+        let files: Vec<_> = (0..300)
+            .map(|number| (below(&format!("{number}.json")), b"x".to_vec()))
+            .collect();
+        held.place_all(directory, &files)?.sync()
+    });
+    locked(&|held| {
+        let first = held.place(&below("first.json"), b"1")?;
+        first.and(held.place(&below("second.json"), b"2")?).sync()
+    });
+}
+
+#[test]
+fn what_is_not_settled_is_seen_as_such() {
+    let (_directory, ground) = Ground::fresh();
+    let (_placed, left) = left_open(&ground.directory, || {
+        let options = LockOptions::default();
+        let placed = ground.locked(&options, |held| held.place(&ground.data, b"1"));
+        drop(placed.unwrap());
+    });
+    assert_eq!(left, [format!("entry {}", ground.data.display())]);
+}

@@ -1,0 +1,277 @@
+//! The decision itself: denials, then questions, then grants, then the mode.
+
+use swarm_protocol::{PermissionMode, ToolKind};
+
+use crate::command::{self, Found, Grant, Missing};
+use crate::question::{Question, host};
+use crate::rule::{Content, names_mcp};
+use crate::shell::Everything;
+use crate::suggestion::{for_command, for_edit, for_tool};
+use crate::{Behavior, Decision, Rule, RuleSet, SourcedRule, files};
+
+/// Decides about one call.
+///
+/// A denial holds in every mode, then a question, then a grant; only then does the mode speak. Plan mode refuses what
+/// is not read-only before any grant, and where nobody may be asked a question is a refusal. What is put before a person
+/// is asked in every mode, since the answer is what the call is for; no grant answers it.
+pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
+    if let Some(why) = beyond_limit(rules, question) {
+        return Decision::Deny { why };
+    }
+    let decision = match question.command() {
+        Some(command) => placed(question, decide_command(mode, rules, question, command)),
+        None => decide_tool(mode, rules, question),
+    };
+    match decision {
+        Decision::Ask { why, .. } if mode == PermissionMode::DontAsk => Decision::Deny {
+            why: format!("{why}, and mode dontAsk refuses what it would have to ask about"),
+        },
+        decision => decision,
+    }
+}
+
+/// The decision about a command, with the directory in which it starts if one cannot expect that.
+fn placed(question: &Question<'_>, decision: Decision) -> Decision {
+    match decision {
+        Decision::Ask { why, suggestions } if question.starts_in != question.cwd => Decision::Ask {
+            why: format!("{why} (it starts in {})", question.starts_in.display()),
+            suggestions,
+        },
+        decision => decision,
+    }
+}
+
+/// Why a call is not among those that an agent has of a tool.
+fn beyond_limit(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
+    let (tool, kind) = (question.tool, question.kind);
+    let fits = |rule: &Rule| {
+        rule.names(tool, kind, Behavior::Allow) && fits(rule, question, Behavior::Allow)
+    };
+    let limit = rules.limits.iter().find(|limit| {
+        let is_within = || match question.command() {
+            Some(command) => command::is_within(&limit.calls, command),
+            None => limit.calls.iter().any(fits),
+        };
+        (limit.tool == tool || names_mcp(&limit.tool, tool)) && !is_within()
+    })?;
+    let calls: Vec<String> = limit.calls.iter().map(|rule| format!("`{rule}`")).collect();
+    Some(format!(
+        "{} limits `{tool}` to {}",
+        limit.origin,
+        calls.join(", ")
+    ))
+}
+
+fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
+    let tool = question.tool;
+    let first = |behavior| {
+        rules.list(behavior).iter().find(|rule| {
+            rule.rule.names(tool, question.kind, behavior) && fits(&rule.rule, question, behavior)
+        })
+    };
+    if let Some(rule) = first(Behavior::Deny) {
+        return Decision::Deny { why: denied(rule) };
+    }
+    let web = question.kind == ToolKind::Web;
+    let reads = question.kind == ToolKind::Read || (question.read_only && !web);
+    let inward = matches!(question.kind, ToolKind::Team | ToolKind::Own);
+    if question.kind == ToolKind::Person {
+        return Decision::Ask {
+            why: format!("`{tool}` is for a person to answer"),
+            suggestions: Vec::new(),
+        };
+    }
+    if mode == PermissionMode::Plan && !(reads || inward || web) {
+        return refused_by_plan(tool);
+    }
+    if let Some(rule) = first(Behavior::Ask) {
+        return Decision::Ask {
+            why: asked(rule),
+            suggestions: Vec::new(),
+        };
+    }
+    if let Some(why) = files::concern(rules, mode, question) {
+        return Decision::Ask {
+            why,
+            suggestions: Vec::new(),
+        };
+    }
+    if inward {
+        return allow("it acts on the team or on the agent itself alone");
+    }
+    if let Some(rule) = first(Behavior::Allow) {
+        return Decision::Allow { why: allowed(rule) };
+    }
+    if reads {
+        return allow("it only reads");
+    }
+    let inside = question.kind == ToolKind::Edit && files::inside(question, rules);
+    match mode {
+        PermissionMode::BypassPermissions => {
+            allow("mode bypassPermissions allows what no rule forbids")
+        }
+        PermissionMode::AcceptEdits if inside => {
+            allow("mode acceptEdits allows edits in the working directory")
+        }
+        PermissionMode::AcceptEdits if question.kind == ToolKind::Edit => Decision::Ask {
+            why: format!("`{tool}` would change a file outside of the working directory"),
+            suggestions: for_edit(question),
+        },
+        _ if question.kind == ToolKind::Edit => Decision::Ask {
+            why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
+            suggestions: for_edit(question),
+        },
+        _ => Decision::Ask {
+            why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
+            suggestions: for_tool(question),
+        },
+    }
+}
+
+fn decide_command(
+    mode: PermissionMode,
+    rules: &RuleSet,
+    question: &Question<'_>,
+    command: &str,
+) -> Decision {
+    let everything = Everything::of(command);
+    let restriction =
+        |behavior| command::restriction(rules, behavior, question, command, &everything);
+    if let Some(Found { rule, part }) = restriction(Behavior::Deny) {
+        return Decision::Deny {
+            why: format!("{} (it speaks of `{}`)", denied(rule), short(&part)),
+        };
+    }
+    let grant = command::grant(rules, question, command);
+    if mode == PermissionMode::Plan && !command::only_reads(rules, question, command) {
+        return match &grant {
+            Grant::Missing(Missing {
+                parts,
+                git_doubt: Some(doubt),
+            }) => Decision::Deny {
+                why: format!(
+                    "mode plan allows reading only, and `{}` does not count as reading here, because {doubt}",
+                    parts.first().map_or(String::new(), |part| short(part))
+                ),
+            },
+            _ => refused_by_plan("Bash"),
+        };
+    }
+    if let Some(Found { rule, part }) = restriction(Behavior::Ask) {
+        let why = format!("{} (it speaks of `{}`)", asked(rule), short(&part));
+        return Decision::Ask {
+            why,
+            suggestions: Vec::new(),
+        };
+    }
+    if everything.unreadable
+        && let Some(rule) = command::any_restriction(rules)
+    {
+        let why = format!(
+            "the command cannot be read well enough to hold it against rule `{}` ({})",
+            rule.rule, rule.origin
+        );
+        return Decision::Ask {
+            why,
+            suggestions: Vec::new(),
+        };
+    }
+    match grant {
+        Grant::ReadOnly => allow("the command only reads"),
+        Grant::Rules(granted) => Decision::Allow {
+            why: allowed_by_all(&granted),
+        },
+        Grant::Missing(_) if mode == PermissionMode::BypassPermissions => {
+            allow("mode bypassPermissions allows what no rule forbids")
+        }
+        Grant::Missing(missing) => Decision::Ask {
+            why: match (missing.parts.first(), missing.git_doubt) {
+                (Some(part), Some(doubt)) => format!(
+                    "`{}` does not count as reading here, because {doubt}; no rule allows it, and mode {mode} asks",
+                    short(part)
+                ),
+                (Some(part), None) => {
+                    format!("no rule allows `{}`, and mode {mode} asks", short(part))
+                }
+                (None, _) => format!(
+                    "the command substitutes, groups, redirects or cannot be read, so that no rule for simple \
+                     commands allows it, and mode {mode} asks"
+                ),
+            },
+            suggestions: for_command(command, &missing.parts),
+        },
+    }
+}
+
+/// Whether a rule that names the tool speaks of this input.
+fn fits(rule: &Rule, question: &Question<'_>, behavior: Behavior) -> bool {
+    match rule.content() {
+        Content::Any => true,
+        Content::Command(_) => false,
+        Content::Path(_) => files::rule_fits(rule, question, behavior),
+        Content::Domain(pattern) => question
+            .text("url")
+            .and_then(host)
+            .is_some_and(|host| pattern.matches(&host)),
+        Content::Parameter(name, pattern) => match question.input.get(name) {
+            Some(serde_json::Value::String(text)) => pattern.matches(text),
+            Some(value) => pattern.matches(&value.to_string()),
+            None => false,
+        },
+    }
+}
+
+fn allow(why: &str) -> Decision {
+    Decision::Allow {
+        why: why.to_owned(),
+    }
+}
+
+fn denied(rule: &SourcedRule) -> String {
+    format!("rule `{}` ({}) denies it", rule.rule, rule.origin)
+}
+
+fn asked(rule: &SourcedRule) -> String {
+    format!("rule `{}` ({}) asks about it", rule.rule, rule.origin)
+}
+
+fn allowed(rule: &SourcedRule) -> String {
+    format!("rule `{}` ({}) allows it", rule.rule, rule.origin)
+}
+
+fn allowed_by_all(rules: &[&SourcedRule]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for rule in rules {
+        let name = format!("`{}` ({})", rule.rule, rule.origin);
+        if !named.contains(&name) {
+            named.push(name);
+        }
+    }
+    match named.as_slice() {
+        [one] => format!("rule {one} allows it"),
+        many => format!("rules {} allow its parts", many.join(" and ")),
+    }
+}
+
+fn refused_by_plan(tool: &str) -> Decision {
+    Decision::Deny {
+        why: format!(
+            "mode plan allows reading only, and this call of `{tool}` may change something"
+        ),
+    }
+}
+
+/// A text short enough for a sentence, on one line.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let flat: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().count() > LONGEST {
+        format!("{flat}…")
+    } else {
+        flat
+    }
+}

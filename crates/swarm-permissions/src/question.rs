@@ -1,0 +1,97 @@
+//! What is asked: one call about to be made.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+use swarm_protocol::ToolKind;
+
+use crate::rule::Bases;
+use crate::{Anchors, FileFacts};
+
+/// One call about to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// Its input.
+    pub input: &'a Value,
+    /// The agent's working directory, absolute and without symbolic links in it, like the paths it is compared with.
+    pub cwd: &'a Path,
+    /// The directory in which a shell command starts: the working directory, or where earlier commands have moved.
+    pub starts_in: &'a Path,
+    /// Where relative patterns start besides the working directory.
+    pub anchors: &'a Anchors,
+    /// The user's home directory, for rules that begin with `~/`.
+    pub home: Option<&'a Path>,
+    /// The paths the call would touch with symbolic links resolved, as `Tool::touches` gives them.
+    pub touches: &'a [PathBuf],
+    /// What is known of files.
+    pub files: &'a dyn FileFacts,
+    /// Whether the tool says that this call changes nothing. Not believed of programs: what a command does is read
+    /// from its text.
+    pub read_only: bool,
+    /// The tool's family.
+    pub kind: ToolKind,
+}
+
+impl<'a> Question<'a> {
+    /// A text in the input.
+    pub(crate) fn text(&self, field: &str) -> Option<&'a str> {
+        self.input.get(field).and_then(Value::as_str)
+    }
+
+    /// The command line of a shell call.
+    pub(crate) fn command(&self) -> Option<&'a str> {
+        if self.tool == "Bash" {
+            Some(self.text("command").unwrap_or_default())
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn bases(&self) -> Bases<'a> {
+        Bases {
+            cwd: self.cwd,
+            anchors: self.anchors,
+            home: self.home,
+        }
+    }
+
+    /// The paths that a file tool names, as given and with links resolved, absolute, without `.` and `..`.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        if !matches!(self.kind, ToolKind::Read | ToolKind::Edit) {
+            return Vec::new();
+        }
+        let given = ["file_path", "notebook_path", "path"]
+            .iter()
+            .find_map(|field| self.text(field));
+        let mut paths = vec![absolute(given.unwrap_or("."), self.cwd)];
+        paths.extend(self.touches.iter().cloned());
+        paths.dedup();
+        paths
+    }
+}
+
+/// A path as a tool understands it: relative to the working directory, `.` and `..` folded by their spelling.
+pub(crate) fn absolute(path: &str, cwd: &Path) -> PathBuf {
+    let mut folded = PathBuf::new();
+    for component in cwd.join(path).components() {
+        match component {
+            Component::ParentDir => {
+                folded.pop();
+            }
+            Component::CurDir => {}
+            other => folded.push(other),
+        }
+    }
+    folded
+}
+
+/// The host of an address, in lower case, without user and port.
+pub(crate) fn host(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '\\', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host.split(':').next()?.trim_end_matches('.');
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}

@@ -1,0 +1,380 @@
+//! The forms of a command that rules are held against.
+
+use std::collections::BTreeSet;
+
+use super::lexer;
+use super::quoting::substitutions;
+use super::reach::path_texts;
+use super::read_only::{runs_git, takes_files};
+use super::script::{Part, Script, Word, join_raw, join_text};
+use super::wrappers::{KEYWORDS, RUN_OTHERS, SHELLS, unwrap_harmless};
+
+/// How deep commands within commands are followed.
+const DEEPEST: usize = 8;
+/// How many forms are made of one command line.
+const MOST_FORMS: usize = 4_000;
+/// How long a command line may be, in bytes, to be read at all.
+const LONGEST: usize = 64 * 1024;
+
+/// The forms of one plain simple command that a grant may match: as it was written, and without harmless layers.
+pub(crate) fn allow_forms(part: &Part) -> Vec<String> {
+    let mut forms = vec![part.raw()];
+    let mut words = part.words.as_slice();
+    while let Some(inner) = unwrap_harmless(words) {
+        words = inner;
+        forms.push(join_raw(words));
+    }
+    forms
+}
+
+/// Every command that a denial may mean, wherever in the command line it hides, and every path it names.
+///
+/// This is a net, not a wall: a program can do what its text does not show.
+#[derive(Debug, Default)]
+pub(crate) struct Everything {
+    /// Simple commands in several spellings.
+    pub(crate) forms: BTreeSet<String>,
+    /// Words that may be paths which are read.
+    pub(crate) reads: BTreeSet<String>,
+    /// Files that redirections write.
+    pub(crate) writes: BTreeSet<String>,
+    /// Some command in it cannot be known from the text.
+    pub(crate) unreadable: bool,
+}
+
+impl Everything {
+    /// Of a whole command line.
+    pub(crate) fn of(command: &str) -> Self {
+        let mut all = Self::default();
+        all.text(command, 0);
+        all
+    }
+
+    fn text(&mut self, text: &str, depth: usize) {
+        if depth > DEEPEST || text.len() > LONGEST || self.forms.len() > MOST_FORMS {
+            self.unreadable = true;
+            return;
+        }
+        self.script(&lexer::read(text), depth);
+    }
+
+    fn script(&mut self, script: &Script, depth: usize) {
+        self.unreadable |= script.broken;
+        for part in &script.parts {
+            self.part(part, depth);
+        }
+        let feeds_shell = script.parts.iter().any(|part| {
+            part.words
+                .iter()
+                .any(|word| SHELLS.contains(&base_name(&word.text)))
+        });
+        for document in &script.here_documents {
+            for inside in substitutions(document) {
+                self.text(&inside, depth + 1);
+            }
+            if feeds_shell {
+                self.text(document, depth + 1);
+            }
+        }
+    }
+
+    fn part(&mut self, part: &Part, depth: usize) {
+        self.command(&part.words, depth);
+        let takes_files = part
+            .words
+            .iter()
+            .any(|word| takes_files(base_name(&word.text)));
+        let git = runs_git(part);
+        for word in &part.words {
+            let named = path_texts(word).filter(|text| takes_files || text.contains(['/', '.']));
+            let in_commit = in_commit(&word.text).filter(|_| git);
+            self.reads.extend(named.chain(in_commit).map(str::to_owned));
+        }
+        for redirect in part
+            .redirects
+            .iter()
+            .filter(|redirect| !redirect.descriptor)
+        {
+            let list = if redirect.writes {
+                &mut self.writes
+            } else {
+                &mut self.reads
+            };
+            list.insert(redirect.target.text.clone());
+        }
+        for inside in &part.nested {
+            self.text(inside, depth + 1);
+        }
+    }
+
+    fn command(&mut self, words: &[Word], depth: usize) {
+        // Where a command begins, and whether it surely does.
+        let mut begins = vec![(0, true)];
+        let mut seen = BTreeSet::new();
+        while let Some((at, sure)) = begins.pop() {
+            let Some((first, rest)) = words.get(at..).and_then(<[Word]>::split_first) else {
+                continue;
+            };
+            if !seen.insert(at) || self.forms.len() > MOST_FORMS {
+                continue;
+            }
+            self.forms.insert(join_raw(&words[at..]));
+            self.forms.insert(join_text(&words[at..]));
+            if first.is_assignment() || KEYWORDS.contains(&first.text.as_str()) {
+                begins.push((at + 1, sure));
+                continue;
+            }
+            self.unreadable |= sure && !first.is_literal();
+            let name = base_name(&first.text);
+            if name != first.text {
+                self.forms.insert(with_rest(name, rest));
+            }
+            match name {
+                "function" => begins.push((at + 2, sure)),
+                "git" => {
+                    self.forms
+                        .insert(with_rest(name, without_git_options(rest)));
+                }
+                "eval" => self.evaluated(rest, depth),
+                "trap" => self.evaluated(rest.get(..1).unwrap_or_default(), depth),
+                "find" | "fd" => begins.extend(after_exec(rest).map(|i| (at + 1 + i, true))),
+                name if SHELLS.contains(&name) => self.shell(rest, depth),
+                name if RUN_OTHERS.contains(&name) => {
+                    let surely = rest.iter().position(is_command_word);
+                    begins.extend((0..rest.len()).map(|i| (at + 1 + i, Some(i) == surely)));
+                    for word in rest
+                        .iter()
+                        .filter(|word| word.text.contains([' ', ';', '\n']))
+                    {
+                        self.text(&word.text, depth + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `bash -c '…'`, or a shell that reads its commands from elsewhere.
+    fn shell(&mut self, arguments: &[Word], depth: usize) {
+        let takes_text = arguments.iter().any(|word| {
+            word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
+        });
+        let operands = || {
+            arguments
+                .iter()
+                .filter(|word| !word.text.starts_with(['-', '+']))
+        };
+        self.unreadable |= operands().next().is_none_or(|script| !script.is_literal());
+        for word in operands().filter(|_| takes_text) {
+            self.unreadable |= !word.is_literal();
+            self.text(&word.text, depth + 1);
+        }
+    }
+
+    fn evaluated(&mut self, words: &[Word], depth: usize) {
+        self.unreadable |= words.iter().any(|word| !word.is_literal());
+        self.text(&join_text(words), depth + 1);
+    }
+}
+
+/// The path in `COMMIT:PATH`, `:PATH` or `:(MAGIC)PATH`.
+fn in_commit(text: &str) -> Option<&str> {
+    let (_, path) = text.rsplit_once(':')?;
+    match path.split_once(')') {
+        Some((magic, path)) if magic.starts_with('(') => Some(path),
+        _ => Some(path),
+    }
+}
+
+fn with_rest(name: &str, rest: &[Word]) -> String {
+    if rest.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} {}", join_text(rest))
+    }
+}
+
+/// The program's name without the directories before it.
+pub(crate) fn base_name(program: &str) -> &str {
+    program
+        .rsplit('/')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(program)
+}
+
+/// Whether a word after a program such as `sudo` or `timeout` can be the command: no option, variable or number.
+fn is_command_word(word: &Word) -> bool {
+    !word.text.starts_with(['-', '+'])
+        && !word.is_assignment()
+        && !word.text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The arguments of `git` from the subcommand on.
+fn without_git_options(arguments: &[Word]) -> &[Word] {
+    const WITH_VALUE: [&str; 7] = [
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--exec-path",
+        "--config-env",
+    ];
+    let mut rest = arguments;
+    while let Some((first, next)) = rest.split_first() {
+        if WITH_VALUE.contains(&first.text.as_str()) {
+            rest = next.get(1..).unwrap_or_default();
+        } else if first.text.starts_with('-') {
+            rest = next;
+        } else {
+            break;
+        }
+    }
+    rest
+}
+
+/// Where the commands of `find … -exec COMMAND` begin.
+fn after_exec(arguments: &[Word]) -> impl Iterator<Item = usize> + '_ {
+    const EXEC: [&str; 8] = [
+        "-exec",
+        "-execdir",
+        "-ok",
+        "-okdir",
+        "-x",
+        "-X",
+        "--exec",
+        "--exec-batch",
+    ];
+    let is_exec = |(i, word): (usize, &Word)| EXEC.contains(&word.text.as_str()).then_some(i + 1);
+    arguments.iter().enumerate().filter_map(is_exec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_wherever_it_hides() {
+        for command in [
+            "rm -rf /x",
+            "rm   -rf /x",
+            "a; rm -rf /x",
+            "a | rm -rf /x",
+            "a &\nrm -rf /x",
+            "(rm -rf /x)",
+            "{ rm -rf /x; }",
+            "if a; then rm -rf /x; fi",
+            "for f in a; do rm -rf /x; done",
+            "! rm -rf /x",
+            "f() { rm -rf /x; }",
+            "function f { rm -rf /x; }",
+            "case a in a) rm -rf /x;; esac",
+            "A=1 B=2 rm -rf /x",
+            "/bin/rm -rf /x",
+            "r''m -rf /x",
+            "\\rm -rf /x",
+            "$'\\x72m' -rf /x",
+            "rm \\\n -rf /x",
+            "rm -rf /x > log 2>&1",
+            ">log rm -rf /x",
+            "echo $(rm -rf /x)",
+            "echo \"`rm -rf /x`\"",
+            "echo ${a:-$(rm -rf /x)}",
+            "cat <(rm -rf /x)",
+            "cat <<E\n$(rm -rf /x)\nE",
+            "bash <<'E'\nrm -rf /x\nE",
+            "bash -c 'rm -rf /x'",
+            "sh -ec 'a; rm -rf /x'",
+            "eval 'rm -rf /x'",
+            "eval rm -rf /x",
+            "trap 'rm -rf /x' EXIT",
+            "sudo -u bob rm -rf /x",
+            "sudo --user bob rm -rf /x",
+            "env -i A=1 rm -rf /x",
+            "timeout -k 3 5 rm -rf /x",
+            "xargs -n 1 rm -rf /x",
+            "nohup nice -n 5 rm -rf /x",
+            "ssh host 'a; rm -rf /x'",
+            "find . -exec rm -rf /x {} \\;",
+            "exec /usr/bin/env rm -rf /x",
+        ] {
+            let all = Everything::of(command);
+            assert!(
+                all.forms.iter().any(|form| form.starts_with("rm -rf /x")),
+                "{command}: {all:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn git_is_known_behind_its_own_options() {
+        for command in [
+            "git -C /x push",
+            "git -c a=b --no-pager push",
+            "/usr/bin/git --git-dir=/x push",
+        ] {
+            assert!(
+                Everything::of(command).forms.contains("git push"),
+                "{command}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_known_from_the_text_is_said() {
+        let deep = (0..12).fold("rm".to_owned(), |inner, _| format!("a $({inner})"));
+        let long = "a ".repeat(LONGEST);
+        for command in [
+            "$X -rf",
+            "r? x",
+            "{rm,-rf,x}",
+            "a 'b",
+            "bash",
+            "a | sh -s",
+            "bash -c \"$X\"",
+            "eval $X",
+            "sudo $X",
+            "$(a) b",
+            deep.as_str(),
+            long.as_str(),
+        ] {
+            assert!(Everything::of(command).unreadable, "{command}");
+        }
+        for command in [
+            "ls *.rs",
+            "echo $X",
+            "timeout 5 ls *.rs",
+            "bash run.sh",
+            "A=$X b",
+            "[ -f x ]",
+        ] {
+            assert!(!Everything::of(command).unreadable, "{command}");
+        }
+    }
+
+    #[test]
+    fn grants_see_through_harmless_layers_only() {
+        let forms = |command: &str| allow_forms(&lexer::read(command).parts[0]);
+        assert_eq!(forms("npm test 2>&1"), ["npm test"]);
+        assert_eq!(
+            forms("CI=1 timeout -k 1 30s nice -n 5 npm test"),
+            [
+                "CI=1 timeout -k 1 30s nice -n 5 npm test",
+                "timeout -k 1 30s nice -n 5 npm test",
+                "nice -n 5 npm test",
+                "npm test"
+            ]
+        );
+        for command in [
+            "LD_PRELOAD=x npm test",
+            "env npm test",
+            "CI=$X npm test",
+            "timeout x npm test",
+            "sudo npm test",
+            "nice --adjustment=5x npm test",
+        ] {
+            assert_eq!(forms(command).len(), 1, "{command}");
+        }
+    }
+}

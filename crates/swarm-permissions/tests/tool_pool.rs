@@ -1,0 +1,246 @@
+//! The filter layers: what each kind of agent is left with, in whole tables.
+
+use swarm_permissions::{
+    AgentDefinition, AgentKind, AgentSource, FilterLayer, MemoryScope, PoolRequest, ToolAllowance,
+    ToolCeiling, ToolPool, tool_pool,
+};
+use swarm_protocol::PermissionMode;
+
+const TOOLS: [&str; 27] = [
+    "Read",
+    "Write",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Bash",
+    "Agent",
+    "SendMessage",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TeamCreate",
+    "TeamDelete",
+    "TaskStop",
+    "TaskOutput",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "Skill",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "EnterWorktree",
+    "ExitWorktree",
+    "StructuredOutput",
+    "mcp__git__log",
+];
+
+fn custom(tools: ToolAllowance, disallowed: &[&str]) -> AgentDefinition {
+    AgentDefinition {
+        tools,
+        disallowed_tools: disallowed.iter().map(|tool| (*tool).to_owned()).collect(),
+        source: AgentSource::Project,
+        ..AgentDefinition::new("reviewer", "reviews", "Review.")
+    }
+}
+
+fn only(tools: &[&str]) -> ToolAllowance {
+    ToolAllowance::Only(tools.iter().map(|tool| (*tool).to_owned()).collect())
+}
+
+fn pool(
+    kind: AgentKind,
+    levels_left: u32,
+    mode: PermissionMode,
+    definition: Option<&AgentDefinition>,
+) -> ToolPool {
+    let request = PoolRequest {
+        kind,
+        levels_left,
+        mode,
+        definition,
+        above: &ToolCeiling::default(),
+    };
+    tool_pool(&request, TOOLS)
+}
+
+/// What a kind does not get of [`TOOLS`], as one line.
+fn without(kind: AgentKind, levels_left: u32, mode: PermissionMode) -> String {
+    let definition = custom(ToolAllowance::All, &[]);
+    let built_in = pool(kind, levels_left, mode, None);
+    let custom = pool(kind, levels_left, mode, Some(&definition));
+    assert_eq!(built_in.kept, custom.kept, "{kind:?}");
+    let removed = built_in.removed.iter().map(|gone| gone.tool.as_str());
+    removed.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn c4_each_kind_of_agent_is_left_with_its_tools() {
+    let below_a_lead = "SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion \
+                        EnterPlanMode ExitPlanMode";
+    let teammate = "TeamCreate TeamDelete";
+    let background = below_a_lead.replace("TaskUpdate", "TaskGet TaskList TaskUpdate");
+    let coordinator = "Read Write Edit Glob Grep Bash TaskCreate TaskGet TaskList TaskUpdate TeamCreate TeamDelete \
+                       TaskOutput AskUserQuestion EnterPlanMode ExitPlanMode Skill TodoWrite WebFetch WebSearch \
+                       EnterWorktree ExitWorktree mcp__git__log";
+    let table = [
+        (AgentKind::Lead, ""),
+        (AgentKind::Coordinator, coordinator),
+        (AgentKind::TeammateProcess, teammate),
+        (AgentKind::TeammateInProcess, teammate),
+        (AgentKind::SubAgent, below_a_lead),
+        (AgentKind::Background, background.as_str()),
+        (AgentKind::Fork, ""),
+    ];
+    assert_eq!(table.len(), AgentKind::ALL.len());
+    for (kind, removed) in table {
+        assert_eq!(
+            without(kind, 1, PermissionMode::Default),
+            removed,
+            "{kind:?}"
+        );
+        // In plan mode the way out of it stays; nothing else changes but for those that pass no layers.
+        let with_plan = removed.replace(" ExitPlanMode", "");
+        let expected = if kind == AgentKind::Coordinator {
+            removed
+        } else {
+            &with_plan
+        };
+        assert_eq!(
+            without(kind, 1, PermissionMode::Plan),
+            expected,
+            "{kind:?} in plan mode"
+        );
+    }
+}
+
+#[test]
+fn o1_agents_at_the_last_level_have_no_agent_tool() {
+    for kind in AgentKind::ALL {
+        let has = |levels| pool(kind, levels, PermissionMode::Default, None).has("Agent");
+        assert!(has(1), "{kind:?}");
+        let keeps = matches!(
+            kind,
+            AgentKind::Lead | AgentKind::Coordinator | AgentKind::Fork
+        );
+        assert_eq!(has(0), keeps, "{kind:?}");
+    }
+}
+
+#[test]
+fn each_removed_tool_names_the_layer_and_why() {
+    let definition = custom(only(&["Read", "Bash", "mcp__git", "LS"]), &["Bash"]);
+    let pool = pool(
+        AgentKind::Background,
+        0,
+        PermissionMode::Default,
+        Some(&definition),
+    );
+    assert_eq!(pool.kept, ["Read", "mcp__git__log"]);
+    assert_eq!(pool.missing, ["LS"]);
+    let gone = |tool: &str| {
+        let gone = pool.removed.iter().find(|gone| gone.tool == tool).unwrap();
+        (gone.layer, gone.why.clone())
+    };
+    assert_eq!(gone("Agent").0, FilterLayer::AllAgents);
+    assert_eq!(gone("Agent").1, "agents are as deep as they may be here");
+    assert_eq!(gone("TaskList").1, "a background agent does not get it");
+    assert_eq!(gone("TaskList").0, FilterLayer::Background);
+    assert_eq!(
+        gone("Bash"),
+        (FilterLayer::DefinitionDeny, "`Bash` is disallowed".into())
+    );
+    assert_eq!(
+        gone("Write"),
+        (
+            FilterLayer::DefinitionAllow,
+            "`tools` does not list it".into()
+        )
+    );
+}
+
+#[test]
+fn a_definition_that_lists_nothing_gives_nothing() {
+    let definition = custom(only(&[]), &[]);
+    let pool = pool(
+        AgentKind::SubAgent,
+        1,
+        PermissionMode::Default,
+        Some(&definition),
+    );
+    assert_eq!(pool.kept, [""; 0]);
+}
+
+#[test]
+fn a_teammate_stays_a_member_whatever_its_definition_lists() {
+    let definition = custom(only(&["Read"]), &["TaskCreate"]);
+    for kind in [AgentKind::TeammateProcess, AgentKind::TeammateInProcess] {
+        let pool = pool(kind, 1, PermissionMode::Plan, Some(&definition));
+        let expected = [
+            "Read",
+            "SendMessage",
+            "TaskGet",
+            "TaskList",
+            "TaskUpdate",
+            "ExitPlanMode",
+        ];
+        assert_eq!(pool.kept, expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_sub_agent_acts_for_no_member() {
+    let definition = custom(
+        only(&["Read", "SendMessage", "TaskUpdate", "TaskList"]),
+        &[],
+    );
+    let mode = PermissionMode::BypassPermissions;
+    let pool = pool(AgentKind::SubAgent, 1, mode, Some(&definition));
+    assert_eq!(pool.kept, ["Read", "TaskList"]);
+    assert_eq!(pool.removed[6].tool, "SendMessage");
+    assert_eq!(
+        pool.removed[6].why,
+        "a sub-agent is not a member of the team"
+    );
+}
+
+#[test]
+fn a_memory_brings_the_tools_that_keep_it() {
+    let definition = AgentDefinition {
+        memory: Some(MemoryScope::Project),
+        ..custom(only(&["Grep"]), &["Edit"])
+    };
+    let pool = pool(
+        AgentKind::SubAgent,
+        1,
+        PermissionMode::Default,
+        Some(&definition),
+    );
+    assert_eq!(pool.kept, ["Read", "Write", "Grep"]);
+}
+
+#[test]
+fn p5_what_a_parent_may_not_use_no_agent_below_it_may() {
+    let planner = custom(only(&["Read", "Agent(writer)"]), &["WebFetch"]);
+    let above = ToolCeiling::default().below(Some(&planner));
+    let writer = custom(ToolAllowance::All, &[]);
+    let request = PoolRequest {
+        kind: AgentKind::SubAgent,
+        levels_left: 1,
+        mode: PermissionMode::BypassPermissions,
+        definition: Some(&writer),
+        above: &above,
+    };
+    let pool = tool_pool(&request, TOOLS);
+    assert_eq!(pool.kept, ["Read", "Agent"]);
+    let write = pool
+        .removed
+        .iter()
+        .find(|gone| gone.tool == "Write")
+        .unwrap();
+    assert_eq!(write.layer, FilterLayer::ParentCeiling);
+    assert_eq!(write.why, "`reviewer` above it does not have the tool");
+    assert_eq!(above.bars_type("Writer"), None);
+    assert!(above.bars_type("general-purpose").is_some());
+}

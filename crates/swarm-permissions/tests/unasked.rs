@@ -1,0 +1,607 @@
+//! What runs without a question, by what the words of a call lead to in the file system.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a scene that cannot be set fails the test"
+)]
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use swarm_permissions::{
+    Behavior, Decision, FileFacts, Question, Rule, RuleSet, RunsLater, Suggestion, decide,
+};
+use swarm_protocol::{PermissionMode, ToolKind};
+
+use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+
+/// A file system with a few links, and a config directory `/home/dev/.claude`.
+#[derive(Debug)]
+struct Disk {
+    git_is_as_found: bool,
+}
+
+const DISK: Disk = Disk {
+    git_is_as_found: true,
+};
+
+/// Symbolic links, by path, and where they lead.
+const LINKS: [(&str, &str); 6] = [
+    ("/work/pl", "/proc"),
+    ("/work/to-env", "/work/.env"),
+    ("/work/docs/to-secrets", "/work/secrets"),
+    ("/work/to-doc", "/work/docs/a"),
+    ("/work/deep/to-config", "/home/dev/.claude/sub"),
+    ("/work/deep/kernel", "/proc"),
+];
+
+impl FileFacts for Disk {
+    fn leads_to(&self, path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
+        if path.starts_with("/dev/fd") {
+            return None;
+        }
+        let mut folded = PathBuf::new();
+        for component in path {
+            match component.to_str() {
+                Some("..") => {
+                    folded.pop();
+                }
+                Some(".") => {}
+                _ => folded.push(component),
+            }
+            if let Some((_, to)) = LINKS.iter().find(|(from, _)| folded == Path::new(from)) {
+                folded = PathBuf::from(to);
+            }
+        }
+        let is_wild = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.contains(['*', '?', '[', '{']))
+        };
+        let around = folded.parent().filter(|_| pattern && is_wild(&folded));
+        let mut places: Vec<PathBuf> = around.map(Path::to_owned).into_iter().collect();
+        places.push(folded);
+        if pattern && path.starts_with("/work") {
+            places.push("/proc/1/environ".into());
+        }
+        Some(places)
+    }
+
+    fn is_secret(&self, real: &Path) -> bool {
+        real == Path::new("/home/dev/.claude/.credentials.json")
+    }
+
+    fn secrets_below(&self, real: &Path) -> Vec<PathBuf> {
+        let secret = PathBuf::from("/home/dev/.claude/.credentials.json");
+        Vec::from_iter(Some(secret).filter(|secret| secret.starts_with(real)))
+    }
+
+    fn has_other_names(&self, real: &Path) -> bool {
+        real == Path::new("/work/hard")
+    }
+
+    fn git_doubt(&self, directory: &Path) -> Option<&'static str> {
+        let is_as_found = self.git_is_as_found && directory == Path::new("/work");
+        (!is_as_found).then_some("the test says so")
+    }
+
+    fn runs_later(&self, real: &Path) -> Option<RunsLater> {
+        let of_config_directory = real.starts_with("/home/dev/.claude/skills");
+        let name = [".husky", ".bashrc", "skills"]
+            .into_iter()
+            .find(|name| real.iter().any(|part| part == *name))?;
+        Some(RunsLater {
+            name: name.to_owned(),
+            of_config_directory,
+        })
+    }
+}
+
+fn rules(deny: &[&str], ask: &[&str], allow: &[&str]) -> RuleSet {
+    let mut set = RuleSet::default();
+    let lists = [
+        (Behavior::Deny, deny),
+        (Behavior::Ask, ask),
+        (Behavior::Allow, allow),
+    ];
+    for (behavior, texts) in lists {
+        for text in texts {
+            set.add(behavior, Rule::parse(text).unwrap(), "test");
+        }
+    }
+    set
+}
+
+fn decided(
+    disk: &Disk,
+    mode: PermissionMode,
+    rules: &RuleSet,
+    tool: &str,
+    value: &str,
+) -> Decision {
+    let (kind, field) = match tool {
+        "Bash" => (ToolKind::Execute, "command"),
+        "Read" | "Grep" => (ToolKind::Read, "file_path"),
+        _ => (ToolKind::Edit, "file_path"),
+    };
+    let input = json!({ field: value });
+    let question = Question {
+        tool,
+        kind,
+        input: &input,
+        cwd: Path::new("/work"),
+        starts_in: Path::new("/work"),
+        anchors: swarm_permissions::Anchors::NONE,
+        home: Some(Path::new("/home/dev")),
+        touches: &[],
+        files: disk,
+        read_only: kind == ToolKind::Read,
+    };
+    decide(mode, rules, &question)
+}
+
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allow { .. } => "allow",
+        Decision::Deny { .. } => "deny",
+        Decision::Ask { .. } => "ask",
+    }
+}
+
+#[track_caller]
+fn all(mode: PermissionMode, rules: &RuleSet, tool: &str, expected: &str, values: &[&str]) {
+    for value in values {
+        let decision = decided(&DISK, mode, rules, tool, value);
+        assert_eq!(
+            word(&decision),
+            expected,
+            "{tool} {value} in {mode}: {decision:?}"
+        );
+    }
+}
+
+#[test]
+fn a_command_reads_no_process_device_or_secret_unasked_however_it_is_spelled() {
+    all(
+        Default,
+        &RuleSet::default(),
+        "Bash",
+        "ask",
+        &[
+            "cat /proc/1/environ",
+            "cd / && cat proc/1/environ",
+            "cat < /proc/1/environ",
+            "cat /dev/fd/../../1/environ",
+            "grep rw-p /dev/fd/../../1/maps",
+            "tail -c +7 /dev/fd/../../1/mem | head -c 9 | grep -ao KEY",
+            "cat pl/1/environ",
+            "cat ./docs/../pl/1/environ",
+            "cat < pl/1/environ",
+            "cd pl && cat 1/environ",
+            "cd docs && cat ../pl/1/environ",
+            "cd pl/1; cat environ",
+            "pushd pl && cat 1/environ",
+            "grep -fpl/1/environ x",
+            "grep --file=pl/1/environ x",
+            "cat p*/1/environ",
+            "cat */1/environ",
+            "head -n1 --bytes=9 pl/1/environ",
+            "ls && sort pl/1/environ",
+            "cat ~+/pl/1/environ",
+            "cat ~-/1/environ",
+            "cd - && cat 1/environ",
+            "cat ~bob/.ssh/id",
+            "cat /sys/kernel/x",
+            "od /dev/sda",
+            "cat /dev/pts/0",
+            "cat ~/.claude/.credentials.json",
+            "cat /home/dev/.claude/.credentials.json",
+            "cd ~ && cat .claude/.credentials.json",
+            "cd && cat .claude/.credentials.json",
+            "cat {pl,x}/1/environ",
+        ],
+    );
+    all(
+        Default,
+        &RuleSet::default(),
+        "Bash",
+        "allow",
+        &[
+            "cat docs/a to-doc",
+            "cat to-env",
+            "cat hard",
+            "ls ~/notes",
+            "cat ~+/docs/a",
+            "cd docs && cat a",
+            "head -c 8 /dev/urandom",
+            "cat a 2>/dev/null",
+            "wc -l < docs/a",
+            "cat /dev/shm/x",
+            "grep -rn 'dev/x' docs",
+            "echo ~bob ~- /sys/x",
+        ],
+    );
+    all(
+        DontAsk,
+        &RuleSet::default(),
+        "Bash",
+        "deny",
+        &["cat pl/1/environ"],
+    );
+}
+
+#[test]
+fn a_search_or_a_pattern_above_a_secret_is_asked_about() {
+    let none = RuleSet::default();
+    all(
+        Default,
+        &none,
+        "Bash",
+        "ask",
+        &[
+            "cat ~/.claude/.cred*",
+            "cat ~/.claude/*",
+            "cat ~/.claude/.credentials.jso[n]",
+            "cat ~/.claude/{a,.credentials.json}",
+            "head < ~/.claude/.c*",
+            "grep -r KEY ~/.claude",
+            "grep -rn KEY ~",
+            "grep --recursive KEY /home",
+            "grep -d recurse KEY /home/dev",
+            "egrep -r KEY /",
+            "rg --hidden KEY ~",
+            "rg KEY /home/dev/.claude",
+            "cd ~ && grep -r KEY",
+            "cd && rg KEY .",
+            "cd / && rg KEY",
+            "timeout 5 grep -r KEY ~/.claude",
+            "cd deep/to-config && cat ../.credentials.json",
+            "cd deep/to-config && cd .. && cat .credentials.json",
+        ],
+    );
+    all(
+        Default,
+        &none,
+        "Bash",
+        "allow",
+        &[
+            "grep -rn KEY .",
+            "grep -rn KEY src docs",
+            "rg KEY",
+            "rg KEY /srv/other",
+            "ls ~/.claude",
+            "find ~/.claude -name x",
+            "du -sh ~",
+            "grep KEY ~/.claude/settings.json",
+            "cat ~/.claude/*.md",
+            "cat ~/.claude/s*",
+        ],
+    );
+}
+
+#[test]
+fn a_change_of_directory_is_judged_by_its_spelling_and_by_its_links() {
+    let none = RuleSet::default();
+    // The shell goes back to `deep`, where a link leads elsewhere.
+    let links = [
+        "cd deep/to-config && cd .. && cat kernel/1/environ",
+        "cd deep/to-config/.. && cat kernel/1/environ",
+    ];
+    all(Default, &none, "Bash", "ask", &links);
+}
+
+#[test]
+fn git_reads_unasked_only_in_the_repository_that_was_found() {
+    let none = RuleSet::default();
+    let planted = Disk {
+        git_is_as_found: false,
+    };
+    for command in [
+        "git status",
+        "git log --oneline | head",
+        "ls; git diff",
+        "git version",
+    ] {
+        for (disk, mode, expected) in [
+            (&DISK, Default, "allow"),
+            (&DISK, Plan, "allow"),
+            (&planted, Default, "ask"),
+            (&planted, AcceptEdits, "ask"),
+            (&planted, DontAsk, "deny"),
+            (&planted, Plan, "deny"),
+        ] {
+            let decision = decided(disk, mode, &none, "Bash", command);
+            assert_eq!(
+                word(&decision),
+                expected,
+                "{command} in {mode}: {decision:?}"
+            );
+        }
+    }
+    let asks = |command: &str| match decided(&planted, Default, &none, "Bash", command) {
+        Decision::Ask { why, .. } => why,
+        decision => panic!("{command}: {decision:?}"),
+    };
+    let why = asks("ls; git diff");
+    assert!(
+        why.contains("`git diff`") && why.contains("because the test says so"),
+        "{why}"
+    );
+    let why = asks("git push");
+    assert!(!why.contains("the test says so"), "it never reads: {why}");
+    // A rule that grants the command still does, in a mode that lets rules grant.
+    let granted = rules(&[], &[], &["Bash(git status:*)"]);
+    let decision = decided(&planted, Default, &granted, "Bash", "git status");
+    assert!(decision.is_allow(), "{decision:?}");
+    let decision = decided(&planted, Default, &none, "Bash", "cat a");
+    assert!(decision.is_allow(), "{decision:?}");
+}
+
+#[test]
+fn denied_files_come_out_of_no_command_that_reads() {
+    let set = rules(
+        &["Read(.env)", "Read(secrets/**)", "Read(~/.ssh/**)"],
+        &[],
+        &[],
+    );
+    all(
+        Default,
+        &set,
+        "Bash",
+        "deny",
+        &[
+            "git show HEAD:.env",
+            "git show :.env",
+            "git show :0:.env",
+            "git show HEAD:./.env",
+            "git -P show HEAD:secrets/x",
+            "git cat-file -p HEAD:.env",
+            "git cat-file blob :.env",
+            "git blame .env",
+            "git log -p -- .env",
+            "cat ~+/secrets/a",
+            "cat to-env",
+            "cat docs/to-secrets/a",
+            "cat < to-env",
+            "cat ~/.ssh/id",
+            "grep -f.env x",
+            "grep --file=secrets/a x",
+        ],
+    );
+    all(
+        Default,
+        &set,
+        "Bash",
+        "ask",
+        &[
+            "git show",
+            "git show HEAD",
+            "git show HEAD~3",
+            "git log -p",
+            "git log -U3 -1",
+            "git log --patch",
+            "git log --patc",
+            "git whatchanged",
+            "git stash show -p",
+            "git reflog show -p",
+            "git cat-file --batch-all-objects --batch",
+            "git cat-file -p 1234567",
+            "git diff",
+            "git diff HEAD~1",
+            "git grep KEY",
+            "git status -v",
+            "git range-diff a b c",
+            "printf '.env\\0' | sort --files0-from=-",
+            "cat hard",
+            "sort < hard",
+            "cat ~root/.ssh/id",
+            "cat .e*",
+            "grep -r KEY .",
+            "rg KEY",
+            "cd secrets && cat a",
+            "jq -n 'import \"./a\" as $x; $x'",
+            "jq -nf program",
+        ],
+    );
+    all(
+        Default,
+        &set,
+        "Bash",
+        "allow",
+        &[
+            "git status --short",
+            "git log --oneline -5",
+            "git log --stat",
+            "git branch -vv",
+            "git ls-files -m",
+            "git rev-parse HEAD",
+            "git tag -n",
+            "cat docs/a",
+            "jq .name package.json",
+        ],
+    );
+    // In the mode that allows everything, the rules still bind the files that words name.
+    all(
+        BypassPermissions,
+        &set,
+        "Bash",
+        "deny",
+        &["cat to-env", "git show HEAD:.env", "cp docs/to-secrets/a b"],
+    );
+}
+
+#[test]
+fn a_file_with_several_names_is_asked_about_where_rules_restrict_reading() {
+    let watched = rules(&["Read(.env)"], &[], &["Read"]);
+    let asked = rules(&[], &["Read(.env)"], &[]);
+    for (set, mode, expected) in [
+        (&RuleSet::default(), Default, "allow"),
+        (&rules(&["Edit(.env)"], &[], &[]), Default, "allow"),
+        (&watched, Default, "ask"),
+        (&watched, BypassPermissions, "ask"),
+        (&watched, DontAsk, "deny"),
+        (&asked, Default, "ask"),
+    ] {
+        all(mode, set, "Read", expected, &["hard"]);
+        all(mode, set, "Grep", expected, &["/work/hard"]);
+        all(mode, set, "Read", "allow", &["docs/a"]);
+    }
+    all(BypassPermissions, &watched, "Edit", "allow", &["hard"]);
+}
+
+#[test]
+fn what_other_programs_run_later_is_changed_only_when_somebody_agrees() {
+    let none = RuleSet::default();
+    let broad = rules(&[], &[], &["Edit", "Write(**)", "Edit(~/**)"]);
+    let named = rules(&[], &[], &["Edit(.husky/**)", "Edit(~/.bashrc)"]);
+    let (own, home, config) = (
+        ".husky/pre-commit",
+        "/home/dev/.bashrc",
+        "/home/dev/.claude/skills/a/SKILL.md",
+    );
+    for (set, mode, path, expected) in [
+        (&none, Default, own, "ask"),
+        (&none, AcceptEdits, own, "ask"),
+        (&broad, Default, own, "ask"),
+        (&broad, AcceptEdits, own, "ask"),
+        (&broad, DontAsk, own, "deny"),
+        (&broad, Plan, own, "deny"),
+        (&named, Default, own, "allow"),
+        (&named, AcceptEdits, own, "allow"),
+        (&none, BypassPermissions, own, "allow"),
+        (&none, AcceptEdits, home, "ask"),
+        (&broad, AcceptEdits, home, "ask"),
+        (&none, BypassPermissions, home, "ask"),
+        (&broad, BypassPermissions, home, "ask"),
+        (&named, BypassPermissions, home, "allow"),
+        (&none, BypassPermissions, config, "ask"),
+        (&none, AcceptEdits, "src/lib.rs", "allow"),
+        (&none, BypassPermissions, "/home/dev/notes", "allow"),
+    ] {
+        all(mode, set, "Write", expected, &[path]);
+    }
+    // Files of the config directory are asked about even where it is part of the working directory.
+    let mut wide = RuleSet::default();
+    let home_too = Suggestion::AddDirectories {
+        directories: vec!["/home/dev".into()],
+        destination: swarm_permissions::Destination::Session,
+    };
+    wide.apply(&home_too, "test").unwrap();
+    all(BypassPermissions, &wide, "Write", "ask", &[config]);
+    all(BypassPermissions, &wide, "Write", "allow", &[home]);
+    all(AcceptEdits, &wide, "Write", "ask", &[home]);
+    let denied = rules(&["Edit(.husky/**)"], &[], &[]);
+    all(AcceptEdits, &denied, "Write", "deny", &[own]);
+}
+
+#[test]
+fn questions_about_reading_hold_for_commands_too() {
+    let asked = rules(&[], &["Read(notes/**)"], &["Bash(cp:*)"]);
+    all(
+        Default,
+        &asked,
+        "Bash",
+        "ask",
+        &[
+            "cat notes/a",
+            "cp notes/a b",
+            "cat n*",
+            "grep -r KEY .",
+            "git show HEAD",
+        ],
+    );
+    all(
+        Default,
+        &asked,
+        "Bash",
+        "allow",
+        &["cat docs/a", "cp docs/a b"],
+    );
+    // A rule about editing restricts no reading.
+    let edits = rules(&["Edit(notes/**)", "Write(gen/**)"], &[], &[]);
+    all(
+        Default,
+        &edits,
+        "Bash",
+        "allow",
+        &["cat notes/a", "git show"],
+    );
+    all(
+        BypassPermissions,
+        &edits,
+        "Bash",
+        "deny",
+        &["echo x > notes/a", "echo x > gen/a", "echo x >> ~+/gen/a"],
+    );
+}
+
+#[test]
+fn a_rule_for_every_command_and_one_for_a_compound_command_restrict() {
+    let every = rules(&[], &["Bash"], &["Bash(ls)"]);
+    all(
+        BypassPermissions,
+        &every,
+        "Bash",
+        "ask",
+        &["ls", "make", "$X"],
+    );
+    let none = rules(&["Bash"], &[], &["Bash"]);
+    all(BypassPermissions, &none, "Bash", "deny", &["ls", "make"]);
+    let compound = rules(&["Bash(make && ./run)"], &[], &["Bash"]);
+    all(
+        BypassPermissions,
+        &compound,
+        "Bash",
+        "deny",
+        &["make && ./run", " make && ./run "],
+    );
+    all(
+        BypassPermissions,
+        &compound,
+        "Bash",
+        "allow",
+        &["make", "./run"],
+    );
+}
+
+#[test]
+fn a_tool_that_says_it_only_reads_is_believed_unless_it_reads_the_web() {
+    for (tool, kind, read_only, mode, expected) in [
+        ("mcp__a__list", ToolKind::Other, true, Default, "allow"),
+        ("mcp__a__list", ToolKind::Other, true, Plan, "allow"),
+        ("mcp__a__close", ToolKind::Other, false, Default, "ask"),
+        ("mcp__a__close", ToolKind::Other, false, Plan, "deny"),
+        ("WebFetch", ToolKind::Web, true, Default, "ask"),
+    ] {
+        let input = json!({});
+        let question = Question {
+            tool,
+            kind,
+            input: &input,
+            cwd: Path::new("/work"),
+            starts_in: Path::new("/work"),
+            anchors: swarm_permissions::Anchors::NONE,
+            home: None,
+            touches: &[],
+            files: &DISK,
+            read_only,
+        };
+        let decision = decide(mode, &RuleSet::default(), &question);
+        assert_eq!(word(&decision), expected, "{tool} in {mode}: {decision:?}");
+    }
+}
+
+#[test]
+fn the_reason_of_a_question_says_what_is_special_about_the_call() {
+    let none = RuleSet::default();
+    let watched = rules(&["Read(.env)"], &[], &[]);
+    for (mode, set, tool, value, words) in [
+        (AcceptEdits, &none, "Write", "/srv/x", "outside"),
+        (AcceptEdits, &none, "Write", ".husky/x", ".husky"),
+        (Default, &watched, "Read", "hard", "other names"),
+    ] {
+        let decision = decided(&DISK, mode, set, tool, value);
+        assert!(
+            decision.why().contains(words),
+            "{tool} {value}: {decision:?}"
+        );
+    }
+}
