@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_model::WebClient;
 use swarm_permissions::AgentConfig;
-use swarm_tools::{SkillTool, Tool, WebAnswer, WebDoor, WebFetch, WebRequest, WebSearch, builtin};
+use swarm_tools::{
+    SkillTool, Tool, WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch, builtin,
+};
 
 /// The tools that each agent has whatever its place in a team: the built-in ones, and those that the configuration makes
 /// possible. One list for leads and teammates, so that all backends are equal.
@@ -14,7 +16,7 @@ pub fn own_tools(agent_config: &AgentConfig) -> Vec<Arc<dyn Tool>> {
     if !agent_config.skills.is_empty() {
         tools.push(Arc::new(SkillTool::new(&agent_config.skills)));
     }
-    let door: Arc<dyn WebDoor> = Arc::new(Door);
+    let door: Arc<dyn WebAccess> = Arc::new(Door);
     tools.push(Arc::new(WebFetch::new(
         Arc::clone(&door),
         agent_config.web.private,
@@ -30,7 +32,7 @@ pub fn own_tools(agent_config: &AgentConfig) -> Vec<Arc<dyn Tool>> {
 struct Door;
 
 #[async_trait]
-impl WebDoor for Door {
+impl WebAccess for Door {
     async fn get(&self, request: WebRequest) -> Result<WebAnswer, String> {
         let (url, bytes) = (&request.url, request.max_bytes);
         let fetched = WebClient

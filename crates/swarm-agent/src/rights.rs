@@ -156,7 +156,7 @@ impl Rights {
 
     /// Tells `changed` of these rights, at once and whenever they have changed.
     #[must_use]
-    pub fn told_to(mut self, changed: impl Fn(&Self) + Send + Sync + 'static) -> Self {
+    pub fn on_change(mut self, changed: impl Fn(&Self) + Send + Sync + 'static) -> Self {
         changed(&self);
         self.changed = Some(Box::new(changed));
         self

@@ -84,7 +84,7 @@ impl App {
         let out = Output::new(&env, global);
         let store = FileStore::new(root.clone(), Arc::clone(&clock))
             .with_limits(limits)
-            .told_to(move |team, event| events.note(team, event))
+            .on_event(move |team, event| events.note(team, event))
             .announcing(move |team, tasks| {
                 out.say(&format!(
                     "completing the creation of {tasks} tasks in team {team}, which was interrupted"

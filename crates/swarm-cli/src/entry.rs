@@ -9,11 +9,11 @@ use clap::error::{ContextKind, ContextValue};
 
 use crate::app::App;
 use crate::commands::{Args, answer_shell, planned, with_tip};
-use crate::deployment::VERSION;
 use crate::environment;
 use crate::failure::Failure;
 use crate::first_act::first_act;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
+use crate::spawn_context::VERSION;
 use crate::{logging, output, team_hooks};
 
 /// Runs `swarm` and returns its exit code.

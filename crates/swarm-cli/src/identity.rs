@@ -40,7 +40,7 @@ pub(crate) enum Acting {
         is_sub_agent: bool,
     },
     /// Something that a member started, but the member itself is not known.
-    Stray,
+    Orphan,
     /// Somebody in another pid namespace than a member on this host, which could be the member itself: ancestors outside of
     /// the namespace are not visible. Who is meant: the member's name and team.
     Elsewhere(String),
@@ -68,7 +68,7 @@ impl Acting {
             });
         }
         if lineage.has_below(usize::MAX, SPAWN_MARK) {
-            return Ok(Self::Stray);
+            return Ok(Self::Orphan);
         }
         if let Some(member) = elsewhere(store, &known, false) {
             return Ok(Self::Elsewhere(member));
@@ -90,7 +90,7 @@ impl Acting {
                 format!("this is {name} of the team {team}"),
                 "an agent cannot answer, grant or end; ask the person or the lead",
             ),
-            Self::Stray => (
+            Self::Orphan => (
                 format!("a member's shell started this one (`{SPAWN_MARK}` is set)"),
                 FROM_OUTSIDE,
             ),

@@ -13,7 +13,7 @@ use swarm_model::{
 };
 use swarm_permissions::{ModelNames, RequestSettings};
 use swarm_protocol::ErrorKind;
-use swarm_supervisor::Deployment;
+use swarm_supervisor::SpawnContext;
 use swarm_team::SpawnOrder;
 
 use crate::backoff::FileThrottle;
@@ -32,13 +32,13 @@ pub(crate) struct ClientSource {
 
 impl ClientSource {
     /// For members that a process starts, and the lead.
-    pub(crate) fn of(deployment: &Deployment) -> Self {
+    pub(crate) fn of(spawn_context: &SpawnContext) -> Self {
         Self {
-            names: deployment.agent_config.models.clone(),
-            requests: deployment.agent_config.requests.clone(),
-            provider: deployment.provider.clone(),
-            pace: deployment.pace,
-            root: deployment.root.clone(),
+            names: spawn_context.agent_config.models.clone(),
+            requests: spawn_context.agent_config.requests.clone(),
+            provider: spawn_context.provider.clone(),
+            pace: spawn_context.pace,
+            root: spawn_context.root.clone(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use swarm_agent::{ProgramDocs, ProgramPage};
 
-use crate::deployment::VERSION;
+use crate::spawn_context::VERSION;
 
 macro_rules! page {
     ($name:literal, $about:literal) => {

@@ -18,12 +18,12 @@ use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_worktree::{Git, Worktrees};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::deployment::{VERSION, identity};
 use crate::environment;
 use crate::first_act::first_act;
 use crate::host_facts::GatheringFacts;
 use crate::occupants::occupants;
 use crate::output::{say, terminal_width};
+use crate::spawn_context::{VERSION, identity};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
 

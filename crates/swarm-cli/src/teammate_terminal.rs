@@ -11,7 +11,7 @@ use rustix::termios::{
 };
 use swarm_config::Environment;
 use swarm_protocol::{MemberName, PaneId};
-use swarm_ui::{Console, Outlet, PaneInput, Theme, read_keys};
+use swarm_ui::{Console, NonBlockingWriter, PaneInput, Theme, read_keys};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::output::terminal_width;
@@ -24,7 +24,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(crate) struct Keyboard {
     before: Termios,
     console: Console,
-    outlet: Outlet,
+    outlet: NonBlockingWriter,
     /// The file that keeps the output, where tmux does not see to it.
     log: Option<File>,
 }
@@ -80,7 +80,7 @@ impl Terminal {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Self::plain();
         }
-        let outlet = match Outlet::new(Box::new(io::stdout())) {
+        let outlet = match NonBlockingWriter::new(Box::new(io::stdout())) {
             Ok(outlet) => outlet,
             Err(error) => {
                 tracing::warn!(%error, "the terminal is not drawn on");

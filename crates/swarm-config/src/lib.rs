@@ -22,8 +22,8 @@ pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
 pub use settings::{
-    AnswerInPlace, Fate, Given, Layer, ListedSetting, Origin, Places, Settings, ValuePlace,
-    repository_directories,
+    AnswerInPlace, Given, Layer, ListedSetting, Origin, Places, SettingOutcome, Settings,
+    ValuePlace, repository_directories,
 };
 pub use skills::{FoundSkills, find_skills};
 pub use trust::{

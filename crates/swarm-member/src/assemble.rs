@@ -19,7 +19,7 @@ use swarm_model::{Model, ModelName};
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId, Skill};
-use swarm_team::{Seat, SendMessageTool, member_hooks, task_tools, team_brief};
+use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
     BackgroundCommands, Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool,
     ToolContext, ToolLimits,
@@ -127,7 +127,7 @@ impl Assembled {
             role,
             _hook_watch: hook_watch,
             session: Session::open(self.transcript, self.agent)?,
-            inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.seat)),
+            inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.context)),
             person,
             models: self.models,
             mail,
@@ -153,27 +153,27 @@ impl MemberSetup {
         servers: &ProcessServers,
         spawner: Arc<dyn TeammateSpawner>,
     ) -> Result<Assembled, AgentError> {
-        let seat = Arc::clone(&self.mail.seat);
+        let context = Arc::clone(&self.mail.context);
         let hooks = self.hooks();
         let hook_watch = self.hook_watch(&hooks);
         let commands = Arc::<BackgroundCommands>::default();
         let tool_context = self.tool_context(Arc::clone(&commands));
         let instructions = self.instructions();
         let brief = Arc::new(TeamBrief {
-            seat: Arc::clone(&seat),
+            context: Arc::clone(&context),
             agent_config: Arc::clone(&self.agent_config),
         });
         let author = TranscriptAuthor {
             session: self.session,
             cwd: self.cwd.clone(),
             version: self.version.clone(),
-            agent: Some(seat.name.clone()),
-            team: seat.team().map(|team| team.name().clone()),
-            spawn: Some(seat.spawn_id),
+            agent: Some(context.name.clone()),
+            team: context.team().map(|team| team.name().clone()),
+            spawn: Some(context.spawn_id),
             sub_agent: None,
         };
         let path = self.transcript.clone();
-        let transcript = TranscriptFile::open(path, author, Arc::clone(&seat.clock))?;
+        let transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
         let environment = self.environment(&brief.facts());
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());
@@ -185,18 +185,18 @@ impl MemberSetup {
             isolator: self.isolator,
             servers: Some(Arc::clone(servers.pool())),
             commands,
-            clock: Arc::clone(&seat.clock),
+            clock: Arc::clone(&context.clock),
             root: self.root,
             host: self.host,
         });
         let mut tools = own_tools(&self.agent_config);
         let reached = Arc::downgrade(&sub_agents);
         tools.push(Arc::new(self.send_message.reaching(reached)));
-        tools.extend(task_tools(&seat));
+        tools.extend(task_tools(&context));
         tools.extend(self.role_tools);
         tools.extend(servers.tools());
         let mut agent = AgentParts {
-            name: seat.name.to_string(),
+            name: context.name.to_string(),
             system,
             runtime: self.runtime,
             model: self.model,
@@ -239,7 +239,7 @@ impl MemberSetup {
     }
 
     fn environment(&self, team: &[EnvironmentFact]) -> AgentEnvironment {
-        let clock = &self.mail.seat.clock;
+        let clock = &self.mail.context.clock;
         let environment = PromptEnvironment {
             cwd: &self.cwd,
             host: &self.host,
@@ -276,7 +276,7 @@ impl MemberSetup {
             ..Subject::default()
         };
         let hooks = hooks.and(own.unwrap_or_default());
-        member_hooks(&self.mail.seat, hooks, base, move || rights.mode())
+        member_hooks(&self.mail.context, hooks, base, move || rights.mode())
     }
 
     /// What watches files for hooks.
@@ -317,8 +317,8 @@ impl MemberSetup {
     }
 
     fn tool_context(&self, commands: Arc<BackgroundCommands>) -> ToolContext {
-        let seat = &self.mail.seat;
-        let team = seat.team().map(|team| team.name().clone());
+        let context = &self.mail.context;
+        let team = context.team().map(|team| team.name().clone());
         let protected =
             without_unreadable(ProtectedPaths::new(&self.root), self.unreadable.clone());
         ToolContext {
@@ -339,10 +339,10 @@ impl MemberSetup {
             limits: ToolLimits::default(),
             tool_use_id: String::new(),
             caller: Caller {
-                name: seat.name.clone(),
+                name: context.name.clone(),
                 agent_id: team
                     .clone()
-                    .map(|team| AgentId::new(seat.name.clone(), team)),
+                    .map(|team| AgentId::new(context.name.clone(), team)),
                 team,
             },
         }
@@ -352,27 +352,27 @@ impl MemberSetup {
 /// The team of a member at the moment.
 #[derive(Debug)]
 struct TeamBrief {
-    seat: Arc<Seat>,
+    context: Arc<MemberContext>,
     /// Has the descriptions of agent types.
     agent_config: Arc<AgentConfig>,
 }
 
 impl Brief for TeamBrief {
     fn brief(&self) -> Option<String> {
-        let seat = &self.seat;
-        let team = seat.team()?;
-        match team_brief(&*team, &seat.name) {
+        let context = &self.context;
+        let team = context.team()?;
+        match team_brief(&*team, &context.name) {
             Ok(text) => Some(text),
             Err(error) => {
                 // The summary has what the member knew of its team.
-                tracing::warn!(team = %team.name(), member = %seat.name, %error, "no brief of the team");
+                tracing::warn!(team = %team.name(), member = %context.name, %error, "no brief of the team");
                 None
             }
         }
     }
 
     fn facts(&self) -> Vec<EnvironmentFact> {
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Vec::new();
         };
         // Without a readable roster it learns by mail who else is there.
@@ -384,7 +384,7 @@ impl Brief for TeamBrief {
             EnvironmentFact::new("Team", team.name().as_str()),
             EnvironmentFact::new(
                 "Team members",
-                &peers(&config.members, &self.seat.name, agents),
+                &peers(&config.members, &self.context.name, agents),
             ),
         ]
     }

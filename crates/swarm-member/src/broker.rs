@@ -9,7 +9,7 @@ use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL};
 use swarm_store::{StoreError, Team};
-use swarm_team::{Wake, open_request, wait_for_answer};
+use swarm_team::{ChangeSignal, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
 use crate::mail::MailHandler;
@@ -36,7 +36,7 @@ pub(crate) struct AnswerWake {
 }
 
 #[async_trait]
-impl Wake for AnswerWake {
+impl ChangeSignal for AnswerWake {
     async fn changed(&mut self) {
         tokio::select! {
             () = self.inbox.changed() => {}
@@ -57,7 +57,7 @@ impl PermissionBroker {
     }
 
     fn inbox(&self, team: &dyn Team) -> Subscription {
-        let own = format!("{}.json", self.mail.seat.name).into();
+        let own = format!("{}.json", self.mail.context.name).into();
         let directory = team.inbox_directory();
         self.watcher
             .subscribe(&directory, NameFilter::Exact(vec![own]))
@@ -74,7 +74,7 @@ impl PermissionBroker {
             PLAN_TOOL => MemberState::WaitingPlan,
             _ => MemberState::WaitingPermission,
         };
-        let open = open_request(&self.mail.seat, team, request, self.timeout)?;
+        let open = open_request(&self.mail.context, team, request, self.timeout)?;
         self.reporter.state(
             waiting,
             Some(format!(
@@ -83,12 +83,15 @@ impl PermissionBroker {
                 open.request.description
             )),
         );
-        let (name, what) = (&self.mail.seat.name, &open.request.description);
+        let (name, what) = (&self.mail.context.name, &open.request.description);
         let message = format!("{name} needs your permission: {what}");
-        self.mail.seat.hooks().notify("permission_prompt", message);
+        self.mail
+            .context
+            .hooks()
+            .notify("permission_prompt", message);
         let cancel = cancel.child_token();
         let answer = wait_for_answer(
-            &self.mail.seat,
+            &self.mail.context,
             team,
             &open,
             &mut wake,
@@ -120,7 +123,7 @@ impl PermissionBroker {
                 Ok(Some(_)) => return,
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(member = %self.mail.seat.name, %error, "inbox not read during a question");
+                    tracing::warn!(member = %self.mail.context.name, %error, "inbox not read during a question");
                 }
             }
             inbox.changed().await;
@@ -138,7 +141,7 @@ impl PermissionGate for PermissionBroker {
         let not_asked = |error: &dyn std::fmt::Display| {
             PermissionOutcome::deny(format!("the question could not be asked: {error}"))
         };
-        let team = match self.mail.seat.team_or_found() {
+        let team = match self.mail.context.team_or_found() {
             Ok(team) => team,
             Err(error) => return not_asked(&error),
         };

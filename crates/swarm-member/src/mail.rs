@@ -12,7 +12,7 @@ use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, ShutdownRequest,
 };
 use swarm_store::{Draft, StoreError, Team};
-use swarm_team::{Incoming, PendingShutdown, Seat, sort_mail, summary_of};
+use swarm_team::{Incoming, MemberContext, PendingShutdown, sort_mail, summary_of};
 
 use crate::deferred_writes::DeferredWrites;
 
@@ -54,7 +54,7 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
 /// The mail of one member.
 #[derive(Debug)]
 pub(crate) struct MailHandler {
-    pub(crate) seat: Arc<Seat>,
+    pub(crate) context: Arc<MemberContext>,
     role: Arc<dyn MailRole>,
     /// Messages that a person typed into this member's terminal.
     typed: Mutex<HashSet<MessageId>>,
@@ -76,9 +76,9 @@ pub(crate) struct CompactionAsk {
 }
 
 impl MailHandler {
-    pub(crate) fn new(seat: Arc<Seat>, role: Arc<dyn MailRole>) -> Self {
+    pub(crate) fn new(context: Arc<MemberContext>, role: Arc<dyn MailRole>) -> Self {
         Self {
-            seat,
+            context,
             role,
             typed: Mutex::default(),
             without_inbox: Mutex::default(),
@@ -108,7 +108,7 @@ impl MailHandler {
     /// Keeps a message that was typed into this member's terminal until the model reads it, where there is no inbox.
     pub(crate) fn keep_typed(&self, draft: Draft) {
         let id = MessageId::random();
-        let mut entry = InboxEntry::new(draft.from, draft.text, self.seat.clock.now().iso());
+        let mut entry = InboxEntry::new(draft.from, draft.text, self.context.clock.now().iso());
         entry.msg_id = Some(id.clone());
         entry.swarm = Some(draft.swarm);
         self.add_typed(id);
@@ -121,7 +121,7 @@ impl MailHandler {
     }
 
     fn unread(&self, team: &dyn Team) -> Result<Vec<Incoming>, StoreError> {
-        let unread = team.take_unread(&self.seat.name)?;
+        let unread = team.take_unread(&self.context.name)?;
         Ok(sort_mail(unread))
     }
 
@@ -131,7 +131,7 @@ impl MailHandler {
     /// A failed read of the inbox, or the failure of an earlier deferred write.
     pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finish()?;
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Ok(Vec::new());
         };
         let mut messages = Vec::new();
@@ -178,7 +178,7 @@ impl MailHandler {
             return Ok(());
         }
         *self.compaction.lock() = None;
-        match self.seat.team() {
+        match self.context.team() {
             Some(team) => self.acknowledge(&*team, &ask.ids),
             None => Ok(()),
         }
@@ -189,7 +189,7 @@ impl MailHandler {
     /// # Errors
     /// A failed read of the inbox, or of its acknowledgement.
     pub(crate) fn take_rights(&self) -> Result<(), StoreError> {
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Ok(());
         };
         let mut handled = Vec::new();
@@ -207,7 +207,7 @@ impl MailHandler {
     /// What is added to the conversation between two tool calls: urgent text and shutdown requests.
     pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finish()?;
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Ok(self.take_typed());
         };
         let mut urgent = self.unread(&*team)?;
@@ -239,7 +239,7 @@ impl MailHandler {
 
     /// Marks all shutdown requests as read after one of them was answered.
     pub(crate) fn shutdown_answered(&self) -> Result<(), StoreError> {
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Ok(());
         };
         let requests: Vec<MessageId> = self
@@ -253,10 +253,10 @@ impl MailHandler {
 
     /// The shutdown request that waits for an answer, in the inbox or already taken. Changes nothing in the inbox.
     pub(crate) fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
-        let (Some(pending), Some(team)) = (self.shutdown(), self.seat.team()) else {
+        let (Some(pending), Some(team)) = (self.shutdown(), self.context.team()) else {
             return Ok(None);
         };
-        let inbox = team.inbox(&self.seat.name)?;
+        let inbox = team.inbox(&self.context.name)?;
         let unread = inbox.unread().cloned().collect();
         let newest = sort_mail(unread)
             .into_iter()
@@ -270,7 +270,7 @@ impl MailHandler {
     pub(crate) fn inject(&self, messages: &[Incoming]) -> Vec<Injected> {
         let injected = messages.iter().map(|incoming| {
             self.role.reads(incoming);
-            self.seat.emit(self.shown(incoming));
+            self.context.emit(self.shown(incoming));
             Injected {
                 text: self.words(incoming),
                 message_ids: incoming.id().cloned().into_iter().collect(),
@@ -281,7 +281,7 @@ impl MailHandler {
 
     /// What the model is told beside its next messages.
     pub(crate) fn notes(&self) -> Vec<Injected> {
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Vec::new();
         };
         let notes = self.role.notes(&*team).into_iter();
@@ -300,13 +300,13 @@ impl MailHandler {
 
     fn shown(&self, incoming: &Incoming) -> AgentEvent {
         if !self.is_typed_here(incoming) {
-            return incoming.shown(&self.seat.name);
+            return incoming.shown(&self.context.name);
         }
         AgentEvent::MailIn {
             from: "you".to_owned(),
             color: None,
             line: incoming.line(),
-            more: incoming.more(&self.seat.name),
+            more: incoming.more(&self.context.name),
         }
     }
 
@@ -324,15 +324,15 @@ impl MailHandler {
         ids: Vec<MessageId>,
         sync_handle: Option<SyncHandle>,
     ) -> Option<impl FnOnce() -> Result<(), StoreError> + Send + use<>> {
-        let team = self.seat.team().filter(|_| !ids.is_empty())?;
-        let seat = Arc::clone(&self.seat);
+        let team = self.context.team().filter(|_| !ids.is_empty())?;
+        let context = Arc::clone(&self.context);
         Some(move || {
             if let Some(Err(error)) = sync_handle.as_ref().map(SyncHandle::wait) {
                 // They stay unread and come again; the session reports the error.
-                tracing::warn!(member = %seat.name, %error, "mail not kept");
+                tracing::warn!(member = %context.name, %error, "mail not kept");
                 return Ok(());
             }
-            team.delivered(&seat.name, &ids).map(drop)
+            team.delivered(&context.name, &ids).map(drop)
         })
     }
 
@@ -352,14 +352,14 @@ impl MailHandler {
     /// Waits for the deferred writes.
     pub(crate) fn finish_writes(&self) {
         if let Err(error) = self.writes.finish() {
-            tracing::warn!(member = %self.seat.name, %error, "mail not acknowledged yet");
+            tracing::warn!(member = %self.context.name, %error, "mail not acknowledged yet");
         }
     }
 
     /// Tells the senders of messages that a hook withheld them from this member. Messages of the program itself are
     /// skipped, so no such notice causes another.
     pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
-        let name = &self.seat.name;
+        let name = &self.context.name;
         for incoming in messages.iter().filter(|incoming| incoming.is_prose()) {
             let is_it =
                 |one: &&Withheld| incoming.id().is_some_and(|id| one.message_ids.contains(id));
@@ -367,13 +367,13 @@ impl MailHandler {
             let withheld = withheld.iter().find(is_it);
             if let Some(one) = withheld.filter(|_| self.is_typed_here(incoming)) {
                 let line = format!("a hook withheld what you typed: {}", one.why);
-                self.seat.emit(AgentEvent::Notice { line });
+                self.context.emit(AgentEvent::Notice { line });
                 continue;
             }
             let (Some(one), Ok(sender), Some(team)) = (
                 withheld,
                 MemberName::parse(entry.from.trim()),
-                self.seat.team(),
+                self.context.team(),
             ) else {
                 continue;
             };
@@ -394,7 +394,7 @@ impl MailHandler {
         if ids.is_empty() {
             return Ok(());
         }
-        team.ack(&self.seat.name, ids).map(drop)
+        team.ack(&self.context.name, ids).map(drop)
     }
 }
 
@@ -409,7 +409,7 @@ impl Interjections for MailHandler {
             }
             Err(error) => {
                 // The mail stays unread and is read after the turn.
-                tracing::warn!(member = %self.seat.name, %error, "urgent mail not read");
+                tracing::warn!(member = %self.context.name, %error, "urgent mail not read");
                 Vec::new()
             }
         }
@@ -419,7 +419,7 @@ impl Interjections for MailHandler {
         let Some(write) = self.delivery(ids.to_vec(), None) else {
             return;
         };
-        let name = self.seat.name.clone();
+        let name = self.context.name.clone();
         self.write_later(move || {
             if let Err(error) = write() {
                 // It is in the transcript, and is marked when it comes again after the turn.

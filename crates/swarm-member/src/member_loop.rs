@@ -9,7 +9,7 @@ use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState, TeamName};
 use swarm_store::Team;
-use swarm_team::{Incoming, Seat};
+use swarm_team::{Incoming, MemberContext};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -91,8 +91,8 @@ impl<R: Role> MemberLoop<R> {
         }
     }
 
-    pub(crate) fn seat(&self) -> &Arc<Seat> {
-        &self.mail.seat
+    pub(crate) fn context(&self) -> &Arc<MemberContext> {
+        &self.mail.context
     }
 
     /// Reads mail, and takes one turn or waits once.
@@ -157,7 +157,7 @@ impl<R: Role> MemberLoop<R> {
             Compacted::Suspended => return Ok(true),
             Compacted::Failed(reason) => {
                 self.reporter.notice(reason.as_str());
-                let member = self.mail.seat.name.clone();
+                let member = self.mail.context.name.clone();
                 self.journal(Event::CompactionFailed { member, reason });
             }
         }
@@ -190,7 +190,7 @@ impl<R: Role> MemberLoop<R> {
 
     fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
         self.person.post_all();
-        self.inbox.follow(self.mail.seat.team());
+        self.inbox.follow(self.mail.context.team());
         let mut messages = self.mail.take()?;
         messages.retain(|message| self.role.reads_now(&self.mail, message));
         Ok(messages)
@@ -257,7 +257,7 @@ impl<R: Role> MemberLoop<R> {
     /// Adds a finished turn to the journal.
     pub(crate) fn journal_turn(&self, outcome: &TurnOutcome) {
         self.journal(Event::TurnEnded {
-            member: self.mail.seat.name.clone(),
+            member: self.mail.context.name.clone(),
             outcome: outcome.word().to_owned(),
             usage: outcome.spent().usage,
             model: self.model.clone(),
@@ -266,12 +266,12 @@ impl<R: Role> MemberLoop<R> {
 
     /// Adds an event to the journal. The journal only records what happened: nothing fails because of it.
     pub(crate) fn journal(&self, event: Event) {
-        let seat = &self.mail.seat;
-        let Some(team) = seat.team() else {
+        let context = &self.mail.context;
+        let Some(team) = context.team() else {
             return;
         };
         if let Err(error) = team.journal(event) {
-            tracing::warn!(team = %team.name(), member = %seat.name, %error, "event not journalled");
+            tracing::warn!(team = %team.name(), member = %context.name, %error, "event not journalled");
         }
     }
 
@@ -292,10 +292,10 @@ impl<R: Role> MemberLoop<R> {
         if self.reported.as_ref() != Some(&state) {
             self.reported = Some(state.clone());
             // A lead without a word to say waits for its teammates, not for a person.
-            let seat = self.seat();
-            if state.0 == MemberState::Idle && (!seat.is_lead() || state.1.is_some()) {
-                let message = format!("{} is waiting for your input", seat.name);
-                seat.hooks().notify("idle_prompt", message);
+            let context = self.context();
+            if state.0 == MemberState::Idle && (!context.is_lead() || state.1.is_some()) {
+                let message = format!("{} is waiting for your input", context.name);
+                context.hooks().notify("idle_prompt", message);
             }
             self.reporter.state(state.0, state.1);
         }
@@ -376,18 +376,18 @@ impl<R: Role> MemberLoop<R> {
 /// Watches the inbox of a member's present team.
 pub(crate) struct InboxWatch {
     watcher: Arc<DirectoryWatcher>,
-    seat: Arc<Seat>,
+    context: Arc<MemberContext>,
     watched: Option<(TeamName, Subscription)>,
 }
 
 impl InboxWatch {
-    pub(crate) fn new(watcher: Arc<DirectoryWatcher>, seat: Arc<Seat>) -> Self {
+    pub(crate) fn new(watcher: Arc<DirectoryWatcher>, context: Arc<MemberContext>) -> Self {
         let mut watch = Self {
             watcher,
-            seat,
+            context,
             watched: None,
         };
-        watch.follow(watch.seat.team());
+        watch.follow(watch.context.team());
         watch
     }
 
@@ -398,7 +398,7 @@ impl InboxWatch {
             return;
         }
         self.watched = team.map(|team| {
-            let filter = NameFilter::Exact(vec![format!("{}.json", self.seat.name).into()]);
+            let filter = NameFilter::Exact(vec![format!("{}.json", self.context.name).into()]);
             let directory = team.inbox_directory();
             (
                 team.name().clone(),

@@ -203,7 +203,7 @@ impl Person {
 
     /// Whether a prompt to a lead may begin with this name as a command.
     fn is_skill(&self, name: &str) -> bool {
-        self.mail.seat.name.is_lead() && self.skills.iter().any(|skill| skill.name == name)
+        self.mail.context.name.is_lead() && self.skills.iter().any(|skill| skill.name == name)
     }
 
     fn command(&mut self, name: &str, rest: &str) {
@@ -214,7 +214,7 @@ impl Person {
                 let line = "the conversation will be compacted when the turn has ended";
                 self.reporter.notice(line);
             }
-            ("clear", None) if self.mail.seat.name.is_lead() => {
+            ("clear", None) if self.mail.context.name.is_lead() => {
                 self.changes.push_back(Change::Clear);
                 self.reporter
                     .notice("the conversation begins anew before the next turn");
@@ -235,13 +235,15 @@ impl Person {
                 self.reporter.notice(line);
             }
             ("status", None) => {
-                let seat = &self.mail.seat;
-                let team = seat
+                let context = &self.mail.context;
+                let team = context
                     .team()
                     .map_or_else(String::new, |team| format!(" · team {}", team.name()));
                 let (model, mode) = (&self.model, self.rights.mode());
-                self.reporter
-                    .notice(format!("{}{team} · model {model} · mode {mode}", seat.name));
+                self.reporter.notice(format!(
+                    "{}{team} · model {model} · mode {mode}",
+                    context.name
+                ));
             }
             _ => self.reporter.notice(COMMANDS),
         }
@@ -296,7 +298,7 @@ impl Person {
 
     /// Tries again what could not be put into the inbox. Lines keep their order, and a shutdown waits for none of them.
     pub(crate) fn post(&mut self) {
-        let team = self.mail.seat.team();
+        let team = self.mail.context.team();
         let mut trouble = None;
         for input in std::mem::take(&mut self.waiting) {
             if trouble.is_some() && matches!(input, PaneInput::Line(_)) {
@@ -323,19 +325,19 @@ impl Person {
     }
 
     fn try_post(&self, team: Option<&dyn Team>, input: &PaneInput) -> Result<(), StoreError> {
-        let seat = &self.mail.seat;
+        let context = &self.mail.context;
         match (input, team) {
             (PaneInput::Line(text), team) => {
                 let text = text.trim_end();
-                let draft = if seat.name.is_lead() {
+                let draft = if context.name.is_lead() {
                     Draft::person(text).urgent()
                 } else {
                     Draft::new(LEAD_NAME, text).urgent()
                 };
                 match team {
-                    Some(team) => match team.send(&seat.name, draft.clone()) {
+                    Some(team) => match team.send(&context.name, draft.clone()) {
                         // A lead needs no inbox for what is typed here.
-                        Err(StoreError::MessageTooLarge { .. }) if seat.name.is_lead() => {
+                        Err(StoreError::MessageTooLarge { .. }) if context.name.is_lead() => {
                             self.mail.keep_typed(draft);
                         }
                         posted => self.mail.add_typed(posted?),
@@ -344,14 +346,14 @@ impl Person {
                 }
             }
             // Nobody asks a lead by mail to stop: the program that runs it does.
-            (PaneInput::Shutdown, Some(team)) if !seat.name.is_lead() => {
-                let now = seat.clock.now();
+            (PaneInput::Shutdown, Some(team)) if !context.name.is_lead() => {
+                let now = context.clock.now();
                 let ask = ShutdownAsk {
                     reason: Some(ASKED_HERE),
                     by: PERSON,
                     force: false,
                 };
-                request_shutdown(team, &seat.name, now, ask)?;
+                request_shutdown(team, &context.name, now, ask)?;
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn handles it.
             (

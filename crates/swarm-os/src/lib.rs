@@ -42,14 +42,14 @@ pub use error::OsError;
 pub use fingerprint::fingerprint;
 pub use handed_lock::HandedLock;
 pub use life::{LifeHolder, Liveness, death, probe, probe_and_read, wait_for_death};
-pub use lock::{Held, LockOptions, LockPlan, with_lock};
+pub use lock::{LockGuard, LockOptions, LockPlan, with_lock};
 pub use parallel::in_parallel;
 pub use pending_sync::PendingSync;
 pub use private::{
     check_own_dir, create_private_dir, create_private_file, create_sidecar, ensure_private_dir,
     made_in, place_private_dir,
 };
-pub use relocate::{remove_tree, rename_no_replace, set_aside};
+pub use relocate::{quarantine, remove_tree, rename_no_replace};
 pub use replace::{
     place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };

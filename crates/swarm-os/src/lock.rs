@@ -85,7 +85,7 @@ pub struct LockPlan<'a> {
 pub fn with_lock<T, E: From<OsError>>(
     plan: &LockPlan<'_>,
     options: &LockOptions,
-    work: impl FnOnce(&Held) -> Result<T, E>,
+    work: impl FnOnce(&LockGuard) -> Result<T, E>,
 ) -> Result<T, E> {
     let deadline = options.deadline();
     let (sidecar, opened) = open_sidecar(plan.sidecar)?;
@@ -147,10 +147,10 @@ fn under_sidecar<T, E: From<OsError>>(
     options: &LockOptions,
     deadline: Deadline<'_>,
     removed: &mut Vec<File>,
-    work: impl FnOnce(&Held) -> Result<T, E>,
+    work: impl FnOnce(&LockGuard) -> Result<T, E>,
 ) -> Result<T, E> {
     still_in_place(plan.sidecar, opened)?;
-    let mut held = Held {
+    let mut held = LockGuard {
         directories: RefCell::default(),
         options: options.clone(),
         unlocked: unlocked_sidecar(plan, sidecar, options)?,
@@ -204,7 +204,7 @@ fn still_in_place(path: &Path, opened: (u64, u64)) -> Result<(), OsError> {
 /// second without a change that all are. If this process was stopped for so long that another program broke one, the change
 /// fails with [`OsError::LockLost`] and nothing is written.
 #[derive(Debug)]
-pub struct Held {
+pub struct LockGuard {
     directories: RefCell<Vec<LockDir>>,
     options: LockOptions,
     /// The sidecar, where nobody locks it.
@@ -215,7 +215,7 @@ pub struct Held {
     confirmed: Cell<Instant>,
 }
 
-impl Held {
+impl LockGuard {
     /// Replaces a file as a whole: a private temporary file beside it, synced, renamed over it, the directory
     /// synced. Readers see the old content or `bytes`, whatever happens.
     ///
@@ -230,7 +230,7 @@ impl Held {
     /// one back until the result is synced.
     ///
     /// # Errors
-    /// As [`Held::replace`].
+    /// As [`LockGuard::replace`].
     pub fn place(&self, path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
         let directory = open_directory(directory_of(path))?;
         let prepared = Prepared::write(path, bytes)?;
@@ -240,11 +240,11 @@ impl Held {
         Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
     }
 
-    /// [`Held::place`] for many files of one directory, whose contents are waited for together. Where it fails half-way, the
+    /// [`LockGuard::place`] for many files of one directory, whose contents are waited for together. Where it fails half-way, the
     /// first ones are in place.
     ///
     /// # Errors
-    /// As [`Held::replace`].
+    /// As [`LockGuard::replace`].
     pub fn place_all(
         &self,
         directory: &Path,
@@ -276,7 +276,7 @@ impl Held {
     /// The same without the wait for the disk.
     ///
     /// # Errors
-    /// As [`Held::remove`].
+    /// As [`LockGuard::remove`].
     pub fn take_away(&self, path: &Path) -> Result<PendingSync, OsError> {
         self.confirm(path)?;
         match fs::remove_file(path) {
@@ -310,7 +310,7 @@ impl Held {
     pub fn also<T, E: From<OsError>>(
         &self,
         data: &[PathBuf],
-        work: impl FnOnce(&Held) -> Result<T, E>,
+        work: impl FnOnce(&LockGuard) -> Result<T, E>,
     ) -> Result<T, E> {
         let before = self.directories.borrow().len();
         let deadline = self.options.deadline();
@@ -406,7 +406,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         while self.directories.get_mut().pop().is_some() {}
     }

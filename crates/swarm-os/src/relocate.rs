@@ -63,7 +63,7 @@ fn refused(from: &Path, to: &Path, error: io::Error) -> OsError {
 ///
 /// # Errors
 /// [`OsError::Gone`] if there is no such file.
-pub fn set_aside(path: &Path) -> Result<PathBuf, OsError> {
+pub fn quarantine(path: &Path) -> Result<PathBuf, OsError> {
     let mut stamp = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis());

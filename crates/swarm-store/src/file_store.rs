@@ -24,7 +24,7 @@ pub struct FileStore {
     pub(crate) lock_options: LockOptions,
     pub(crate) quiet: Arc<QuietInboxes>,
     pub(crate) last_inbox: Arc<LastInbox>,
-    witness: Option<Arc<Witness>>,
+    witness: Option<Arc<Observer>>,
     announcer: Option<Arc<Announcer>>,
 }
 
@@ -32,7 +32,7 @@ pub struct FileStore {
 type Announcer = dyn Fn(&TeamName, usize) + Send + Sync;
 
 /// Told of every event that this store enters in a journal, once each.
-type Witness = dyn Fn(&TeamName, &Event) + Send + Sync;
+type Observer = dyn Fn(&TeamName, &Event) + Send + Sync;
 
 impl fmt::Debug for FileStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,7 @@ impl FileStore {
     /// The same store, of which somebody is told what it enters in journals. Each event is told once, by the process
     /// that enters it, when everybody can read it. Locks are held meanwhile, so it must not block or come back to the store.
     #[must_use]
-    pub fn told_to(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
+    pub fn on_event(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
         self.witness = Some(Arc::new(witness));
         self
     }
@@ -97,7 +97,7 @@ impl FileStore {
         }
     }
 
-    pub(crate) fn testify(&self, team: &TeamName, event: &Event) {
+    pub(crate) fn notify_observer(&self, team: &TeamName, event: &Event) {
         if let Some(witness) = &self.witness {
             witness(team, event);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_os::{Held, LockInterrupt, LockPlan, OsError};
+use swarm_os::{LockGuard, LockInterrupt, LockPlan, OsError};
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 
 use crate::layout::TeamLayout;
@@ -102,7 +102,7 @@ impl Team for FileTeam {
         self.refuse_deletion(&self.config()?, force)
     }
 
-    fn reconcile_noting(&self, done: &mut ReconcileReport) -> Result<()> {
+    fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
         // A look without the lock first: nearly every time there is nothing to do.
         if self.findings(&self.config()?, |_| true)?.is_empty() {
             return Ok(());
@@ -142,7 +142,10 @@ impl FileTeam {
     }
 
     /// Holds the roster. May be held while taking the task list, requests or an inbox.
-    pub(crate) fn with_roster_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_roster_lock<T>(
+        &self,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
         self.locked(&self.at.config_lock(), &[self.at.config()], work)
     }
 
@@ -150,7 +153,7 @@ impl FileTeam {
     pub(crate) fn with_inbox_lock<T>(
         &self,
         name: &MemberName,
-        work: impl FnOnce(&Held) -> Result<T>,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
@@ -165,7 +168,10 @@ impl FileTeam {
     }
 
     /// Holds the queue of requests, which no other program knows.
-    pub(crate) fn with_requests_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_requests_lock<T>(
+        &self,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
         let sidecar = self.at.requests_lock();
         // Where the flock is left out, the lock directory of the sidecar itself excludes.
         self.locked(&sidecar, std::slice::from_ref(&sidecar), work)
@@ -175,7 +181,7 @@ impl FileTeam {
         &self,
         sidecar: &Path,
         data: &[PathBuf],
-        work: impl FnOnce(&Held) -> Result<T>,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
         let mut paths = data.iter().map(PathBuf::as_path).chain([sidecar]);
         let done = self

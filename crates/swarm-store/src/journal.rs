@@ -72,7 +72,7 @@ impl FileTeam {
             swarm_os::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
         if !self.is_aside {
             for entry in &entries {
-                self.store.testify(&self.team, &entry.event);
+                self.store.notify_observer(&self.team, &entry.event);
             }
         }
         Ok(entered)
@@ -92,7 +92,7 @@ impl FileTeam {
         self.enter(events.clone()).unwrap_or_else(|error| {
             tracing::error!(team = %self.team, %error, events = events.len(), "what was done is missing from the journal");
             for event in events.iter().filter(|_| !self.is_aside) {
-                self.store.testify(&self.team, event);
+                self.store.notify_observer(&self.team, event);
             }
             PendingSync::default()
         })

@@ -150,7 +150,7 @@ impl FileTeam {
         let path = self.at.former(&member.name);
         swarm_os::ensure_private_dir(&self.at.member(&member.name))?;
         if let Err(error) = self.former_member(&member.name) {
-            let kept = swarm_os::set_aside(&path)?;
+            let kept = swarm_os::quarantine(&path)?;
             tracing::warn!(%error, kept = %kept.display(), "record of a former member set aside");
         }
         write_alone(&path, member)

@@ -1,6 +1,6 @@
 //! Bringing the records in line with who is alive.
 
-use swarm_os::{Held, Liveness};
+use swarm_os::{Liveness, LockGuard};
 use swarm_protocol::{
     Event, Member, MemberName, MemberState, SpawnId, StateReport, TaskId, TeamConfig,
 };
@@ -65,7 +65,7 @@ impl FileTeam {
     /// is found again by the next one; everything else is put right all the same, and `done` has it once the roster says so.
     pub(crate) fn reconcile_some(
         &self,
-        held: &Held,
+        held: &LockGuard,
         config: &mut TeamConfig,
         only: impl Fn(&MemberName) -> bool,
         done: &mut ReconcileReport,

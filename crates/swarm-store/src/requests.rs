@@ -1,6 +1,6 @@
 //! The queue of requests that wait for a person: one file each.
 
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::{
     Answer, AnsweredBy, Event, Member, RequestId, RequestKind, RequestRecord, RequestState,
     input_digest,
@@ -151,7 +151,7 @@ impl RequestQueue for FileTeam {
 impl FileTeam {
     /// A number that no request of the team had. The mark on disk is raised before the request is written; one that
     /// cannot be read is replaced, and the requests on file then say what is taken.
-    fn next_request_number(&self, held: &Held) -> Result<u32> {
+    fn next_request_number(&self, held: &LockGuard) -> Result<u32> {
         let path = self.at.request_mark();
         let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         let mark = std::str::from_utf8(&bytes).ok();
@@ -227,7 +227,7 @@ impl FileTeam {
     /// The journal comes first: an answer that is on file without it is not believed.
     fn write_answer(
         &self,
-        held: &Held,
+        held: &LockGuard,
         request: &mut RequestRecord,
         answer: Answer,
         by: AnsweredBy,

@@ -95,15 +95,15 @@ pub trait Team:
     ///
     /// # Errors
     /// The first of them; what it is about is found again by the next one.
-    fn reconcile_noting(&self, done: &mut ReconcileReport) -> Result<()>;
+    fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()>;
 
-    /// [`Self::reconcile_noting`] for those who only want to know what was done when all of it was.
+    /// [`Self::reconcile_into`] for those who only want to know what was done when all of it was.
     ///
     /// # Errors
     /// As there.
     fn reconcile(&self) -> Result<ReconcileReport> {
         let mut done = ReconcileReport::default();
-        self.reconcile_noting(&mut done).map(|()| done)
+        self.reconcile_into(&mut done).map(|()| done)
     }
 
     /// The roster and every member with what is known of it, in the roster's order.
@@ -132,14 +132,14 @@ pub trait Roster {
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] when the name, or one that would share its files, is in use.
-    fn reserve_noting(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member>;
+    fn reserve_into(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member>;
 
-    /// [`Self::reserve_noting`] where nothing can have been left by an earlier one of that name.
+    /// [`Self::reserve_into`] where nothing can have been left by an earlier one of that name.
     ///
     /// # Errors
     /// As there.
     fn reserve(&self, new: NewMember) -> Result<Member> {
-        self.reserve_noting(new, &mut ReconcileReport::default())
+        self.reserve_into(new, &mut ReconcileReport::default())
     }
 
     /// Makes a reserved member a full one: fills in where it runs and takes the reservation away. A second commit of

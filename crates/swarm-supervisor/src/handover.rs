@@ -11,7 +11,7 @@ use swarm_protocol::{
 use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList, Team};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Deployment, LeadError, SpawnOptions, SpawnedMember, spawn};
+use crate::{LeadError, SpawnContext, SpawnOptions, SpawnedMember, spawn};
 
 /// A team as its next lead finds it.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ pub struct Restored {
 /// # Errors
 /// [`LeadError`] of the spawn; then the tasks are nobody's again.
 pub async fn bring_back(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     dead: &DeadMember,
     cancel: CancellationToken,
@@ -200,10 +200,10 @@ pub async fn bring_back(
     let member = &dead.member;
     let mode = member
         .known_mode()
-        .filter(|mode| deployment.ceiling.covers(*mode));
+        .filter(|mode| spawn_context.ceiling.covers(*mode));
     // A death that is recorded only later would take the tasks away again.
-    swarm_team::reconcile(&*deployment.store.team(team))?;
-    let tasks = give_back(&*deployment.store.team(team), dead);
+    swarm_team::reconcile(&*spawn_context.store.team(team))?;
+    let tasks = give_back(&*spawn_context.store.team(team), dead);
     let options = SpawnOptions {
         name: member.name.clone(),
         agent_type: member.agent_type.clone(),
@@ -221,7 +221,7 @@ pub async fn bring_back(
         timeout: None,
         cancel,
     };
-    match spawn(deployment, team, options).await {
+    match spawn(spawn_context, team, options).await {
         Ok(spawned) => {
             let tasks = tasks.into_iter().map(|given| given.task).collect();
             Ok(Restored { spawned, tasks })
@@ -229,7 +229,7 @@ pub async fn bring_back(
         Err(error) => {
             // Whoever has the name was brought back by somebody else, for the same tasks.
             if !matches!(error, LeadError::Store(StoreError::NameTaken { .. })) {
-                take_away(&*deployment.store.team(team), member, &tasks);
+                take_away(&*spawn_context.store.team(team), member, &tasks);
             }
             Err(error)
         }

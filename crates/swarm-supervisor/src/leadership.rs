@@ -6,7 +6,7 @@ use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId
 use swarm_store::{NewTeam, StoreError};
 use swarm_team::TeamCreator;
 
-use crate::{Deployment, LeadStanding, lead_standing};
+use crate::{LeadStanding, SpawnContext, lead_standing};
 
 /// The name of a team that nobody named: `session-` and the first eight hex digits of the lead's session, as
 /// Claude Code forms it.
@@ -37,7 +37,7 @@ fn numbered(asked: &TeamName, number: u32) -> TeamName {
 /// A lead's hold on its team.
 #[derive(Debug)]
 pub struct Leadership {
-    deployment: Deployment,
+    spawn_context: SpawnContext,
     session: SessionId,
     implicit: TeamName,
     model: String,
@@ -56,13 +56,13 @@ struct Held {
 impl Leadership {
     /// A lead without a team yet.
     pub fn new(
-        deployment: Deployment,
+        spawn_context: SpawnContext,
         session: SessionId,
         implicit: TeamName,
         model: String,
     ) -> Self {
         Self {
-            deployment,
+            spawn_context,
             session,
             implicit,
             model,
@@ -85,7 +85,7 @@ impl Leadership {
         description: Option<String>,
     ) -> Result<TeamName, StoreError> {
         let mut held = self.held.lock();
-        let dep = &self.deployment;
+        let dep = &self.spawn_context;
         dep.store.create_team(NewTeam {
             name: name.clone(),
             description,
@@ -146,7 +146,7 @@ impl Leadership {
     /// [`StoreError::LeadAlive`] while another process leads, and whatever else the store says.
     pub fn take_over(&self, team: TeamName) -> Result<(), StoreError> {
         let mut held = self.held.lock();
-        let dep = &self.deployment;
+        let dep = &self.spawn_context;
         let files = dep.store.team(&team);
         let config = files.config()?;
         let alive = |pid: Option<u32>| StoreError::LeadAlive {
@@ -183,7 +183,7 @@ impl Leadership {
     }
 
     fn take_life(&self, team: &TeamName, spawn_id: SpawnId) -> Result<LifeHolder, StoreError> {
-        let process = &self.deployment.process;
+        let process = &self.spawn_context.process;
         let record = LifeRecord {
             kind: LifeKind::Process,
             pid: process.pid,
@@ -194,7 +194,7 @@ impl Leadership {
         };
         // Ids, numbers and strings always serialize.
         let content = serde_json::to_vec(&record).unwrap_or_default();
-        let store = &self.deployment.store;
+        let store = &self.spawn_context.store;
         store.team(team).take_life(&MemberName::lead(), &content)
     }
 
@@ -204,7 +204,7 @@ impl Leadership {
     /// Whatever the store says.
     pub fn resign(&self) -> Result<(), StoreError> {
         if let Some(held) = self.held.lock().take() {
-            self.deployment
+            self.spawn_context
                 .store
                 .team(&held.team)
                 .set_lead_process(None)?;

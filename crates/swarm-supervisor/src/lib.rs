@@ -2,7 +2,6 @@
 //! process.
 
 mod cleanup;
-mod deployment;
 mod error;
 mod handover;
 mod leadership;
@@ -11,22 +10,23 @@ mod off_thread;
 mod process_list;
 mod reconcile;
 mod spawn;
+mod spawn_context;
 mod stop;
 
 pub use cleanup::{LeftPane, Verdict, left_panes, orphaned_panes, verdict};
-pub use deployment::{Deployment, ProcessIdentity, ResolveModel, RuleTexts};
 pub use error::LeadError;
 pub use handover::{DeadMember, Handover, Restored, bring_back, handover};
 pub use leadership::{Leadership, implicit_team_name};
 pub use merger::WorktreeMerger;
 pub use process_list::{
-    LeadStanding, ProcessKind, Reaped, SeenProcess, Standing, Stray, end_marked, lead_mark,
+    LeadStanding, Orphan, ProcessKind, ProcessStatus, Reaped, SeenProcess, end_marked, lead_mark,
     lead_marks, lead_standing, process_list, reap,
 };
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
 };
+pub use spawn_context::{ProcessIdentity, ResolveModel, RuleTexts, SpawnContext};
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,

@@ -141,7 +141,7 @@ pub fn look(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreErro
 /// The first of whatever the store says; every death is entered that can be, and what those left is ended.
 pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
-    let outcome = team.reconcile_noting(&mut done);
+    let outcome = team.reconcile_into(&mut done);
     attend(team, &done);
     outcome.map(|()| done)
 }
@@ -149,10 +149,10 @@ pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
 /// Holds a place for a spawn, and ends what an earlier one of that name left running.
 ///
 /// # Errors
-/// Whatever [`swarm_store::Roster::reserve_noting`] says.
+/// Whatever [`swarm_store::Roster::reserve_into`] says.
 pub fn reserve(team: &dyn Team, new: NewMember) -> Result<Member, StoreError> {
     let mut done = ReconcileReport::default();
-    let reserved = team.reserve_noting(new, &mut done);
+    let reserved = team.reserve_into(new, &mut done);
     attend(team, &done);
     reserved
 }

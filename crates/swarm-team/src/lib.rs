@@ -3,6 +3,7 @@
 
 mod brief;
 mod completion;
+mod context;
 mod effects;
 mod frame_text;
 mod hello;
@@ -13,7 +14,6 @@ mod merged;
 mod order;
 mod permission;
 mod receiver_status;
-mod seat;
 mod send;
 mod send_message;
 mod shutdown;
@@ -25,6 +25,7 @@ mod team_rights;
 
 pub use brief::team_brief;
 pub use completion::{Completion, CompletionError};
+pub use context::{MemberContext, NoTeam, TeamCreator};
 pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, sort_mail, speaker};
@@ -36,11 +37,10 @@ pub use member_hooks::member_hooks;
 pub use merged::WorkMerger;
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
-    OpenRequest, Wake, adopt_request, adopt_requests, answer, answer_frame, approve,
+    ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,
     approve_edited, deny, open_request, wait_for_answer,
 };
 pub use receiver_status::{Reads, ReceiverStatus};
-pub use seat::{NoTeam, Seat, TeamCreator};
 pub use send::{
     Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,
     summary_of,

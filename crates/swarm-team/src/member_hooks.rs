@@ -6,42 +6,44 @@ use swarm_hooks::{AgentHooks, Hooks, Subject};
 use swarm_protocol::{AgentId, MemberName, PermissionMode, TaskId, TaskStatus};
 use swarm_store::Team;
 
-use crate::Seat;
+use crate::MemberContext;
 
 /// Gives a member its hooks. `base` has what does not change about it, `mode` is asked for the mode in force; the team
 /// and the task that it has in progress are looked at whenever a hook runs.
 pub fn member_hooks(
-    seat: &Arc<Seat>,
+    context: &Arc<MemberContext>,
     hooks: Hooks,
     base: Subject,
     mode: impl Fn() -> PermissionMode + Send + Sync + 'static,
 ) -> AgentHooks {
-    let weak = Arc::downgrade(seat);
+    let weak = Arc::downgrade(context);
     let hooks = AgentHooks::new(hooks, move || {
         let mut subject = base.clone();
         subject.permission_mode = Some(mode());
         describe(&weak, &mut subject);
         subject
     });
-    seat.set_hooks(hooks.clone());
+    context.set_hooks(hooks.clone());
     hooks
 }
 
-fn describe(seat: &Weak<Seat>, subject: &mut Subject) {
-    let Some(seat) = seat.upgrade() else { return };
-    subject.member = Some(seat.name.clone());
-    let Some(team) = seat.team() else { return };
-    subject.agent_id = Some(AgentId::new(seat.name.clone(), team.name().clone()).to_string());
-    if !seat.is_lead() {
+fn describe(context: &Weak<MemberContext>, subject: &mut Subject) {
+    let Some(context) = context.upgrade() else {
+        return;
+    };
+    subject.member = Some(context.name.clone());
+    let Some(team) = context.team() else { return };
+    subject.agent_id = Some(AgentId::new(context.name.clone(), team.name().clone()).to_string());
+    if !context.is_lead() {
         subject.parent = Some(AgentId::new(MemberName::lead(), team.name().clone()).to_string());
     }
-    subject.task = task(&seat, &*team);
+    subject.task = task(&context, &*team);
     subject.team = Some(team.name().clone());
 }
 
 /// The first task that the member has in progress.
-fn task(seat: &Seat, team: &dyn Team) -> Option<TaskId> {
-    let own = AgentId::new(seat.name.clone(), team.name().clone());
+fn task(context: &MemberContext, team: &dyn Team) -> Option<TaskId> {
+    let own = AgentId::new(context.name.clone(), team.name().clone());
     let list = team.tasks().ok()?;
     let mut tasks = list.tasks.iter();
     let task = tasks.find(|task| task.status == TaskStatus::InProgress && task.is_owned_by(&own));

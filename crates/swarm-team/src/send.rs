@@ -3,7 +3,7 @@
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
 use swarm_store::{Draft, Posted, StoreError, Team};
 
-use crate::{NoTeam, ReceiverStatus, Seat};
+use crate::{MemberContext, NoTeam, ReceiverStatus};
 
 /// Longest summary in characters; Claude Code cuts there.
 const SUMMARY_CHARS: usize = 200;
@@ -198,17 +198,21 @@ pub fn summary_of(text: &str, given: Option<&str>) -> String {
 ///
 /// # Errors
 /// [`SendError`]; only with [`SendError::Partly`] was anything queued.
-pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, SendError> {
+pub fn send_text(
+    context: &MemberContext,
+    to: &str,
+    prose: Prose<'_>,
+) -> Result<Vec<Sent>, SendError> {
     if prose.text.trim().is_empty() {
         return Err(SendError::Empty);
     }
-    let team = seat.team_or_found()?;
-    let receivers = receivers(seat, &*team, to)?;
+    let team = context.team_or_found()?;
+    let receivers = receivers(context, &*team, to)?;
     let draft = Draft {
-        from: seat.name.to_string(),
+        from: context.name.to_string(),
         text: prose.text.to_owned(),
         summary: Some(summary_of(prose.text, prose.summary)),
-        color: seat.color.map(|color| color.to_string()),
+        color: context.color.map(|color| color.to_string()),
         swarm: SwarmMark {
             urgent: prose.urgent,
             supersede: prose.supersede.map(str::to_owned),
@@ -217,7 +221,7 @@ pub fn send_text(seat: &Seat, to: &str, prose: Prose<'_>) -> Result<Vec<Sent>, S
     };
     let Delivered { sent, mut failed } = post(&*team, receivers, |_| draft.clone())?;
     for one in &sent {
-        seat.note_sent(&one.to, draft.summary.as_deref().unwrap_or_default());
+        context.note_sent(&one.to, draft.summary.as_deref().unwrap_or_default());
     }
     if failed.is_empty() {
         return Ok(sent);
@@ -250,10 +254,14 @@ pub fn everybody_but(
     Ok(names)
 }
 
-fn receivers(seat: &Seat, team: &dyn Team, to: &str) -> Result<Vec<MemberName>, SendError> {
+fn receivers(
+    context: &MemberContext,
+    team: &dyn Team,
+    to: &str,
+) -> Result<Vec<MemberName>, SendError> {
     match Recipient::parse(to, team.name())? {
-        Recipient::Member(name) if name == seat.name => Err(SendError::ToSelf(name)),
+        Recipient::Member(name) if name == context.name => Err(SendError::ToSelf(name)),
         Recipient::Member(name) => Ok(vec![name]),
-        Recipient::Everybody => everybody_but(&seat.name, &team.config()?),
+        Recipient::Everybody => everybody_but(&context.name, &team.config()?),
     }
 }

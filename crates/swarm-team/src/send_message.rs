@@ -17,13 +17,14 @@ use crate::permission::{answer_plan, deny_permission};
 use crate::send::{summary_of, told};
 use crate::team_rights::request_mode;
 use crate::{
-    PendingShutdown, Prose, Seat, Sent, ShutdownAsk, reject_shutdown, request_shutdown, send_text,
+    MemberContext, PendingShutdown, Prose, Sent, ShutdownAsk, reject_shutdown, request_shutdown,
+    send_text,
 };
 
 /// Writes to other members, asks members to stop, and refuses to stop.
 #[derive(Debug)]
 pub struct SendMessageTool {
-    seat: Arc<Seat>,
+    context: Arc<MemberContext>,
     shutdown: Option<Arc<PendingShutdown>>,
     /// Sub-agents of this process. A member's name is the member's.
     background: Option<Weak<dyn BackgroundAgents>>,
@@ -139,18 +140,18 @@ fn message<'de, D: Deserializer<'de>>(input: D) -> Result<Message, D::Error> {
 
 impl SendMessageTool {
     /// The lead's tool: it may ask members to stop.
-    pub fn for_lead(seat: Arc<Seat>) -> Self {
+    pub fn for_lead(context: Arc<MemberContext>) -> Self {
         Self {
-            seat,
+            context,
             shutdown: None,
             background: None,
         }
     }
 
     /// A teammate's tool: it may refuse an open shutdown request.
-    pub fn for_teammate(seat: Arc<Seat>, shutdown: Arc<PendingShutdown>) -> Self {
+    pub fn for_teammate(context: Arc<MemberContext>, shutdown: Arc<PendingShutdown>) -> Self {
         Self {
-            seat,
+            context,
             shutdown: Some(shutdown),
             background: None,
         }
@@ -165,7 +166,7 @@ impl SendMessageTool {
 
     /// Whether a name is that of a member of the team.
     fn is_member(&self, name: &str) -> bool {
-        let (team, name) = (self.seat.team(), MemberName::parse(name));
+        let (team, name) = (self.context.team(), MemberName::parse(name));
         let (Some(team), Ok(name)) = (team, name) else {
             return false;
         };
@@ -197,19 +198,19 @@ impl SendMessageTool {
             urgent: input.urgent,
             supersede: input.supersede.as_deref(),
         };
-        match send_text(&self.seat, &input.to, prose) {
-            Ok(sent) => sent_output(&self.seat, &sent),
+        match send_text(&self.context, &input.to, prose) {
+            Ok(sent) => sent_output(&self.context, &sent),
             Err(error) => refused(&error.to_string()),
         }
     }
 
     fn request(&self, to: &str, reason: Option<&str>) -> ToolOutput {
-        if !self.seat.is_lead() {
+        if !self.context.is_lead() {
             return refused(
                 "only the team lead may ask a member to stop: write to the lead instead",
             );
         }
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return refused("there is no team yet");
         };
         if to.trim() == "*" {
@@ -219,10 +220,10 @@ impl SendMessageTool {
             Ok(name) => name,
             Err(error) => return refused(&error.to_string()),
         };
-        let now = self.seat.clock.now();
+        let now = self.context.clock.now();
         match request_shutdown(&*team, &target, now, by_lead(reason)) {
             Ok(request_id) => {
-                self.seat.note_sent(&target, "shutdown request");
+                self.context.note_sent(&target, "shutdown request");
                 let message =
                     format!("Shutdown request sent to {target}; its answer comes by mail.");
                 let out = json!({
@@ -241,12 +242,12 @@ impl SendMessageTool {
             Ok(config) => config,
             Err(error) => return refused(&told(&error)),
         };
-        let now = self.seat.clock.now();
+        let now = self.context.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
         for member in config.teammates() {
             match request_shutdown(team, &member.name, now, by_lead(reason)) {
                 Ok(request_id) => {
-                    self.seat.note_sent(&member.name, "shutdown request");
+                    self.context.note_sent(&member.name, "shutdown request");
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
                 }
                 Err(error) => {
@@ -272,7 +273,7 @@ impl SendMessageTool {
 
     /// Tells a teammate to change its mode, up to the lead's own one.
     fn set_mode(&self, to: &str, mode: PermissionMode, own: PermissionMode) -> ToolOutput {
-        if !self.seat.is_lead() {
+        if !self.context.is_lead() {
             return refused("only the team lead sets permission modes");
         }
         if !own.covers(mode) {
@@ -280,7 +281,7 @@ impl SendMessageTool {
                 format!("mode {mode} is above your own, {own}: a person sets it with `swarm mode`");
             return refused(&why);
         }
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return refused("there is no team yet");
         };
         let name = match MemberName::teammate(to.trim()) {
@@ -316,10 +317,10 @@ impl SendMessageTool {
         let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
             return refused("a refusal needs a reason: pass `reason`");
         };
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return refused("there is no team");
         };
-        match reject_shutdown(&self.seat, &*team, id, reason) {
+        match reject_shutdown(&self.context, &*team, id, reason) {
             Ok(()) => {
                 shutdown.close();
                 let out = json!({
@@ -365,9 +366,9 @@ fn refused(why: &str) -> ToolOutput {
     }
 }
 
-fn sent_output(seat: &Seat, queued: &[Sent]) -> ToolOutput {
+fn sent_output(context: &MemberContext, queued: &[Sent]) -> ToolOutput {
     let names: Vec<&str> = queued.iter().map(|sent| sent.to.as_str()).collect();
-    let now = seat.clock.now();
+    let now = context.clock.now();
     let sentence = |sent: &Sent| {
         let doing = sent.receiver.as_ref().map_or_else(String::new, |receiver| {
             format!(", {}", receiver.for_model(now))
@@ -385,7 +386,7 @@ fn sent_output(seat: &Seat, queued: &[Sent]) -> ToolOutput {
             "success": true,
             "message": message,
             "msg_id": one.posted.msg_id,
-            "routing": { "sender": seat.name, "target": format!("@{}", one.to) },
+            "routing": { "sender": context.name, "target": format!("@{}", one.to) },
         }),
         _ => json!({ "success": true, "message": message, "recipients": names }),
     };
@@ -399,7 +400,7 @@ impl Tool for SendMessageTool {
     }
 
     fn description(&self) -> String {
-        let shutdown = if self.seat.is_lead() {
+        let shutdown = if self.context.is_lead() {
             "To stop a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message. To answer the plan \
              of one, send it {\"type\":\"plan_approval_response\",\"request_id\":\"…\",\"approve\":true}, or \
              \"approve\":false with \"feedback\"."
@@ -459,7 +460,12 @@ impl Tool for SendMessageTool {
                 let mode = ctx.modes.as_ref().map(|modes| modes.mode());
                 let (to, feedback) = (&input.to, feedback.as_deref());
                 answered(answer_plan(
-                    &self.seat, to, request_id, *approve, feedback, mode,
+                    &self.context,
+                    to,
+                    request_id,
+                    *approve,
+                    feedback,
+                    mode,
                 ))
             }
             Message::Structured(Structured::ModeSetRequest { mode }) => {
@@ -473,7 +479,11 @@ impl Tool for SendMessageTool {
             }) => {
                 let reason = reason.as_deref();
                 answered(deny_permission(
-                    &self.seat, &input.to, request_id, *approve, reason,
+                    &self.context,
+                    &input.to,
+                    request_id,
+                    *approve,
+                    reason,
                 ))
             }
         }

@@ -8,7 +8,7 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, StoreError, Team};
 
-use crate::Seat;
+use crate::MemberContext;
 
 /// Who asks a member to stop, and how.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ pub fn request_shutdown(
 /// # Errors
 /// Whatever the store says.
 pub fn approve_shutdown(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     request: &ShutdownRequest,
     pane: Option<PaneId>,
@@ -63,12 +63,12 @@ pub fn approve_shutdown(
 ) -> Result<(), StoreError> {
     let frame = ControlFrame::ShutdownApproved(ShutdownApproved {
         request_id: request.request_id.clone(),
-        from: seat.name.to_string(),
-        timestamp: seat.clock.now().iso(),
+        from: context.name.to_string(),
+        timestamp: context.clock.now().iso(),
         pane_id: pane,
         backend_type: Some(backend.name().to_owned()),
     });
-    team.send(&MemberName::lead(), seat.control(&frame))
+    team.send(&MemberName::lead(), context.control(&frame))
         .map(drop)
 }
 
@@ -78,24 +78,24 @@ pub fn approve_shutdown(
 /// # Errors
 /// Whatever the store says; the lead was not told then.
 pub fn reject_shutdown(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     request_id: &RequestId,
     reason: &str,
 ) -> Result<(), StoreError> {
     let frame = ControlFrame::ShutdownRejected(ShutdownRejected {
         request_id: request_id.clone(),
-        from: seat.name.to_string(),
+        from: context.name.to_string(),
         reason: reason.to_owned(),
-        timestamp: seat.clock.now().iso(),
+        timestamp: context.clock.now().iso(),
     });
-    team.send(&MemberName::lead(), seat.control(&frame))?;
+    team.send(&MemberName::lead(), context.control(&frame))?;
     let event = Event::ShutdownRejected {
-        member: seat.name.clone(),
+        member: context.name.clone(),
         reason: reason.to_owned(),
     };
     if let Err(error) = team.journal(event) {
-        tracing::warn!(team = %team.name(), member = %seat.name, %error, "refusal not entered in the journal");
+        tracing::warn!(team = %team.name(), member = %context.name, %error, "refusal not entered in the journal");
     }
     Ok(())
 }

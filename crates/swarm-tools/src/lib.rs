@@ -43,5 +43,5 @@ pub use search::{Glob, Grep};
 pub use skill::{SkillTool, skill_text};
 pub use todo::TodoWrite;
 pub use tool::{Attachment, Tool, ToolOutput, Workplace, builtin};
-pub use web::{WebAnswer, WebDoor, WebFetch, WebRequest, WebSearch};
+pub use web::{WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch};
 pub use write::Write;

@@ -13,8 +13,8 @@ mod theme;
 mod width;
 
 pub use console::{
-    Alert, Choice, Completer, Console, ConsoleWriter, Dialog, Outlet, PaneInput, SessionStatus,
-    command_in, read_keys, read_keys_when,
+    Alert, Choice, Completer, Console, ConsoleWriter, Dialog, NonBlockingWriter, PaneInput,
+    SessionStatus, command_in, read_keys, read_keys_when,
 };
 pub use pane::{PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};

@@ -20,7 +20,7 @@ use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, TeamStore, proces
 use swarm_team::{Incoming, MemberLimits, sort_mail};
 use swarm_worktree::{Git, Worktrees};
 
-use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
+use swarm_supervisor::{ProcessIdentity, RuleTexts, SpawnContext};
 
 use crate::wait_for;
 
@@ -75,7 +75,7 @@ impl EventSink for Events {
 pub struct World {
     pub directory: tempfile::TempDir,
     pub store: Arc<FileStore>,
-    pub deployment: Deployment,
+    pub spawn_context: SpawnContext,
 }
 
 impl World {
@@ -104,11 +104,11 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("root");
         let store = Arc::new(FileStore::new(root.clone(), Arc::new(SystemClock)));
-        let deployment = deployment(root, directory.path().to_owned(), store.clone());
+        let spawn_context = spawn_context(root, directory.path().to_owned(), store.clone());
         Self {
             directory,
             store,
-            deployment,
+            spawn_context,
         }
     }
 
@@ -355,14 +355,14 @@ pub fn report_state(
         .unwrap();
 }
 
-fn deployment(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> Deployment {
+fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> SpawnContext {
     let own = std::process::id();
     let worktrees = root.join("swarm/worktrees");
     let rule = |text: &str| RuleText {
         rule: text.to_owned(),
         origin: "a test".to_owned(),
     };
-    Deployment {
+    SpawnContext {
         terminal: TerminalFacts {
             own_socket_dir: cwd.join("sockets"),
             ..TerminalFacts::default()

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
-use swarm_os::{Held, LockOptions, LockPlan, OsError, with_lock};
+use swarm_os::{LockGuard, LockOptions, LockPlan, OsError, with_lock};
 
 use super::dice::{Dice, Seed};
 use super::ground::{Locking, place};
@@ -147,7 +147,7 @@ impl Post {
     }
 
     /// Is alone inside for a moment and counts itself; says what is wrong.
-    fn enter(&self, held: &Held, stay: Duration) -> Result<Option<&'static str>, OsError> {
+    fn enter(&self, held: &LockGuard, stay: Duration) -> Result<Option<&'static str>, OsError> {
         if File::create_new(&self.inside).is_err() {
             return Ok(Some("two are inside"));
         }

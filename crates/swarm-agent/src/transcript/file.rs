@@ -240,13 +240,13 @@ impl TranscriptFile {
         }
         self.entries = assembler.finish();
         if !unsound.is_empty() {
-            self.set_aside(&sound, &unsound);
+            self.quarantine(&sound, &unsound);
         }
     }
 
     /// Moves what cannot be read out of the file. When that fails the file stays as it is, and the next opening
     /// skips the same lines.
-    fn set_aside(&self, sound: &[u8], unsound: &[u8]) {
+    fn quarantine(&self, sound: &[u8], unsound: &[u8]) {
         let mut aside = self.path.clone().into_os_string();
         aside.push(".broken");
         let moved = append_durable(Path::new(&aside), unsound)

@@ -88,7 +88,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
             })
         }
         Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
-        Acting::Stray => {
+        Acting::Orphan => {
             let message = format!(
                 "`swarm {what}` was started by a member that is no longer known, and may not act"
             );

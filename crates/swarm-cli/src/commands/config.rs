@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_config::{ClaudeSettings, Fate, ListedSetting, Settings};
+use swarm_config::{ClaudeSettings, ListedSetting, SettingOutcome, Settings};
 use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
@@ -87,7 +87,7 @@ fn with_origins(listed: &[ListedSetting]) -> Table {
         let first = setting
             .origins
             .iter()
-            .position(|it| it.state == Fate::InForce);
+            .position(|it| it.state == SettingOutcome::InForce);
         // What is in force stands first, as without origins; the others follow from strong to weak.
         let (others, winner): (Vec<_>, Vec<_>) = setting
             .origins
@@ -97,9 +97,9 @@ fn with_origins(listed: &[ListedSetting]) -> Table {
         for (n, (_, origin)) in winner.into_iter().chain(others).enumerate() {
             let name = if n == 0 { setting.key.as_str() } else { "" };
             let fate = match origin.state {
-                Fate::InForce => "",
-                Fate::Overridden => "overridden",
-                Fate::WithoutEffect => "without effect",
+                SettingOutcome::InForce => "",
+                SettingOutcome::Overridden => "overridden",
+                SettingOutcome::WithoutEffect => "without effect",
             };
             let cells = [
                 Cell::new(name),

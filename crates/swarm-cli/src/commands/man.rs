@@ -9,9 +9,9 @@ use clap_mangen::Man;
 use swarm_config::Environment;
 use swarm_protocol::ErrorKind;
 
-use crate::deployment::VERSION;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spawn_context::VERSION;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -10,7 +10,7 @@ use serde_json::json;
 use swarm_panes::is_own_socket;
 use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, PermissionMode, TeamName};
 use swarm_store::Draft;
-use swarm_supervisor::{Deployment, LeadStanding, SpawnOptions, SpawnedMember, lead_standing};
+use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
@@ -18,11 +18,11 @@ use super::agents;
 use super::worktree::wish;
 use crate::agent_config;
 use crate::app::App;
-use crate::deployment::{Choices, backend, deployment, former_backend};
 use crate::failure::Failure;
 use crate::models;
 use crate::output::plain;
 use crate::request_flags::RequestFlags;
+use crate::spawn_context::{Choices, backend, former_backend, spawn_context};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -106,12 +106,12 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         requests: args.requests.clone(),
         ..Choices::default()
     };
-    let mut prepared = deployment(app, &choices)?;
+    let mut prepared = spawn_context(app, &choices)?;
     // A member that died or has left comes back as it was, unless flags say otherwise.
     let dead = if args.fresh {
         None
     } else {
-        let found = swarm_supervisor::namesake(&prepared.deployment, &team, &name);
+        let found = swarm_supervisor::namesake(&prepared.spawn_context, &team, &name);
         found.map_err(|error| {
             let failure = Failure::from(error);
             let hint = format!("start {name} without its former conversation with `--fresh`");
@@ -125,7 +125,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     if let Some(mode) = mode {
         prepared.let_have(mode)?;
     }
-    acting.require_mode("spawn", prepared.deployment.ceiling)?;
+    acting.require_mode("spawn", prepared.spawn_context.ceiling)?;
     let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
     let model = args.model.as_deref().or(former_model).map(str::to_owned);
     let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
@@ -141,7 +141,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);
     let chosen = prepared
-        .deployment
+        .spawn_context
         .choose_model(model.as_deref(), definition);
     let explain = |failure: Failure| Failure {
         message: chosen.explain(definition, &failure.message),
@@ -149,9 +149,9 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
     // What the child would find missing is missing here, and here it can be said in one sentence.
-    let source = models::ClientSource::of(&prepared.deployment);
+    let source = models::ClientSource::of(&prepared.spawn_context);
     source.client(&named).map_err(explain)?;
-    let deployment = prepared.deployment;
+    let spawn_context = prepared.spawn_context;
     let backend = match &args.backend {
         Some(word) => Some(backend(app, Some(word))?),
         None => dead
@@ -186,7 +186,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         timeout: args.timeout.map(Duration::from_secs),
         cancel: CancellationToken::new(),
     };
-    let member = carry_out(&deployment, &team, options)?;
+    let member = carry_out(&spawn_context, &team, options)?;
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
@@ -198,12 +198,12 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
 
 /// Spawns the member. Ctrl-C undoes what was begun.
 fn carry_out(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: SpawnOptions,
 ) -> Result<SpawnedMember, Failure> {
     let cancel = options.cancel.clone();
-    let spawning = swarm_supervisor::spawn(deployment, team, options);
+    let spawning = swarm_supervisor::spawn(spawn_context, team, options);
     let runtime = super::runtime()?;
     let spawned = runtime.block_on(super::called_off_by_signals(cancel, Box::pin(spawning)));
     // A request that waits for a lock ends with the process.

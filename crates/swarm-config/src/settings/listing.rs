@@ -34,13 +34,13 @@ pub struct Origin {
     /// Where it stands.
     pub place: ValuePlace,
     /// What became of it.
-    pub state: Fate,
+    pub state: SettingOutcome,
 }
 
 /// What became of a value that was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum SettingOutcome {
     /// It is the value in force.
     InForce,
     /// A stronger layer gave another one.
@@ -88,11 +88,11 @@ impl Sources {
             .rev()
             .map(|given| {
                 let state = match (std::ptr::eq(given, winner), decided) {
-                    (true, _) => Fate::InForce,
-                    (false, false) => Fate::WithoutEffect,
-                    (false, true) => Fate::Overridden,
+                    (true, _) => SettingOutcome::InForce,
+                    (false, false) => SettingOutcome::WithoutEffect,
+                    (false, true) => SettingOutcome::Overridden,
                 };
-                decided |= state == Fate::InForce;
+                decided |= state == SettingOutcome::InForce;
                 origin(given, given.value.clone(), state)
             })
             .collect();
@@ -105,7 +105,7 @@ impl Sources {
             return Vec::new();
         };
         let of_entry = |(entry, value): (String, Value)| {
-            let mut state = Fate::InForce;
+            let mut state = SettingOutcome::InForce;
             let mut winner = None;
             let mut origins = Vec::new();
             for given in self.of(name).rev() {
@@ -113,7 +113,7 @@ impl Sources {
                     continue;
                 };
                 origins.push(origin(given, value.clone(), state));
-                state = Fate::Overridden;
+                state = SettingOutcome::Overridden;
                 winner = winner.or(Some(given));
             }
             Some(listed(format!("{name}.{entry}"), value, winner?, origins))
@@ -132,7 +132,7 @@ fn listed(key: String, value: Value, winner: &Given, origins: Vec<Origin>) -> Li
     }
 }
 
-fn origin(given: &Given, value: Value, state: Fate) -> Origin {
+fn origin(given: &Given, value: Value, state: SettingOutcome) -> Origin {
     Origin {
         value,
         layer: given.layer,

@@ -14,7 +14,7 @@ mod variables;
 pub use given::{Given, Layer, ValuePlace};
 pub use keys::Settings;
 pub use kind::AnswerInPlace;
-pub use listing::{Fate, ListedSetting, Origin};
+pub use listing::{ListedSetting, Origin, SettingOutcome};
 pub use places::{Places, repository_directories};
 
 #[cfg(test)]

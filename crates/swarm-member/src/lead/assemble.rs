@@ -11,7 +11,7 @@ use swarm_mcp::ProcessServers;
 use swarm_permissions::{AgentConfig, ReadFilter};
 use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
-use swarm_team::{Seat, SendMessageTool, StateKeeper, TeamCreator};
+use swarm_team::{MemberContext, SendMessageTool, StateKeeper, TeamCreator};
 use swarm_tools::{Confinement, Tool};
 use swarm_worktree::ProcessMark;
 
@@ -28,7 +28,7 @@ use crate::servers::start_servers;
 
 /// Starts the MCP servers. Members get the list of their tools and start a server only when they call one.
 pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
-    let dep = &parts.deployment;
+    let dep = &parts.spawn_context;
     let settings = &dep.agent_config.mcp;
     // Next to the transcript: the team, and the lead's directory in it, may come later.
     let logs = Some(transcript(parts).with_extension("").join("mcp"));
@@ -41,7 +41,7 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
         mcp: servers.pool().listed().await,
         ..(*dep.agent_config).clone()
     };
-    parts.deployment.agent_config = Arc::new(agent_config);
+    parts.spawn_context.agent_config = Arc::new(agent_config);
     servers
 }
 
@@ -52,11 +52,11 @@ pub(super) fn assemble(
     servers: &ProcessServers,
 ) -> Result<MemberLoop<LeadRole>, AgentError> {
     let person = parts.person.take();
-    let dep = &parts.deployment;
+    let dep = &parts.spawn_context;
     let reporter = reporter(&parts, &leadership);
-    let seat = seat(&parts, &leadership, &reporter);
+    let context = context(&parts, &leadership, &reporter);
     let told = Arc::clone(&reporter);
-    let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).told_to(move |rights| {
+    let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).on_change(move |rights| {
         told.emit(AgentEvent::ModeChanged {
             mode: rights.mode(),
         });
@@ -69,10 +69,10 @@ pub(super) fn assemble(
         parts.is_interactive,
     );
     let role_mail = Arc::new(role_mail.attended(person.is_some()));
-    let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
+    let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
     let spawner = LeadSpawner::new(
         dep.clone(),
-        Arc::clone(&seat),
+        Arc::clone(&context),
         Arc::clone(&leadership),
         Arc::clone(&rights),
     );
@@ -95,8 +95,8 @@ pub(super) fn assemble(
         agent_type: None,
         system: system_prompt(&parts),
         directories: parts.rules.directories.clone(),
-        send_message: SendMessageTool::for_lead(Arc::clone(&seat)),
-        role_tools: tools(&parts, &seat, &leadership),
+        send_message: SendMessageTool::for_lead(Arc::clone(&context)),
+        role_tools: tools(&parts, &context, &leadership),
         limits: SessionLimits {
             max_turns: parts.max_requests,
             thinking: dep.agent_config.requests.thinking,
@@ -123,7 +123,7 @@ pub(super) fn assemble(
     let assembled = setup.assemble(servers, Arc::new(spawner))?;
     let stop = parts.stop.child_token();
     // In a task of its own: the loop may be what waits for a lock.
-    let (stopped, interrupt) = (stop.clone(), seat.lock_interrupt().clone());
+    let (stopped, interrupt) = (stop.clone(), context.lock_interrupt().clone());
     tokio::spawn(async move {
         stopped.cancelled().await;
         interrupt.interrupt();
@@ -133,12 +133,12 @@ pub(super) fn assemble(
 }
 
 fn transcript(parts: &LeadParts) -> PathBuf {
-    let dep = &parts.deployment;
+    let dep = &parts.spawn_context;
     transcript_path(&dep.root, &dep.cwd, parts.session)
 }
 
 fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
-    let dep = &parts.deployment;
+    let dep = &parts.spawn_context;
     let (store, lead) = (Arc::clone(&dep.store), MemberName::lead());
     let leadership = Arc::clone(leadership);
     Arc::new(Reporter::new(ReporterParts {
@@ -150,10 +150,14 @@ fn reporter(parts: &LeadParts, leadership: &Arc<Leadership>) -> Arc<Reporter> {
     }))
 }
 
-fn seat(parts: &LeadParts, leadership: &Arc<Leadership>, reporter: &Arc<Reporter>) -> Arc<Seat> {
-    let dep = &parts.deployment;
+fn context(
+    parts: &LeadParts,
+    leadership: &Arc<Leadership>,
+    reporter: &Arc<Reporter>,
+) -> Arc<MemberContext> {
+    let dep = &parts.spawn_context;
     let events = Arc::clone(reporter);
-    let seat = Arc::new(Seat::lead(
+    let context = Arc::new(MemberContext::lead(
         Arc::clone(&dep.store),
         Arc::clone(&dep.clock),
         dep.spawn_id,
@@ -161,25 +165,29 @@ fn seat(parts: &LeadParts, leadership: &Arc<Leadership>, reporter: &Arc<Reporter
         Arc::clone(leadership) as Arc<dyn TeamCreator>,
         move |event| events.emit(event),
     ));
-    seat.merge_with(Arc::new(WorktreeMerger(dep.worktrees.clone())));
-    seat
+    context.merge_with(Arc::new(WorktreeMerger(dep.worktrees.clone())));
+    context
 }
 
-fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> Vec<Arc<dyn Tool>> {
-    let deployment = parts.deployment.clone();
+fn tools(
+    parts: &LeadParts,
+    context: &Arc<MemberContext>,
+    leadership: &Arc<Leadership>,
+) -> Vec<Arc<dyn Tool>> {
+    let spawn_context = parts.spawn_context.clone();
     let mut tools = worktree_tools(
-        deployment.worktrees.clone(),
-        Arc::clone(&deployment.clock),
+        spawn_context.worktrees.clone(),
+        Arc::clone(&spawn_context.clock),
         process_mark(parts),
-        deployment.cwd.clone(),
+        spawn_context.cwd.clone(),
     );
     tools.push(Arc::new(TeamCreate {
-        seat: Arc::clone(seat),
+        context: Arc::clone(context),
         leadership: Arc::clone(leadership),
     }));
     tools.push(Arc::new(TeamDelete {
-        deployment,
-        seat: Arc::clone(seat),
+        spawn_context,
+        context: Arc::clone(context),
         leadership: Arc::clone(leadership),
     }));
     tools
@@ -187,7 +195,7 @@ fn tools(parts: &LeadParts, seat: &Arc<Seat>, leadership: &Arc<Leadership>) -> V
 
 /// This process as worktree records name it.
 fn process_mark(parts: &LeadParts) -> ProcessMark {
-    let process = &parts.deployment.process;
+    let process = &parts.spawn_context.process;
     ProcessMark {
         pid: process.pid,
         start: process.start.clone(),
@@ -196,7 +204,7 @@ fn process_mark(parts: &LeadParts) -> ProcessMark {
 
 /// The environment of the lead's shell commands and MCP servers, with the marks by which they are found.
 fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
-    let dep = &parts.deployment;
+    let dep = &parts.spawn_context;
     let mut env = dep.shell_env.clone();
     env.extend(lead_marks(&dep.root, dep.spawn_id, &dep.process));
     env

@@ -46,18 +46,18 @@ impl MemberLoop<LeadRole> {
     pub(super) fn follow_stop(&self) -> EarlyEnd {
         let parts = &self.role.parts;
         let is_left = outlived(parts);
-        let (deployment, kill) = (parts.deployment.clone(), parts.kill.clone());
+        let (spawn_context, kill) = (parts.spawn_context.clone(), parts.kill.clone());
         let (deadline, stop) = (Arc::clone(&self.role.deadline), self.stop.clone());
-        let (seat, reporter) = (Arc::clone(self.seat()), Arc::clone(&self.reporter));
+        let (context, reporter) = (Arc::clone(self.context()), Arc::clone(&self.reporter));
         AbortOnDropHandle::new(tokio::spawn(async move {
             stop.cancelled().await;
             deadline.begin();
             if is_left() {
                 return None;
             }
-            let team = seat.team()?;
+            let team = context.team()?;
             let tell = |line| reporter.notice(line);
-            Some(end_members(&deployment, team.name(), &kill, tell).await)
+            Some(end_members(&spawn_context, team.name(), &kill, tell).await)
         }))
     }
 }

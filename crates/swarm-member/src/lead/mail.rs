@@ -9,8 +9,8 @@ use swarm_protocol::{
     MemberState, RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
 use swarm_store::{StoreError, Team};
-use swarm_supervisor::{Deployment, LeadError, StopOutcome, finish, member_death};
-use swarm_team::{Incoming, Seat, adopt_request, sort_mail};
+use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
+use swarm_team::{Incoming, MemberContext, adopt_request, sort_mail};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
@@ -22,7 +22,7 @@ use crate::reporter::Reporter;
 /// What the program does with a lead's frames.
 #[derive(Debug)]
 pub(super) struct LeadMail {
-    deployment: Deployment,
+    spawn_context: SpawnContext,
     reporter: Arc<Reporter>,
     rights: Arc<Rights>,
     /// Whether a person leads through it.
@@ -41,13 +41,13 @@ pub(super) struct LeadMail {
 
 impl LeadMail {
     pub(super) fn new(
-        deployment: Deployment,
+        spawn_context: SpawnContext,
         reporter: Arc<Reporter>,
         rights: Arc<Rights>,
         is_interactive: bool,
     ) -> Self {
         Self {
-            deployment,
+            spawn_context,
             reporter,
             rights,
             is_interactive,
@@ -119,7 +119,7 @@ impl LeadMail {
                 Some(record).filter(|record| record.from.as_str() == incoming.entry.from.trim())
             ),
             Err(StoreError::RequestNotFound { .. } | StoreError::BadRequestId { .. }) => {
-                let now = self.deployment.clock.now();
+                let now = self.spawn_context.clock.now();
                 adopt_request(team, incoming, self.rights.mode(), now)
             }
             Err(error) => Err(error),
@@ -132,10 +132,10 @@ impl LeadMail {
             return;
         };
         self.reporter.notice(format!("{name} shuts down"));
-        let (deployment, team) = (self.deployment.clone(), team.name().clone());
+        let (spawn_context, team) = (self.spawn_context.clone(), team.name().clone());
         let departed = Arc::clone(&self.departed);
         self.departures.spawn(async move {
-            match remove_departed(&deployment, &team, &name).await {
+            match remove_departed(&spawn_context, &team, &name).await {
                 // The other two mean that another process has removed it.
                 Ok(())
                 | Err(LeadError::Store(
@@ -185,7 +185,7 @@ impl MailRole for LeadMail {
             Some(frame @ ControlFrame::TeamPermissionUpdate(_)) => {
                 let granted = GrantedRights {
                     rights: Arc::clone(&self.rights),
-                    spawn_id: self.deployment.spawn_id,
+                    spawn_id: self.spawn_context.spawn_id,
                     reporter: Arc::clone(&self.reporter),
                 };
                 granted.apply(team, frame)
@@ -217,8 +217,11 @@ fn is_ours(team: &dyn Team, name: &str) -> bool {
 }
 
 /// Whether a member has written something that the lead's model has still to read.
-pub(super) fn has_unread_report(seat: &Seat, team: &dyn Team) -> Result<bool, StoreError> {
-    let unread = sort_mail(team.take_unread(&seat.name)?);
+pub(super) fn has_unread_report(
+    context: &MemberContext,
+    team: &dyn Team,
+) -> Result<bool, StoreError> {
+    let unread = sort_mail(team.take_unread(&context.name)?);
     Ok(unread.iter().any(|incoming| match &incoming.frame {
         None => incoming.is_prose(),
         Some(ControlFrame::IdleNotification(frame)) => !is_empty(frame),
@@ -229,16 +232,16 @@ pub(super) fn has_unread_report(seat: &Seat, team: &dyn Team) -> Result<bool, St
 /// Removes a member from the roster once its process has ended, if it last reported that it stops. One that crashed
 /// meanwhile, or whose approval came from an earlier spawn, is left to the reconcile, which reports its death.
 async fn remove_departed(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<(), LeadError> {
-    let files = deployment.store.team(team);
+    let files = spawn_context.store.team(team);
     let config = files.config()?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
-    if let Ok(ended) = member_death(deployment, team, name).await {
+    if let Ok(ended) = member_death(spawn_context, team, name).await {
         ended?;
     }
     let last = files.state(name)?;
@@ -247,8 +250,8 @@ async fn remove_departed(
             && matches!(report.state, MemberState::Stopping | MemberState::Stopped)
     });
     if stopped {
-        let (how, grace) = (StopOutcome::Approved, deployment.kill_grace);
-        finish(deployment, team, name, spawn_id, how, grace).await?;
+        let (how, grace) = (StopOutcome::Approved, spawn_context.kill_grace);
+        finish(spawn_context, team, name, spawn_id, how, grace).await?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use swarm_protocol::{
     ShutdownApproved, SpawnId,
 };
 use swarm_store::{Draft, TeamStore};
-use swarm_team::{Incoming, Seat, StateKeeper, TeamCreator};
+use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
 
 use super::mail::LeadMail;
 use crate::mail::MailHandler;
@@ -24,7 +24,7 @@ struct Mail {
 }
 
 fn mail(world: &World) -> (Mail, Arc<Events>) {
-    let dep = &world.deployment;
+    let dep = &world.spawn_context;
     let leadership = Leadership::new(dep.clone(), SessionId::random(), team(), dep.model.clone());
     let leadership = Arc::new(leadership);
     let events = Arc::new(Events::default());
@@ -36,7 +36,7 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
         keeper: StateKeeper::new(MemberName::lead(), dep.spawn_id, dep.clock.now()),
         view: events.clone(),
     });
-    let seat = Seat::lead(
+    let context = MemberContext::lead(
         dep.store.clone(),
         dep.clock.clone(),
         dep.spawn_id,
@@ -48,7 +48,7 @@ fn mail(world: &World) -> (Mail, Arc<Events>) {
     let rights = Arc::new(Rights::new(mode, RuleSet::default(), mode));
     let lead =
         Arc::new(LeadMail::new(dep.clone(), Arc::new(reporter), rights, false).attended(true));
-    let handler = MailHandler::new(Arc::new(seat), lead.clone());
+    let handler = MailHandler::new(Arc::new(context), lead.clone());
     (Mail { handler, lead }, events)
 }
 
@@ -64,7 +64,7 @@ fn approved(world: &World) {
     let frame = ControlFrame::ShutdownApproved(ShutdownApproved {
         request_id: RequestId::new("shutdown-1@bob"),
         from: "bob".to_owned(),
-        timestamp: world.deployment.clock.now().iso(),
+        timestamp: world.spawn_context.clock.now().iso(),
         pane_id: None,
         backend_type: None,
     });
@@ -179,7 +179,7 @@ fn open_record(world: &World, id: &str, description: &str) -> RequestRecord {
         },
         description: description.to_owned(),
         why: String::new(),
-        asked_at: world.deployment.clock.now(),
+        asked_at: world.spawn_context.clock.now(),
         deadline: None,
         state: RequestState::Open,
     };
@@ -370,7 +370,7 @@ async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
 async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
     for (state, told) in [(MemberState::Idle, true), (MemberState::Stopping, false)] {
         let world = World::new();
-        let dep = &world.deployment;
+        let dep = &world.spawn_context;
         let process = dep.process.lead_process(&*dep.clock);
         world
             .store

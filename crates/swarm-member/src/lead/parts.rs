@@ -13,7 +13,7 @@ use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use swarm_supervisor::Deployment;
+use swarm_supervisor::SpawnContext;
 
 /// What a lead begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Beginning {
 /// Everything that a lead works with.
 pub struct LeadParts {
     /// How members are started and stopped.
-    pub deployment: Deployment,
+    pub spawn_context: SpawnContext,
     /// The user's home directory, for rules that begin with `~/`.
     pub home: Option<PathBuf>,
     /// The worktree outside of which the lead writes nothing, if it has one of its own.
@@ -78,7 +78,7 @@ pub struct LeadParts {
 impl fmt::Debug for LeadParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LeadParts")
-            .field("deployment", &self.deployment)
+            .field("spawn_context", &self.spawn_context)
             .field("session", &self.session)
             .finish_non_exhaustive()
     }

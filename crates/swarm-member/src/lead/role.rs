@@ -61,7 +61,7 @@ impl LeadRole {
         has_person: bool,
     ) -> Self {
         Self {
-            supervisor: Supervisor::new(parts.deployment.clone()),
+            supervisor: Supervisor::new(parts.spawn_context.clone()),
             parts,
             leadership,
             mail,
@@ -132,7 +132,7 @@ impl Role for LeadRole {
     }
 
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
-        let Some(team) = member.seat().team() else {
+        let Some(team) = member.context().team() else {
             let is_over = !member.sub_agents.is_busy() && !member.role.waits_for_person();
             if is_over && !member.waits_for_commands() {
                 return Ok(Some(Outcome::Completed));
@@ -332,7 +332,7 @@ impl MemberLoop<LeadRole> {
                 continue;
             }
             let cancel = parts.stop.child_token();
-            match bring_back(&parts.deployment, &taken.team, dead, cancel).await {
+            match bring_back(&parts.spawn_context, &taken.team, dead, cancel).await {
                 Ok(_) => back.push(name.clone()),
                 Err(error) => self
                     .reporter
@@ -352,9 +352,9 @@ impl MemberLoop<LeadRole> {
 
     /// Tells the transcript and the tools of a team that was created or deleted during a turn.
     fn update_caller(&mut self) {
-        let team = self.seat().team().map(|team| team.name().clone());
+        let team = self.context().team().map(|team| team.name().clone());
         if self.session.parts().tool_context.caller.team != team {
-            let name = self.seat().name.clone();
+            let name = self.context().name.clone();
             self.session.set_caller(Caller {
                 agent_id: team.clone().map(|team| AgentId::new(name.clone(), team)),
                 name,
@@ -417,14 +417,14 @@ impl MemberLoop<LeadRole> {
         if self.sub_agents.is_busy() {
             return Ok(false);
         }
-        let seat = self.seat();
-        let Some(team) = seat.team() else {
+        let context = self.context();
+        let Some(team) = context.team() else {
             return Ok(true);
         };
         Ok(is_work_finished(
             &team.tasks()?,
             &team.member_view()?,
-            has_unread_report(seat, &*team)?,
+            has_unread_report(context, &*team)?,
         ))
     }
 }

@@ -39,16 +39,16 @@ pub async fn run_lead(
     };
     let servers = start_mcp(&mut parts).await;
     let leadership = Arc::new(Leadership::new(
-        parts.deployment.clone(),
+        parts.spawn_context.clone(),
         parts.session,
         implicit,
-        parts.deployment.model.clone(),
+        parts.spawn_context.model.clone(),
     ));
     let taken = match &parts.team {
         Some(team) if parts.beginning != Beginning::New => {
-            clean_up_after_lead(&parts.deployment, team).await?;
+            clean_up_after_lead(&parts.spawn_context, team).await?;
             leadership.take_over(team.clone())?;
-            Some(handover(&*parts.deployment.store.team(team))?)
+            Some(handover(&*parts.spawn_context.store.team(team))?)
         }
         Some(_) => {
             leadership.create_team()?;
@@ -104,7 +104,7 @@ impl MemberLoop<LeadRole> {
         let mut report = RunReport {
             outcome,
             result: self.role.result.take(),
-            team: self.seat().team().map(|team| team.name().clone()),
+            team: self.context().team().map(|team| team.name().clone()),
             tasks: Vec::new(),
             members: Vec::new(),
             worktrees: Vec::new(),
@@ -124,7 +124,7 @@ impl MemberLoop<LeadRole> {
         // What takes longer is among the processes that are ended below.
         let closing = tokio::time::timeout(deadline.within(ENDING), servers.close());
         let (closed, _) = tokio::join!(ending, closing);
-        let dep = &self.role.parts.deployment;
+        let dep = &self.role.parts.spawn_context;
         end_marked(dep, dep.spawn_id, deadline.within(dep.kill_grace)).await;
         report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         closed.map(|()| report)
@@ -139,7 +139,7 @@ impl MemberLoop<LeadRole> {
     /// Leaves the team as the death of a lead would: its process stays in the roster, so that running members park as
     /// soon as its life lock is released, and `swarm resume` finds everyone.
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
-        let dep = &self.role.parts.deployment;
+        let dep = &self.role.parts.spawn_context;
         report.worktrees = left_worktrees(dep, team).await;
         take_stock(&*dep.store.team(team), report)
     }
@@ -154,7 +154,7 @@ impl MemberLoop<LeadRole> {
         self.reporter.state(MemberState::Stopping, None);
         let ended = self.stop_members(team, early).await;
         let role = &mut self.role;
-        let dep = &role.parts.deployment;
+        let dep = &role.parts.spawn_context;
         // The program handles the frames that came meanwhile; messages to the lead stay unread.
         if let Err(error) = self.mail.take() {
             tracing::warn!(%team, %error, "mail of the lead not read");
@@ -204,7 +204,7 @@ impl MemberLoop<LeadRole> {
         }
         let parts = &self.role.parts;
         let tell = |line| self.reporter.notice(line);
-        let ended = end_members(&parts.deployment, team, &parts.kill, tell).await;
+        let ended = end_members(&parts.spawn_context, team, &parts.kill, tell).await;
         ended.and_then(first_failure)
     }
 }

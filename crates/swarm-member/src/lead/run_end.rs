@@ -6,7 +6,8 @@ use swarm_os::Liveness;
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
 use swarm_store::Team;
 use swarm_supervisor::{
-    Deployment, LeadError, LeftWorktree, StopOptions, TeamStopReport, blocking, end_team, kill_team,
+    LeadError, LeftWorktree, SpawnContext, StopOptions, TeamStopReport, blocking, end_team,
+    kill_team,
 };
 use swarm_worktree::Hazard;
 use tokio_util::sync::CancellationToken;
@@ -18,13 +19,13 @@ const SILENT: Duration = Duration::from_secs(1);
 
 /// Shuts all members down, or kills them when `at_once` is cancelled.
 pub(super) async fn end_members(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     at_once: &CancellationToken,
     tell: impl Fn(String),
 ) -> Result<TeamStopReport, LeadError> {
     let options = StopOptions::now(Some("the run is over".to_owned()), LEAD_NAME);
-    let ending = end_team(deployment, team, &options);
+    let ending = end_team(spawn_context, team, &options);
     let silent = tokio::time::sleep(SILENT);
     tokio::pin!(ending, silent);
     let mut told = false;
@@ -34,23 +35,23 @@ pub(super) async fn end_members(
             () = at_once.cancelled() => break,
             () = &mut silent, if !told => {
                 told = true;
-                if let Some(line) = who_is_awaited(deployment, team, options.timeout)? {
+                if let Some(line) = who_is_awaited(spawn_context, team, options.timeout)? {
                     tell(line);
                 }
             }
         }
     }
-    kill_team(deployment, team).await
+    kill_team(spawn_context, team).await
 }
 
 /// Which members the end of the run waits for, and for how long at most.
 fn who_is_awaited(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     at_most: Duration,
 ) -> Result<Option<String>, LeadError> {
-    let views = deployment.store.team(team).member_view()?;
-    let now = deployment.clock.now();
+    let views = spawn_context.store.team(team).member_view()?;
+    let now = spawn_context.clock.now();
     let awaited: Vec<String> = views
         .iter()
         .filter(|view| !view.member.name.is_lead() && view.liveness == Liveness::Alive)
@@ -73,8 +74,11 @@ fn who_is_awaited(
 }
 
 /// The worktrees of a team's members that still exist.
-pub(super) async fn left_worktrees(deployment: &Deployment, team: &TeamName) -> Vec<LeftWorktree> {
-    let (worktrees, cwd) = (deployment.worktrees.clone(), deployment.cwd.clone());
+pub(super) async fn left_worktrees(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+) -> Vec<LeftWorktree> {
+    let (worktrees, cwd) = (spawn_context.worktrees.clone(), spawn_context.cwd.clone());
     let listed = blocking(move || worktrees.list(&cwd)).await;
     let (listed, _) = listed.unwrap_or_default();
     let left = listed.into_iter().filter_map(|listed| {

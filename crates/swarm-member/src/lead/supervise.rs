@@ -8,22 +8,22 @@ use swarm_protocol::{Member, SpawnId, TeamName};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use swarm_supervisor::Deployment;
+use swarm_supervisor::SpawnContext;
 use swarm_supervisor::member_death;
 
 /// Wakes the lead when something may have happened to a member. What happened is read from the files.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
-    deployment: Deployment,
+    spawn_context: SpawnContext,
     woken: Arc<Notify>,
     watched: HashSet<SpawnId>,
     done: CancellationToken,
 }
 
 impl Supervisor {
-    pub(crate) fn new(deployment: Deployment) -> Self {
+    pub(crate) fn new(spawn_context: SpawnContext) -> Self {
         Self {
-            deployment,
+            spawn_context,
             woken: Arc::new(Notify::new()),
             watched: HashSet::new(),
             done: CancellationToken::new(),
@@ -50,10 +50,10 @@ impl Supervisor {
     }
 
     fn watch(&self, team: &TeamName, member: &Member) {
-        let mut death = member_death(&self.deployment, team, &member.name);
-        let directory = self.deployment.store.team(team).member_dir(&member.name);
+        let mut death = member_death(&self.spawn_context, team, &member.name);
+        let directory = self.spawn_context.store.team(team).member_dir(&member.name);
         let filter = NameFilter::Exact(vec!["state.json".into()]);
-        let mut state = self.deployment.watcher.subscribe(&directory, filter);
+        let mut state = self.spawn_context.watcher.subscribe(&directory, filter);
         let (woken, done) = (Arc::clone(&self.woken), self.done.clone());
         tokio::spawn(async move {
             loop {

@@ -13,7 +13,7 @@ use swarm_permissions::{
     AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling, tool_pool,
 };
 use swarm_protocol::{DefinitionReport, RightsReport, RuleText, SpawnId};
-use swarm_team::{Seat, SendMessageTool, SpawnOrder, StateKeeper};
+use swarm_team::{MemberContext, SendMessageTool, SpawnOrder, StateKeeper};
 use swarm_tools::{Confinement, Tool};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
@@ -56,7 +56,7 @@ pub(crate) fn assemble(
     let reporter = Arc::new(reporter(&mut parts));
     let (order, root, home) = (parts.order, parts.root, parts.home);
     let events = Arc::clone(&reporter);
-    let seat = Arc::new(Seat::teammate(
+    let context = Arc::new(MemberContext::teammate(
         parts.store,
         parts.clock,
         &order.agent,
@@ -65,17 +65,17 @@ pub(crate) fn assemble(
         move |event| events.emit(event),
     ));
     if let Some(merger) = parts.merger {
-        seat.merge_with(merger);
+        context.merge_with(merger);
     }
     let role_mail = Arc::new(TeammateMail::default());
-    let mail = MailHandler::new(Arc::clone(&seat), role_mail.clone());
+    let mail = MailHandler::new(Arc::clone(&context), role_mail.clone());
     let role = role(
         &order,
         parts.process.clone(),
         &role_mail,
         &reporter,
         watcher,
-        &seat,
+        &context,
     );
     let mut rules = order.rules()?;
     let loaded = load_definition(&order, &root, parts.process.machine.docs)?;
@@ -85,7 +85,7 @@ pub(crate) fn assemble(
     let directories = rules.directories.clone();
     let limits = limits(&order);
     let definition = report(&order, &limits, &loaded);
-    let rights = Arc::new(rights(&seat, &order, rules));
+    let rights = Arc::new(rights(&context, &order, rules));
     role_mail.may_change(&rights, order.spawn_id, &reporter);
     let setup = MemberSetup {
         mail: Arc::new(mail),
@@ -102,7 +102,7 @@ pub(crate) fn assemble(
         agent_type: order.agent_type.clone(),
         system: system_prompt(&order, &loaded.instructions),
         directories,
-        send_message: SendMessageTool::for_teammate(seat, Arc::clone(&role_mail.shutdown)),
+        send_message: SendMessageTool::for_teammate(context, Arc::clone(&role_mail.shutdown)),
         role_tools: Vec::new(),
         limits,
         permission_timeout: order.limits.permission_timeout(),
@@ -146,18 +146,18 @@ fn role(
     mail: &Arc<TeammateMail>,
     reporter: &Arc<Reporter>,
     watcher: &Arc<DirectoryWatcher>,
-    seat: &Arc<Seat>,
+    context: &Arc<MemberContext>,
 ) -> TeammateRole {
-    let team = seat.store.team(&order.agent.team);
-    let (name, on_lost) = (seat.name.clone(), order.limits.on_lost);
-    let tasks = TaskFollowUp::new(Arc::clone(seat), Arc::clone(&team), order.limits.remind);
+    let team = context.store.team(&order.agent.team);
+    let (name, on_lost) = (context.name.clone(), order.limits.on_lost);
+    let tasks = TaskFollowUp::new(Arc::clone(context), Arc::clone(&team), order.limits.remind);
     TeammateRole {
         mail: Arc::clone(mail),
         process,
         grace: order.limits.shutdown_grace(),
         lead: LeadWatch::new(Arc::clone(watcher), Arc::clone(&team), on_lost),
         pause: PauseWatch::new(watcher, Arc::clone(&team), name, order.spawn_id),
-        reports: TurnReporter::new(Arc::clone(seat), Arc::clone(reporter), tasks),
+        reports: TurnReporter::new(Arc::clone(context), Arc::clone(reporter), tasks),
         team,
         shutdown_deadline: None,
         suspension: None,
@@ -242,13 +242,13 @@ fn limits(order: &SpawnOrder) -> SessionLimits {
 }
 
 /// The rights of the member, which it also writes to a file for people to read.
-fn rights(seat: &Arc<Seat>, order: &SpawnOrder, rules: RuleSet) -> Rights {
-    let (seat, agent, spawn_id) = (Arc::clone(seat), order.agent.clone(), order.spawn_id);
+fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> Rights {
+    let (context, agent, spawn_id) = (Arc::clone(context), order.agent.clone(), order.spawn_id);
     let rights = Rights::new(order.mode, rules, order.ceiling)
         .after_approval(order.work_mode)
         .anchored(order.anchors.clone());
-    rights.told_to(move |rights| {
-        let team = seat.store.team(&agent.team);
+    rights.on_change(move |rights| {
+        let team = context.store.team(&agent.team);
         let report = in_force(rights, spawn_id);
         let written = team.write_rights(&agent.name, &report);
         if let Err(error) = written.and_then(|()| team.set_mode(&agent.name, report.mode)) {

@@ -11,7 +11,7 @@ use swarm_protocol::{
     Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
 };
 use swarm_store::{StoreError, Team};
-use swarm_team::{Incoming, Seat, approve_shutdown};
+use swarm_team::{Incoming, MemberContext, approve_shutdown};
 use tokio::time::Instant;
 
 use crate::mail::MailHandler;
@@ -169,9 +169,9 @@ impl Role for TeammateRole {
 
     fn turn_begins(&mut self, turn: &Turn) {
         self.reports.turn_begins();
-        let (seat, team) = (Arc::clone(&turn.mail.seat), Arc::clone(&self.team));
+        let (context, team) = (Arc::clone(&turn.mail.context), Arc::clone(&self.team));
         turn.mail
-            .write_later(move || set_active(&seat, &*team, true));
+            .write_later(move || set_active(&context, &*team, true));
         // A suspended member takes a turn only for the person at its terminal.
         self.lead.turn_begins(self.suspension.is_some());
     }
@@ -224,7 +224,7 @@ impl Role for TeammateRole {
         self.look_for_shutdown(turn);
         if let Err(error) = turn.mail.take_rights() {
             // It stays unread, and is handled after the turn.
-            tracing::warn!(member = %turn.mail.seat.name, %error, "change of rights not read during a turn");
+            tracing::warn!(member = %turn.mail.context.name, %error, "change of rights not read during a turn");
         }
         self.look_for_lead(turn);
     }
@@ -233,7 +233,7 @@ impl Role for TeammateRole {
         member: &mut MemberLoop<Self>,
         outcome: TurnOutcome,
     ) -> Result<Option<Ending>, TeammateError> {
-        set_active(member.seat(), &*member.role.team, false);
+        set_active(member.context(), &*member.role.team, false);
         member.journal_turn(&outcome);
         member.end_turn(&outcome).await?;
         member.report_suspension();
@@ -254,7 +254,7 @@ impl TeammateRole {
             Ok(waiting) => self.set_deadline(waiting, turn),
             Err(error) => {
                 // The sender has a later deadline of its own.
-                tracing::warn!(member = %turn.mail.seat.name, %error, "inbox not read during a turn");
+                tracing::warn!(member = %turn.mail.context.name, %error, "inbox not read during a turn");
             }
         }
     }
@@ -329,7 +329,7 @@ impl MemberLoop<TeammateRole> {
             Ok(config) => Ok(Some(config)),
             Err(error @ StoreError::TeamNotFound { .. }) => Err(error),
             Err(error) => {
-                tracing::warn!(team = %team.name(), member = %self.seat().name, %error, "roster not read");
+                tracing::warn!(team = %team.name(), member = %self.context().name, %error, "roster not read");
                 Ok(None)
             }
         }
@@ -341,10 +341,10 @@ impl MemberLoop<TeammateRole> {
         let Some(roster) = roster else {
             return true;
         };
-        let seat = self.seat();
-        roster.member(&seat.name).is_some_and(|member| {
+        let context = self.context();
+        roster.member(&context.name).is_some_and(|member| {
             let spawn = member.spawn_id();
-            spawn.is_none_or(|spawn| spawn == seat.spawn_id)
+            spawn.is_none_or(|spawn| spawn == context.spawn_id)
         })
     }
 
@@ -366,7 +366,7 @@ impl MemberLoop<TeammateRole> {
         let before = std::mem::replace(&mut role.suspension, suspension);
         role.lead.ignore_change();
         self.reported = None;
-        let member = self.mail.seat.name.clone();
+        let member = self.mail.context.name.clone();
         let event = match (&self.role.suspension, before) {
             (Some(suspension), _) => suspension.event(member),
             (None, Some(before)) => {
@@ -399,8 +399,8 @@ impl MemberLoop<TeammateRole> {
             .state(MemberState::Stopping, request.reason.clone());
         let process = &self.role.process;
         let pane = process.pane.clone();
-        let (seat, team) = (self.seat(), &self.role.team);
-        approve_shutdown(seat, &**team, &request, pane, &process.backend)?;
+        let (context, team) = (self.context(), &self.role.team);
+        approve_shutdown(context, &**team, &request, pane, &process.backend)?;
         self.mail.shutdown_answered()?;
         self.reporter.state(MemberState::Stopped, None);
         Ok(Some(Ending::ShutDown))
@@ -432,7 +432,8 @@ impl MemberLoop<TeammateRole> {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return Ok(IdleVerdict::Idle);
         }
-        let fields = json!({"teammate_name": self.seat().name, "team_name": self.role.team.name()});
+        let fields =
+            json!({"teammate_name": self.context().name, "team_name": self.role.team.name()});
         let event = HookEvent::TeammateIdle;
         let asked = self.session.fire(event, None, fields, &self.stop).await;
         if let Some(why) = asked.stop {
@@ -458,9 +459,9 @@ impl MemberLoop<TeammateRole> {
 }
 
 /// Sets `isActive` in the roster, for other programs.
-fn set_active(seat: &Seat, team: &dyn Team, active: bool) {
-    if let Err(error) = team.set_active(&seat.name, active) {
+fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
+    if let Err(error) = team.set_active(&context.name, active) {
         // Our own state report has the same information.
-        tracing::debug!(member = %seat.name, %error, "isActive not written");
+        tracing::debug!(member = %context.name, %error, "isActive not written");
     }
 }

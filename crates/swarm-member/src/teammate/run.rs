@@ -90,7 +90,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     for problem in servers.problems() {
         member.reporter.notice(problem.to_string());
     }
-    member.seat().note_who_leads(&*store.team(team))?;
+    member.context().note_who_leads(&*store.team(team))?;
     let hello = hello(&order, &process, tool_names, definition);
     store.team(team).write_hello(name, &hello)?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {

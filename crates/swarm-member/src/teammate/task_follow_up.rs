@@ -8,7 +8,7 @@ use swarm_protocol::{
     AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };
 use swarm_store::{StoreError, TaskChange, Team};
-use swarm_team::Seat;
+use swarm_team::MemberContext;
 
 /// Longest result that is taken from the text of a turn, in bytes.
 const RESULT_BYTES: usize = 4 * 1024;
@@ -16,7 +16,7 @@ const RESULT_BYTES: usize = 4 * 1024;
 /// Follows the tasks that this spawn has in progress.
 #[derive(Debug)]
 pub(crate) struct TaskFollowUp {
-    seat: Arc<Seat>,
+    context: Arc<MemberContext>,
     team: Arc<dyn Team>,
     /// Whether the model is reminded of them.
     remind: bool,
@@ -28,9 +28,9 @@ pub(crate) struct TaskFollowUp {
 }
 
 impl TaskFollowUp {
-    pub(crate) fn new(seat: Arc<Seat>, team: Arc<dyn Team>, remind: bool) -> Self {
+    pub(crate) fn new(context: Arc<MemberContext>, team: Arc<dyn Team>, remind: bool) -> Self {
         Self {
-            seat,
+            context,
             team,
             remind,
             reminded: HashSet::new(),
@@ -55,7 +55,7 @@ impl TaskFollowUp {
             return;
         };
         if let Err(error) = self.set_results(text, began) {
-            tracing::warn!(member = %self.seat.name, %error, "results not set");
+            tracing::warn!(member = %self.context.name, %error, "results not set");
         }
     }
 
@@ -64,7 +64,7 @@ impl TaskFollowUp {
         let open = match self.own(TaskStatus::InProgress) {
             Ok(open) => open,
             Err(error) => {
-                tracing::warn!(member = %self.seat.name, %error, "tasks not looked at");
+                tracing::warn!(member = %self.context.name, %error, "tasks not looked at");
                 Vec::new()
             }
         };
@@ -76,13 +76,13 @@ impl TaskFollowUp {
     }
 
     fn own(&self, status: TaskStatus) -> Result<Vec<Task>, StoreError> {
-        let agent = self.seat.actor(self.team.name()).agent_id;
+        let agent = self.context.actor(self.team.name()).agent_id;
         let mut tasks = self.team.tasks()?.tasks;
         tasks.retain(|task| {
             let spawn = task.swarm().spawn_id;
             task.status == status
                 && task.is_owned_by(&agent)
-                && spawn.is_none_or(|spawn| spawn == self.seat.spawn_id)
+                && spawn.is_none_or(|spawn| spawn == self.context.spawn_id)
         });
         Ok(tasks)
     }
@@ -100,7 +100,7 @@ impl TaskFollowUp {
                 result: Some(text[..end].to_owned()),
                 ..TaskChange::default()
             };
-            let actor = self.seat.actor(self.team.name());
+            let actor = self.context.actor(self.team.name());
             self.team.update_task(&task.id, change, &actor)?;
         }
         Ok(())
@@ -129,7 +129,7 @@ impl TaskFollowUp {
         }
         let text = reminder(&forgotten);
         self.reminded.extend(forgotten.iter().map(|task| task.id));
-        self.seat.emit(AgentEvent::MailIn {
+        self.context.emit(AgentEvent::MailIn {
             from: SYSTEM_SENDER.to_owned(),
             color: None,
             line: format!("{} still in progress", names(open)),

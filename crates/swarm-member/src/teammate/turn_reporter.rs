@@ -8,7 +8,7 @@ use swarm_protocol::{
     ControlFrame, IdleNotification, IdleReason, IsoTime, MemberName, MemberState, Task,
 };
 use swarm_store::StoreError;
-use swarm_team::Seat;
+use swarm_team::MemberContext;
 
 use crate::reporter::{Reporter, TurnMail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
@@ -19,7 +19,7 @@ const RESULT_BYTES: usize = 64 * 1024;
 
 /// Reports every turn to the lead, once.
 pub(crate) struct TurnReporter {
-    seat: Arc<Seat>,
+    context: Arc<MemberContext>,
     reporter: Arc<Reporter>,
     tasks: TaskFollowUp,
     /// Notices that are not sent yet: the lead's inbox may be full, or the disk.
@@ -35,9 +35,13 @@ pub(crate) struct TurnReporter {
 }
 
 impl TurnReporter {
-    pub(crate) fn new(seat: Arc<Seat>, reporter: Arc<Reporter>, tasks: TaskFollowUp) -> Self {
+    pub(crate) fn new(
+        context: Arc<MemberContext>,
+        reporter: Arc<Reporter>,
+        tasks: TaskFollowUp,
+    ) -> Self {
         Self {
-            seat,
+            context,
             reporter,
             tasks,
             unsent: VecDeque::new(),
@@ -84,8 +88,8 @@ impl TurnReporter {
 
     fn notice(&self, outcome: &TurnOutcome) -> IdleNotification {
         notice(
-            self.seat.name.to_string(),
-            self.seat.clock.now().iso(),
+            self.context.name.to_string(),
+            self.context.clock.now().iso(),
             outcome,
             &self.reporter.turn_mail(),
         )
@@ -133,12 +137,12 @@ impl TurnReporter {
     }
 
     fn try_send(&mut self) -> Result<(), StoreError> {
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return Ok(());
         };
         while let Some(notice) = self.unsent.front() {
             let frame = ControlFrame::IdleNotification(notice.clone());
-            let draft = self.seat.control(&frame);
+            let draft = self.context.control(&frame);
             team.send(&MemberName::lead(), draft)?;
             self.unsent.pop_front();
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use swarm_os::{Held, LifeHolder, LockOptions, LockPlan, OsError, with_lock};
+use swarm_os::{LifeHolder, LockGuard, LockOptions, LockPlan, OsError, with_lock};
 
 const ROLE: &str = "SWARM_FS_ROLE";
 const DIRECTORY: &str = "SWARM_OS_DIRECTORY";
@@ -49,7 +49,7 @@ impl Ground {
     pub(crate) fn locked<T>(
         &self,
         options: &LockOptions,
-        work: impl FnOnce(&Held) -> Result<T, OsError>,
+        work: impl FnOnce(&LockGuard) -> Result<T, OsError>,
     ) -> Result<T, OsError> {
         let plan = LockPlan {
             sidecar: &self.sidecar,
@@ -61,7 +61,7 @@ impl Ground {
     pub(crate) fn within<T>(
         &self,
         deadline: Duration,
-        work: impl FnOnce(&Held) -> Result<T, OsError>,
+        work: impl FnOnce(&LockGuard) -> Result<T, OsError>,
     ) -> Result<T, OsError> {
         self.locked(&waiting(deadline), work)
     }

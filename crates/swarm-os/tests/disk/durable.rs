@@ -26,7 +26,7 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"2"));
     assert_durable(directory, || place_private_dir(&below("a/b/c"))?.sync());
     assert_durable(directory, || rename_no_replace(&below("a"), &below("b")));
-    let locked = |work: &dyn Fn(&swarm_os::Held) -> Result<(), OsError>| {
+    let locked = |work: &dyn Fn(&swarm_os::LockGuard) -> Result<(), OsError>| {
         assert_durable(directory, || ground.locked(&LockOptions::default(), work));
     };
     locked(&|held| held.replace(&ground.data, b"1"));

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use swarm_os::{
     LifeHolder, OsError, append_durable, check_own_dir, create_private_dir, create_private_file,
-    create_sidecar, door_support, ensure_private_dir, names_in, open_for_appending, read_ending,
-    read_optional, remove_tree, rename_no_replace, replace_alone, set_aside, sweep_temporaries,
+    create_sidecar, door_support, ensure_private_dir, names_in, open_for_appending, quarantine,
+    read_ending, read_optional, remove_tree, rename_no_replace, replace_alone, sweep_temporaries,
 };
 
 use crate::children::{Child, Ground, command};
@@ -186,7 +186,7 @@ fn a_missing_file_is_none_and_a_missing_directory_is_gone() {
         create_sidecar(&missing),
         check_own_dir(&missing),
         LifeHolder::take(&missing, b"x").map(drop),
-        set_aside(&missing).map(drop),
+        quarantine(&missing).map(drop),
     ];
     for refused in refusals {
         assert!(matches!(refused, Err(OsError::Gone { .. })), "{refused:?}");
@@ -306,7 +306,7 @@ fn damaged_files_are_set_aside_one_by_one() {
     let mut kept = Vec::new();
     for content in ["first", "second", "third"] {
         replace_alone(&file, content.as_bytes()).unwrap();
-        kept.push((set_aside(&file).unwrap(), content));
+        kept.push((quarantine(&file).unwrap(), content));
         assert!(!file.exists());
     }
     for (aside, content) in kept {

@@ -80,7 +80,7 @@ pub struct Posted {
     /// Unread messages of the same sender and key that it took the place of.
     pub superseded: Vec<MessageId>,
     /// Where the inbox is kept as it was, if it was damaged and had to be begun anew.
-    pub set_aside: Option<PathBuf>,
+    pub quarantine: Option<PathBuf>,
 }
 
 /// An inbox as it stands.

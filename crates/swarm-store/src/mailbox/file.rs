@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
-use swarm_os::{Held, PendingSync};
+use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_mended,
 };
@@ -70,7 +70,7 @@ pub(super) struct InboxFile {
     text: String,
     pub(super) slots: Vec<Slot>,
     /// Where it is kept as it was found, if that was no inbox.
-    pub(super) set_aside: Option<PathBuf>,
+    pub(super) quarantine: Option<PathBuf>,
 }
 
 /// What an inbox file holds.
@@ -113,13 +113,13 @@ fn parse(bytes: Vec<u8>, earlier: OutlinedInbox) -> Content {
 impl InboxFile {
     /// Reads an inbox under its lock. What is no entry is set aside first and entered in the journal, and so is a
     /// file that is no inbox at all.
-    pub(super) fn open(files: &FileTeam, name: &MemberName, held: &Held) -> Result<Self> {
+    pub(super) fn open(files: &FileTeam, name: &MemberName, held: &LockGuard) -> Result<Self> {
         let path = files.at.inbox(name);
         let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         let mut inbox = Self {
             text: String::new(),
             slots: Vec::new(),
-            set_aside: None,
+            quarantine: None,
             path,
         };
         let earlier = files.store.last_inbox.take(&inbox.path);
@@ -146,10 +146,10 @@ impl InboxFile {
         mut self,
         files: &FileTeam,
         name: &MemberName,
-        held: &Held,
+        held: &LockGuard,
         reason: &str,
     ) -> Result<Self> {
-        let kept = swarm_os::set_aside(&self.path)?;
+        let kept = swarm_os::quarantine(&self.path)?;
         tracing::warn!(team = %files.team, member = %name, kept = %kept.display(), "damaged inbox set aside");
         files.record_done([Event::FileDamaged {
             file: self.path.display().to_string(),
@@ -164,7 +164,7 @@ impl InboxFile {
         let notice = Draft::system(text).with_summary("your inbox was damaged");
         self.push(&notice.into_entry(MessageId::random(), files.now()))?;
         held.replace(&self.path, self.clone().into_written().text.as_bytes())?;
-        self.set_aside = Some(kept);
+        self.quarantine = Some(kept);
         Ok(self)
     }
 
@@ -174,7 +174,7 @@ impl InboxFile {
         &self,
         files: &FileTeam,
         name: &MemberName,
-        held: &Held,
+        held: &LockGuard,
         malformed: &[(String, String)],
     ) -> Result<()> {
         let archive = files.at.malformed_archive(name);
@@ -334,7 +334,7 @@ impl InboxFile {
     }
 
     /// Moves old acknowledged entries to the archive and writes the rest.
-    pub(super) fn write(self, files: &FileTeam, name: &MemberName, held: &Held) -> Result<()> {
+    pub(super) fn write(self, files: &FileTeam, name: &MemberName, held: &LockGuard) -> Result<()> {
         Ok(self.place(files, name, held)?.sync()?)
     }
 
@@ -343,7 +343,7 @@ impl InboxFile {
         mut self,
         files: &FileTeam,
         name: &MemberName,
-        held: &Held,
+        held: &LockGuard,
     ) -> Result<PendingSync> {
         self.prune(files, name, held)?;
         let path = self.path.clone();

@@ -1,6 +1,6 @@
 //! Keeping an inbox small: a send takes time in proportion to what the file holds.
 
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::MemberName;
 
 use super::file::InboxFile;
@@ -10,7 +10,12 @@ use crate::{Result, record};
 impl InboxFile {
     /// Moves the oldest acknowledged entries to the archive until the file is within its bounds. They are in the
     /// archive before the caller writes the file without them: killed in between, they are in both.
-    pub(super) fn prune(&mut self, files: &FileTeam, name: &MemberName, held: &Held) -> Result<()> {
+    pub(super) fn prune(
+        &mut self,
+        files: &FileTeam,
+        name: &MemberName,
+        held: &LockGuard,
+    ) -> Result<()> {
         let surplus = self.surplus(files.store.limits.keep_acked, files.store.limits.keep_bytes);
         if surplus == 0 {
             return Ok(());

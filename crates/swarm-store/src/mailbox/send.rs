@@ -1,7 +1,7 @@
 //! Putting a message into an inbox.
 
 use serde_json::Value;
-use swarm_os::{Held, PendingSync};
+use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{Event, InboxEntry, MarkKind, MemberName, MessageId, UnixMs};
 
 use super::file::InboxFile;
@@ -34,7 +34,7 @@ impl FileTeam {
     /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the caller.
     pub(crate) fn deliver(
         &self,
-        held: &Held,
+        held: &LockGuard,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
@@ -45,7 +45,7 @@ impl FileTeam {
 
     pub(super) fn hand_over(
         &self,
-        held: &Held,
+        held: &LockGuard,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
@@ -60,7 +60,7 @@ impl FileTeam {
     /// its line tells later callers that the message was sent, also when it is no longer in the inbox.
     pub(crate) fn deliver_once(
         &self,
-        held: &Held,
+        held: &LockGuard,
         to: &MemberName,
         draft: Draft,
         msg_id: MessageId,
@@ -77,7 +77,7 @@ impl FileTeam {
     /// The event is entered before the lock is released, so that no other event of this message can precede it.
     fn put(
         &self,
-        held: &Held,
+        held: &LockGuard,
         to: &MemberName,
         mut inbox: InboxFile,
         entry: &InboxEntry,
@@ -93,14 +93,14 @@ impl FileTeam {
             kind: entry.swarm.as_ref().and_then(|mark| mark.kind),
             superseded: superseded.clone(),
         };
-        let set_aside = inbox.set_aside.clone();
+        let quarantine = inbox.quarantine.clone();
         inbox.push(entry)?;
         let placed = inbox.place(self, to, held)?;
         let entered = self.enter_done([queued]);
         let posted = Posted {
             msg_id,
             superseded,
-            set_aside,
+            quarantine,
         };
         Ok(Put {
             posted,

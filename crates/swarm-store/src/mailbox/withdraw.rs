@@ -1,6 +1,6 @@
 //! Taking a message back that its receiver will never read.
 
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::{MemberName, MessageId};
 
 use super::file::InboxFile;
@@ -11,7 +11,7 @@ impl FileTeam {
     /// Takes one message out of an inbox whose lock is held. With `made_for_it` the file goes with its last entry.
     pub(crate) fn withdraw(
         &self,
-        held: &Held,
+        held: &LockGuard,
         name: &MemberName,
         id: Option<&MessageId>,
         made_for_it: bool,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use swarm_os::{Held, PendingSync};
+use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{
     BackendType, Event, Hello, LEAD_NAME, LeadProcess, Member, MemberName, PaneId, PauseMark,
     PermissionMode, SpawnId, SpawnTerms, TeamConfig,
@@ -27,7 +27,7 @@ impl Roster for FileTeam {
         }
     }
 
-    fn reserve_noting(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member> {
+    fn reserve_into(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member> {
         let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, &new, done))?;
         // Without the lock: others who spawn wait for the disk together with this one.
         if let Err(error) = pending.sync() {
@@ -288,12 +288,16 @@ impl FileTeam {
         record::read(&self.at.config())?.ok_or_else(|| self.not_found())
     }
 
-    pub(crate) fn write_config(&self, held: &Held, config: &TeamConfig) -> Result<()> {
+    pub(crate) fn write_config(&self, held: &LockGuard, config: &TeamConfig) -> Result<()> {
         Ok(self.place_config(held, config)?.sync()?)
     }
 
     /// The same without the wait for the disk.
-    pub(crate) fn place_config(&self, held: &Held, config: &TeamConfig) -> Result<PendingSync> {
+    pub(crate) fn place_config(
+        &self,
+        held: &LockGuard,
+        config: &TeamConfig,
+    ) -> Result<PendingSync> {
         let path = self.at.config();
         Ok(held.place(&path, &record::pretty(&path, config)?)?)
     }

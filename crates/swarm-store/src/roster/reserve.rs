@@ -1,6 +1,6 @@
 //! Holding a place in the roster for a spawn.
 
-use swarm_os::{Held, Liveness, PendingSync};
+use swarm_os::{Liveness, LockGuard, PendingSync};
 use swarm_protocol::{
     AgentId, Color, Event, Member, MessageId, PaneId, Reservation, SwarmMember, TeamConfig,
     sanitized_collision,
@@ -15,7 +15,7 @@ use crate::{Result, StoreError, process};
 impl FileTeam {
     pub(super) fn hold_place(
         &self,
-        held: &Held,
+        held: &LockGuard,
         new: &NewMember,
         done: &mut ReconcileReport,
     ) -> Result<(Member, PendingSync)> {
@@ -191,7 +191,7 @@ impl FileTeam {
     }
 
     /// Undoes what a failed reservation wrote. Should that fail as well, the reservation lapses by itself.
-    fn take_back(&self, held: &Held, config: &mut TeamConfig, new: &NewMember) {
+    fn take_back(&self, held: &LockGuard, config: &mut TeamConfig, new: &NewMember) {
         let undone = self
             .undo_reservation(config, new.spawn_id)
             .and_then(|_member| self.write_config(held, config))

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
-use swarm_os::{Held, OsError, PendingSync};
+use swarm_os::{LockGuard, OsError, PendingSync};
 use swarm_protocol::{Event, Member, MemberName, MessageId, SpawnId, TeamConfig};
 
 use super::file_roster::position_of;
@@ -97,7 +97,7 @@ impl FileTeam {
     /// Only for the holder of the roster's lock.
     pub(super) fn remember_undo(
         &self,
-        _held: &Held,
+        _held: &LockGuard,
         member: &MemberName,
         undo: &Undo,
     ) -> Result<PendingSync> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Map;
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::{Event, NewTask, Task, TaskId, TaskStatus};
 
 use super::graph::Graph;
@@ -18,7 +18,7 @@ pub(super) type NewTasks = BTreeMap<TaskId, Task>;
 impl FileTeam {
     pub(super) fn write_new(
         &self,
-        held: &Held,
+        held: &LockGuard,
         made: &NewTasks,
         by: &Actor,
     ) -> Result<Vec<TaskId>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::{Event, NewTask, Task, TaskId, TaskState, TaskStatus};
 
 use super::change::Edit;
@@ -176,7 +176,7 @@ impl TaskBoard for FileTeam {
 }
 
 impl FileTeam {
-    fn claim_held(&self, held: &Held, id: TaskId, by: &Actor) -> Result<Task> {
+    fn claim_held(&self, held: &LockGuard, id: TaskId, by: &Actor) -> Result<Task> {
         self.with_task_locks(held, &[id], || {
             let list = self.look_around(&[id])?;
             let before = self.require_task(&list, id)?;
@@ -242,7 +242,7 @@ impl FileTeam {
 
     fn update_held(
         &self,
-        held: &Held,
+        held: &LockGuard,
         id: TaskId,
         change: &TaskChange,
         by: &Actor,

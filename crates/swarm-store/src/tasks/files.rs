@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::{DirReader, Held, OsError};
+use swarm_os::{DirReader, LockGuard, OsError};
 use swarm_protocol::{Task, TaskId};
 
 use super::TaskList;
@@ -33,7 +33,10 @@ impl FileTeam {
 
     /// Holds the task list. May be held while taking an inbox. A write of several files that was cut short is
     /// completed first.
-    pub(crate) fn with_list_lock<T>(&self, work: impl FnOnce(&Held) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_list_lock<T>(
+        &self,
+        work: impl FnOnce(&LockGuard) -> Result<T>,
+    ) -> Result<T> {
         self.locked(&self.at.tasks_lock(), &[], |held| {
             // The lock proves that the team is there; its list may have been cleared away by hand.
             swarm_os::place_private_dir(self.at.tasks())?.sync()?;
@@ -58,7 +61,7 @@ impl FileTeam {
     /// none: programs lock a task only once its file is there, and create one only with the list's lock.
     pub(super) fn with_task_locks<T>(
         &self,
-        held: &Held,
+        held: &LockGuard,
         ids: &[TaskId],
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {

@@ -2,7 +2,7 @@
 
 use std::str;
 
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::{Event, TaskId};
 
 use crate::file_team::FileTeam;
@@ -18,7 +18,7 @@ impl FileTeam {
             Ok(mark) => mark,
             Err(_) if text.is_empty() => 0,
             Err(error) => {
-                let kept = swarm_os::set_aside(&path)?;
+                let kept = swarm_os::quarantine(&path)?;
                 self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
                     kept: kept.display().to_string(),
@@ -44,7 +44,7 @@ impl FileTeam {
     }
 
     /// Raises the mark, before the task itself is written or deleted.
-    pub(super) fn raise_mark(&self, held: &Held, number: u64) -> Result<()> {
+    pub(super) fn raise_mark(&self, held: &LockGuard, number: u64) -> Result<()> {
         Ok(held.replace(&self.at.high_water_mark(), number.to_string().as_bytes())?)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use swarm_os::Held;
+use swarm_os::LockGuard;
 use swarm_protocol::{Event, Task, TaskId};
 
 use crate::file_team::{FileTeam, is_there};
@@ -30,7 +30,7 @@ struct Write {
 
 impl FileTeam {
     /// Writes task files, all or none. The caller has their locks and that of the list.
-    pub(super) fn write_tasks(&self, held: &Held, writes: &Writes) -> Result<()> {
+    pub(super) fn write_tasks(&self, held: &LockGuard, writes: &Writes) -> Result<()> {
         if writes.len() < 2 {
             return self.put_all(held, writes);
         }
@@ -54,13 +54,13 @@ impl FileTeam {
     }
 
     /// Completes a write that was cut short. The caller has the list's lock.
-    pub(super) fn complete_redo(&self, held: &Held) -> Result<()> {
+    pub(super) fn complete_redo(&self, held: &LockGuard) -> Result<()> {
         let path = self.at.tasks_redo();
         let redo: Redo = match record::read(&path) {
             Ok(None) => return Ok(()),
             Ok(Some(redo)) => redo,
             Err(StoreError::Damaged { reason, .. }) => {
-                let kept = swarm_os::set_aside(&path)?;
+                let kept = swarm_os::quarantine(&path)?;
                 self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),
                     kept: kept.display().to_string(),
@@ -123,7 +123,7 @@ impl FileTeam {
         Ok(Some(ours))
     }
 
-    fn put_all(&self, held: &Held, writes: &Writes) -> Result<()> {
+    fn put_all(&self, held: &LockGuard, writes: &Writes) -> Result<()> {
         let mut files = Vec::with_capacity(writes.len());
         let mut gone = Vec::new();
         for (id, after) in writes {

@@ -90,7 +90,7 @@ impl FileStore {
         }
         if built.is_ok() {
             // Entered before the team was there, and so not told of yet.
-            self.testify(&name, &Event::TeamCreated { by });
+            self.notify_observer(&name, &Event::TeamCreated { by });
         }
         built
     }

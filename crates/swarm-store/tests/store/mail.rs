@@ -630,7 +630,7 @@ fn d15_a_damaged_inbox_is_reported_by_readers_and_kept_aside_by_the_next_writer(
         assert_eq!(message.msg_id.as_ref(), Some(&posted.msg_id));
         let mark = notice.swarm.clone().unwrap();
         assert_eq!(mark.kind, Some(MarkKind::System));
-        let aside = posted.set_aside.unwrap().display().to_string();
+        let aside = posted.quarantine.unwrap().display().to_string();
         assert!(notice.text.contains(&aside), "{}", notice.text);
         assert_eq!(unread_in_view(&world, "alice"), Some(2));
         let kept = world.events().into_iter().find_map(|event| match event {

@@ -9,7 +9,7 @@ use swarm_protocol::{Event, Member, SpawnId, TeamName};
 use swarm_store::StoreError;
 
 use crate::process_list::canonical;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// A pane that nobody needs any more.
 #[derive(Debug)]
@@ -36,10 +36,10 @@ impl LeftPane {
 /// # Errors
 /// Whatever the store says. A server that does not answer has no panes to close.
 pub async fn left_panes(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<Vec<LeftPane>, LeadError> {
-    Ok(ended_panes(deployment, team, Former::of(deployment, team)?).await)
+    Ok(ended_panes(spawn_context, team, Former::of(spawn_context, team)?).await)
 }
 
 /// The panes of every spawn of a team whose roster cannot be read and whose processes have been ended.
@@ -47,17 +47,21 @@ pub async fn left_panes(
 /// # Errors
 /// What reading the journal gives.
 pub(crate) async fn panes_without_roster(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<Vec<LeftPane>, LeadError> {
-    let former = Former::in_journal(deployment, team)?;
-    Ok(ended_panes(deployment, team, former).await)
+    let former = Former::in_journal(spawn_context, team)?;
+    Ok(ended_panes(spawn_context, team, former).await)
 }
 
-async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -> Vec<LeftPane> {
-    let root = canonical(&deployment.root);
+async fn ended_panes(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    former: Former,
+) -> Vec<LeftPane> {
+    let root = canonical(&spawn_context.root);
     let mut left = Vec::new();
-    for backend in all_places(&former.sockets, &deployment.terminal) {
+    for backend in all_places(&former.sockets, &spawn_context.terminal) {
         let panes = match backend.panes(team).await {
             Ok(panes) => panes,
             Err(error) => {
@@ -86,10 +90,10 @@ async fn ended_panes(deployment: &Deployment, team: &TeamName, former: Former) -
 /// # Errors
 /// Whatever the store says.
 pub(crate) fn former_spawns(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<HashSet<SpawnId>, StoreError> {
-    Ok(Former::of(deployment, team)?.spawns)
+    Ok(Former::of(spawn_context, team)?.spawns)
 }
 
 /// Every spawn of a team, whether or not it is in the roster.
@@ -97,10 +101,10 @@ pub(crate) fn former_spawns(
 /// # Errors
 /// What reading the journal gives.
 pub(crate) fn spawns_in_journal(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<HashSet<SpawnId>, StoreError> {
-    Ok(Former::in_journal(deployment, team)?.spawns)
+    Ok(Former::in_journal(spawn_context, team)?.spawns)
 }
 
 /// What is known of spawns that are in the roster no more.
@@ -111,18 +115,18 @@ struct Former {
 }
 
 impl Former {
-    fn of(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
-        let former = Self::in_journal(deployment, team)?;
+    fn of(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
+        let former = Self::in_journal(spawn_context, team)?;
         // Read after the journal: whoever joins meanwhile is not in it.
-        let roster = deployment.store.team(team).config()?;
+        let roster = spawn_context.store.team(team).config()?;
         Ok(former.without(&roster.members))
     }
 
     /// Every spawn that the journal tells of.
-    fn in_journal(deployment: &Deployment, team: &TeamName) -> Result<Self, StoreError> {
+    fn in_journal(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
-        for entry in deployment.store.team(team).events()?.entries {
+        for entry in spawn_context.store.team(team).events()?.entries {
             if let Event::SpawnReserved {
                 spawn_id, socket, ..
             } = entry.event

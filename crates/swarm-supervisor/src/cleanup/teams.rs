@@ -5,7 +5,7 @@ use swarm_protocol::{MemberName, TeamConfig};
 use swarm_store::{StoreError, TeamStore, process};
 
 use crate::handover::handover;
-use crate::process_list::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
+use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 
 /// What is to become of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn verdict(
     let left = seen.iter().find(|process| {
         process.team.as_deref() == Some(team.as_str())
             && process.kind != ProcessKind::Lead
-            && !matches!(process.standing, Standing::Elsewhere(_))
+            && !matches!(process.standing, ProcessStatus::Elsewhere(_))
     });
     if let Some(process) = left {
         let pid = process.pid;

@@ -11,7 +11,7 @@ use swarm_store::{StoreError, TeamStore};
 use swarm_team::{MemberProcess, life_holders};
 
 use super::rosters::Rosters;
-use super::{ProcessKind, SeenProcess, Standing, Stray};
+use super::{Orphan, ProcessKind, ProcessStatus, SeenProcess};
 use crate::ProcessIdentity;
 
 const TEAM: &str = "SWARM_TEAM";
@@ -73,7 +73,7 @@ pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProces
                 age: process.age(),
                 command: command_line(pid),
                 frozen: is_stopped(life.pid, &life.proc_start),
-                standing: Standing::Placed {
+                standing: ProcessStatus::Placed {
                     state,
                     lead_lost: false,
                 },
@@ -157,7 +157,7 @@ fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> SeenProcess {
             if is_teammate(&marked.command) {
                 kind = ProcessKind::Teammate;
             }
-            Standing::Elsewhere(theirs)
+            ProcessStatus::Elsewhere(theirs)
         }
     };
     SeenProcess {
@@ -180,12 +180,12 @@ fn child_of_lead(
     rosters: &Rosters,
     spawn_id: SpawnId,
     marked: &Marked,
-) -> (Option<String>, Standing) {
+) -> (Option<String>, ProcessStatus) {
     let leads = rosters
         .leads()
         .find(|(_, life, _)| life.spawn_id == spawn_id);
     if let Some((team, _, state)) = leads {
-        let standing = Standing::Placed {
+        let standing = ProcessStatus::Placed {
             state,
             lead_lost: false,
         };
@@ -197,9 +197,9 @@ fn child_of_lead(
     });
     let standing = match lead {
         Some((pid, start)) if is_running(pid, start) == Some(false) => {
-            Standing::Stray(Stray::LeadGone)
+            ProcessStatus::Orphan(Orphan::LeadGone)
         }
-        _ => Standing::Unknown,
+        _ => ProcessStatus::Unknown,
     };
     (None, standing)
 }

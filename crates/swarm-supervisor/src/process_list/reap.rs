@@ -7,9 +7,9 @@ use swarm_protocol::{MemberName, SpawnId, TeamName};
 
 use super::look::process_list;
 use super::spawn::{end_marked, end_member, end_spawns};
-use super::{LeadStanding, ProcessKind, SeenProcess, Standing, lead_standing};
+use super::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 use crate::stop::kill_spawn;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// What became of the processes of one spawn.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Reaped {
 
 /// Ends the strays among `seen`, and with `parked` the members whose lead was lost, too. Whatever has its place in a
 /// roster, belongs to another root, or cannot be judged is left alone.
-pub async fn reap(deployment: &Deployment, seen: &[SeenProcess], parked: bool) -> Vec<Reaped> {
+pub async fn reap(spawn_context: &SpawnContext, seen: &[SeenProcess], parked: bool) -> Vec<Reaped> {
     let mut by_spawn: BTreeMap<String, (Reaped, Option<TeamName>)> = BTreeMap::new();
     for process in seen {
         let Some(spawn_id) = process.spawn_id else {
@@ -59,7 +59,7 @@ pub async fn reap(deployment: &Deployment, seen: &[SeenProcess], parked: bool) -
     }
     let work = by_spawn
         .into_values()
-        .map(|(reaped, placed)| end_one(deployment, reaped, placed));
+        .map(|(reaped, placed)| end_one(spawn_context, reaped, placed));
     join_all(work).await
 }
 
@@ -68,24 +68,24 @@ pub async fn reap(deployment: &Deployment, seen: &[SeenProcess], parked: bool) -
 /// # Errors
 /// Whatever the store says when it lists the teams.
 pub(crate) async fn end_marked_of(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<usize, LeadError> {
-    let seen = process_list(&*deployment.store, &deployment.root)?;
+    let seen = process_list(&*spawn_context.store, &spawn_context.root)?;
     let spawns: HashSet<SpawnId> = seen
         .iter()
         .filter(|process| process.team.as_deref() == Some(team.as_str()))
-        .filter(|process| !matches!(process.standing, Standing::Elsewhere(_)))
+        .filter(|process| !matches!(process.standing, ProcessStatus::Elsewhere(_)))
         .filter_map(|process| process.spawn_id)
         .collect();
-    Ok(end_spawns(deployment, team, &spawns).await.left)
+    Ok(end_spawns(spawn_context, team, &spawns).await.left)
 }
 
 /// Why a process is to be ended, and whether it has a place in a roster to be taken from.
 pub(super) fn reason(process: &SeenProcess, parked: bool) -> Option<(String, bool)> {
     match &process.standing {
-        Standing::Stray(stray) => Some((stray.to_string(), false)),
-        Standing::Placed {
+        ProcessStatus::Orphan(stray) => Some((stray.to_string(), false)),
+        ProcessStatus::Placed {
             lead_lost: true, ..
         } if parked && process.kind != ProcessKind::Lead => {
             Some(("its lead was lost".to_owned(), true))
@@ -94,25 +94,29 @@ pub(super) fn reason(process: &SeenProcess, parked: bool) -> Option<(String, boo
     }
 }
 
-async fn end_one(deployment: &Deployment, mut reaped: Reaped, placed: Option<TeamName>) -> Reaped {
+async fn end_one(
+    spawn_context: &SpawnContext,
+    mut reaped: Reaped,
+    placed: Option<TeamName>,
+) -> Reaped {
     let member = reaped
         .member
         .as_deref()
         .and_then(|name| MemberName::teammate(name).ok());
     if let (Some(team), Some(member)) = (&placed, &member) {
-        if let Err(error) = end_parked(deployment, team, member, reaped.spawn_id).await {
+        if let Err(error) = end_parked(spawn_context, team, member, reaped.spawn_id).await {
             reaped.left = reaped.pids.len();
             reaped.error = Some(error);
         }
         return reaped;
     }
-    let (spawn, grace) = (reaped.spawn_id, deployment.kill_grace);
+    let (spawn, grace) = (reaped.spawn_id, spawn_context.kill_grace);
     let team = reaped.team.as_deref().map(TeamName::parse);
     let ended = match (team, member) {
         (Some(Ok(team)), Some(member)) => {
-            end_member(deployment, &team, &member, spawn, grace).await
+            end_member(spawn_context, &team, &member, spawn, grace).await
         }
-        _ => end_marked(deployment, spawn, grace).await,
+        _ => end_marked(spawn_context, spawn, grace).await,
     };
     reaped.left = ended.left;
     reaped
@@ -120,15 +124,15 @@ async fn end_one(deployment: &Deployment, mut reaped: Reaped, placed: Option<Tea
 
 /// Ends a member of a lost lead, unless somebody has taken the team over since the process list.
 async fn end_parked(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     member: &MemberName,
     spawn_id: SpawnId,
 ) -> Result<(), LeadError> {
-    let config = deployment.store.team(team).config()?;
-    match lead_standing(&*deployment.store, &config)? {
+    let config = spawn_context.store.team(team).config()?;
+    match lead_standing(&*spawn_context.store, &config)? {
         LeadStanding::Lost { .. } => {
-            let ended = kill_spawn(deployment, team, member, spawn_id).await;
+            let ended = kill_spawn(spawn_context, team, member, spawn_id).await;
             ended.map(drop)
         }
         _ => Err(LeadError::TakenOver {

@@ -7,7 +7,7 @@ use swarm_protocol::{LifeRecord, MemberState, SpawnId};
 use swarm_store::{MemberView, StoreError, Team, TeamStore};
 
 use super::leads::LeadStanding;
-use super::{Standing, Stray};
+use super::{Orphan, ProcessStatus};
 
 /// Every team below the root.
 pub(super) struct Rosters(HashMap<String, Roster>);
@@ -57,10 +57,10 @@ impl Rosters {
     }
 
     /// Where a teammate's process belongs.
-    pub(super) fn standing(&self, team: &str, member: &str, spawn_id: SpawnId) -> Standing {
+    pub(super) fn standing(&self, team: &str, member: &str, spawn_id: SpawnId) -> ProcessStatus {
         let sound = match self.0.get(team) {
-            None => return Standing::Stray(Stray::TeamGone),
-            Some(Roster::Damaged) => return Standing::Unknown,
+            None => return ProcessStatus::Orphan(Orphan::TeamGone),
+            Some(Roster::Damaged) => return ProcessStatus::Unknown,
             Some(Roster::Read(sound)) => sound,
         };
         let view = sound
@@ -68,10 +68,10 @@ impl Rosters {
             .iter()
             .find(|view| view.member.name.as_str() == member);
         let Some(view) = view else {
-            return Standing::Stray(Stray::NotInRoster);
+            return ProcessStatus::Orphan(Orphan::NotInRoster);
         };
         if view.member.spawn_id() != Some(spawn_id) {
-            return Standing::Stray(Stray::EarlierSpawn);
+            return ProcessStatus::Orphan(Orphan::EarlierSpawn);
         }
         // A death that nobody has recorded yet is one all the same; a spawn that is under way has no life lock yet.
         let died = view.member.swarm.as_ref().is_some_and(|mark| {
@@ -79,9 +79,9 @@ impl Rosters {
                 || (mark.reservation.is_none() && view.liveness == Liveness::Dead)
         });
         if died {
-            return Standing::Stray(Stray::MemberDead);
+            return ProcessStatus::Orphan(Orphan::MemberDead);
         }
-        Standing::Placed {
+        ProcessStatus::Placed {
             state: view.state,
             lead_lost: sound.lead_lost,
         }

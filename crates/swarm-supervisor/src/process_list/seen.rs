@@ -30,7 +30,7 @@ impl ProcessKind {
 
 /// Why a process belongs nowhere any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stray {
+pub enum Orphan {
     /// There is no team of its name.
     TeamGone,
     /// The team's roster does not have its member.
@@ -43,21 +43,21 @@ pub enum Stray {
     LeadGone,
 }
 
-impl fmt::Display for Stray {
+impl fmt::Display for Orphan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stray::TeamGone => "its team is gone",
-            Stray::NotInRoster => "its member is not in the roster any more",
-            Stray::EarlierSpawn => "its member has been spawned again since",
-            Stray::MemberDead => "the member that started it has died",
-            Stray::LeadGone => "the lead that started it has ended",
+            Orphan::TeamGone => "its team is gone",
+            Orphan::NotInRoster => "its member is not in the roster any more",
+            Orphan::EarlierSpawn => "its member has been spawned again since",
+            Orphan::MemberDead => "the member that started it has died",
+            Orphan::LeadGone => "the lead that started it has ended",
         })
     }
 }
 
 /// Where a process belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProcessStatus {
     /// It has its place: a lead, a member in its roster, or what one of them started.
     Placed {
         /// What its member is doing.
@@ -66,7 +66,7 @@ pub enum Standing {
         lead_lost: bool,
     },
     /// It belongs nowhere any more and may be ended.
-    Stray(Stray),
+    Orphan(Orphan),
     /// It is of a team below another config directory, or of another user or container, and none of our business.
     Elsewhere(Option<PathBuf>),
     /// What the files say of it cannot be read; nobody may conclude that it is a stray.
@@ -95,5 +95,5 @@ pub struct SeenProcess {
     /// Whether it stands still by a signal.
     pub frozen: bool,
     /// Where it belongs.
-    pub standing: Standing,
+    pub standing: ProcessStatus,
 }

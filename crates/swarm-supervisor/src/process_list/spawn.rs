@@ -7,31 +7,31 @@ use swarm_os::process::{self, Ended};
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
 
-use crate::Deployment;
+use crate::SpawnContext;
 
 /// Ends a member of this root with all that it has started: SIGTERM, then after `grace` SIGKILL.
 pub(crate) async fn end_member(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     spawn: SpawnId,
     grace: Duration,
 ) -> Ended {
-    let target = processes_of_members(&*deployment.store.team(team), [(name, spawn)]);
+    let target = processes_of_members(&*spawn_context.store.team(team), [(name, spawn)]);
     process::end(target, grace).await
 }
 
 /// Ends some spawns of a team, whoever their members are, with all that they have started.
 pub(crate) async fn end_spawns(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     spawns: &HashSet<SpawnId>,
 ) -> Ended {
-    let target = processes_of_spawns(&*deployment.store.team(team), spawns.iter().copied());
-    process::end(target, deployment.kill_grace).await
+    let target = processes_of_spawns(&*spawn_context.store.team(team), spawns.iter().copied());
+    process::end(target, spawn_context.kill_grace).await
 }
 
 /// Ends what a lead of this root has started.
-pub async fn end_marked(deployment: &Deployment, spawn: SpawnId, grace: Duration) -> Ended {
-    process::end(processes_of_spawn(&deployment.root, spawn), grace).await
+pub async fn end_marked(spawn_context: &SpawnContext, spawn: SpawnId, grace: Duration) -> Ended {
+    process::end(processes_of_spawn(&spawn_context.root, spawn), grace).await
 }

@@ -14,14 +14,14 @@ use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
 use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_member};
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// What a member prints is kept under this name in its directory.
 const OUTPUT: &str = "output.log";
 
 /// A spawn under way, after the reservation.
 pub(super) struct Attempt<'a> {
-    pub(super) deployment: &'a Deployment,
+    pub(super) spawn_context: &'a SpawnContext,
     pub(super) team: &'a TeamName,
     pub(super) options: SpawnOptions,
     pub(super) order: SpawnOrder,
@@ -68,7 +68,7 @@ impl Attempt<'_> {
     /// Why this failed, if the team was deleted or the spawn undone by somebody else: what went wrong then is only what
     /// came of that.
     fn called_off(&self) -> Option<LeadError> {
-        let (store, name) = (&self.deployment.store, &self.options.name);
+        let (store, name) = (&self.spawn_context.store, &self.options.name);
         let spawn_id = self.order.spawn_id;
         match store.team(self.team).config() {
             Err(gone @ StoreError::TeamNotFound { .. }) => Some(gone.into()),
@@ -81,14 +81,14 @@ impl Attempt<'_> {
     }
 
     async fn launch(&self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
-        let (files, name) = (self.deployment.store.team(self.team), &self.options.name);
+        let (files, name) = (self.spawn_context.store.team(self.team), &self.options.name);
         let directory = files.member_dir(name);
         let file = directory.join(SpawnOrder::file_name(self.order.spawn_id));
         // An order is strings, numbers and paths of text.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
         // Taken away by the child at once, and of no use to anybody after a power cut.
         replace_passing(&file, &bytes)?;
-        let mut hello = watch_hello(self.deployment, self.team, name);
+        let mut hello = watch_hello(self.spawn_context, self.team, name);
         let (spec, command) = (self.pane_spec(), self.command());
         let pane = self.backend.launch(&spec, &command).await?;
         *opened = Some(pane.clone());
@@ -101,7 +101,7 @@ impl Attempt<'_> {
             cancel: &self.options.cancel,
         };
         let said = await_hello(
-            self.deployment,
+            self.spawn_context,
             &*self.backend,
             &pane,
             &expected,
@@ -119,7 +119,7 @@ impl Attempt<'_> {
         })
         .await?;
         if let Some(created) = &self.worktree {
-            worktree::settle(self.deployment, created).await;
+            worktree::settle(self.spawn_context, created).await;
         }
         Ok((pane, said))
     }
@@ -129,10 +129,10 @@ impl Attempt<'_> {
             team: self.team.clone(),
             member: self.options.name.clone(),
             spawn_id: self.order.spawn_id,
-            root: canonical(&self.deployment.root),
+            root: canonical(&self.spawn_context.root),
             title: self.options.name.to_string(),
             color: self
-                .deployment
+                .spawn_context
                 .color_output
                 .then(|| self.order.color.unwrap_or(Color::Blue)),
         }
@@ -141,20 +141,20 @@ impl Attempt<'_> {
     fn command(&self) -> PaneCommand {
         let order = &self.order;
         let member_dir = self
-            .deployment
+            .spawn_context
             .store
             .team(self.team)
             .member_dir(&order.agent.name);
-        let marks = order::marks(self.deployment, &order.agent, order.spawn_id);
+        let marks = order::marks(self.spawn_context, &order.agent, order.spawn_id);
         PaneCommand {
-            program: self.deployment.program.clone(),
+            program: self.spawn_context.program.clone(),
             args: vec![
                 "--agent-id".into(),
                 order.agent.to_string().into(),
                 "--spawn-id".into(),
                 order.spawn_id.to_string().into(),
                 "--root".into(),
-                self.deployment.root.clone().into_os_string(),
+                self.spawn_context.root.clone().into_os_string(),
             ],
             env: marks.into_iter().collect(),
             cwd: order.cwd.clone(),
@@ -165,11 +165,11 @@ impl Attempt<'_> {
     /// Takes everything back. Each step is tried whatever became of the others; what cannot be undone is logged,
     /// since the error that began it is what the caller must hear. `false` when the reservation was gone already.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
-        let files = self.deployment.store.team(self.team);
+        let files = self.spawn_context.store.team(self.team);
         let spawn_id = self.order.spawn_id;
-        let grace = self.deployment.kill_grace;
+        let grace = self.spawn_context.kill_grace;
         let name = &self.options.name;
-        let ended = end_member(self.deployment, self.team, name, spawn_id, grace).await;
+        let ended = end_member(self.spawn_context, self.team, name, spawn_id, grace).await;
         if ended.left > 0 {
             tracing::error!(%spawn_id, left = ended.left, "processes of a failed spawn are left");
         }
@@ -183,7 +183,7 @@ impl Attempt<'_> {
             tracing::error!(%spawn_id, %error, "spawn order not removed");
         }
         if let Some(created) = &self.worktree {
-            worktree::undo(self.deployment, created).await;
+            worktree::undo(self.spawn_context, created).await;
         }
         let reason = error.to_string();
         match files.abort_spawn(&spawn_id, &reason) {

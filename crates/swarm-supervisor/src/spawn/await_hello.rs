@@ -9,7 +9,7 @@ use swarm_protocol::{Hello, MemberName, SpawnId, TeamName};
 use swarm_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// How tmux begins the line that it writes below the output of a process that has ended.
 const DEAD: &str = "Pane is dead";
@@ -18,12 +18,12 @@ const DEAD: &str = "Pane is dead";
 const LAST_LINES: usize = 20;
 
 pub(super) fn watch_hello(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Subscription {
-    let directory = deployment.store.team(team).member_dir(name);
-    deployment
+    let directory = spawn_context.store.team(team).member_dir(name);
+    spawn_context
         .watcher
         .subscribe(&directory, NameFilter::Exact(vec!["hello.json".into()]))
 }
@@ -39,7 +39,7 @@ pub(super) struct Expected<'a> {
 }
 
 pub(super) async fn await_hello(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     backend: &dyn PaneBackend,
     pane: &Pane,
     expected: &Expected<'_>,
@@ -49,7 +49,7 @@ pub(super) async fn await_hello(
     let ended = backend.exited(pane);
     tokio::pin!(deadline, ended);
     loop {
-        let said = match deployment.store.team(expected.team).hello(expected.name) {
+        let said = match spawn_context.store.team(expected.team).hello(expected.name) {
             // A power cut may have left half of what an earlier spawn said; this one replaces the file as a whole.
             Err(StoreError::Damaged { .. }) => None,
             said => said?,

@@ -6,20 +6,20 @@ use swarm_permissions::{
 use swarm_protocol::PermissionMode;
 
 use super::SpawnOptions;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// The definition of the type that is asked for, if one is.
 ///
 /// # Errors
 /// [`LeadError::UnknownType`], and [`LeadError::TypeNotToBeHad`] where a rule denies it or a server is missing.
 pub(super) fn definition<'a>(
-    deployment: &'a Deployment,
+    spawn_context: &'a SpawnContext,
     options: &SpawnOptions,
 ) -> Result<Option<&'a AgentDefinition>, LeadError> {
     let Some(asked) = options.agent_type.as_deref() else {
         return Ok(None);
     };
-    let agents = &deployment.agent_config.agents;
+    let agents = &spawn_context.agent_config.agents;
     let Some(definition) = agents.find(asked) else {
         // Nothing is defined where nothing was looked for; the general type is what a member without one is.
         if asked == GENERAL {
@@ -34,12 +34,12 @@ pub(super) fn definition<'a>(
         });
     };
     let mut rules = RuleSet::default();
-    for text in &deployment.rules.deny {
+    for text in &spawn_context.rules.deny {
         if let Ok(rule) = Rule::parse(&text.rule) {
             rules.add(Behavior::Deny, rule, text.origin.clone());
         }
     }
-    match hidden_type(definition, &rules, &deployment.agent_config.mcp) {
+    match hidden_type(definition, &rules, &spawn_context.agent_config.mcp) {
         Some(why) => Err(LeadError::TypeNotToBeHad {
             member: options.name.clone(),
             asked: definition.name.clone(),
@@ -70,17 +70,17 @@ pub(super) struct MemberModes {
 /// # Errors
 /// As [`work_mode`].
 pub(super) fn modes(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     options: &SpawnOptions,
 ) -> Result<MemberModes, LeadError> {
     use PermissionMode::{Default, Plan};
     let lesser = |one: PermissionMode, other| if one.covers(other) { other } else { one };
-    let work = work_mode(deployment, options)?;
-    let definition = definition(deployment, options)?;
+    let work = work_mode(spawn_context, options)?;
+    let definition = definition(spawn_context, options)?;
     let defined = definition.and_then(|definition| definition.permission_mode);
     let ceiling = match defined {
-        Some(defined) if defined != Plan => lesser(deployment.ceiling, defined),
-        _ => deployment.ceiling,
+        Some(defined) if defined != Plan => lesser(spawn_context.ceiling, defined),
+        _ => spawn_context.ceiling,
     };
     let plan = [options.mode, defined, Some(work)].contains(&Some(Plan)) || options.plan;
     Ok(MemberModes {
@@ -97,11 +97,14 @@ pub(super) fn modes(
 
 /// The mode a member works in: the strictest of its parent's, its definition's and the one that was asked for. One that
 /// was asked for and is more than that is refused, since the member could not do what it is for.
-fn work_mode(deployment: &Deployment, options: &SpawnOptions) -> Result<PermissionMode, LeadError> {
+fn work_mode(
+    spawn_context: &SpawnContext,
+    options: &SpawnOptions,
+) -> Result<PermissionMode, LeadError> {
     let options_mode = options.mode.filter(|mode| *mode != PermissionMode::Plan);
     let parent = match options_mode {
-        Some(_) => deployment.ceiling,
-        None => deployment.mode,
+        Some(_) => spawn_context.ceiling,
+        None => spawn_context.mode,
     };
     let above = |asked, ceiling| LeadError::AboveCeiling {
         member: options.name.clone(),
@@ -109,11 +112,11 @@ fn work_mode(deployment: &Deployment, options: &SpawnOptions) -> Result<Permissi
         ceiling,
     };
     if let Some(asked) = options_mode
-        && !deployment.ceiling.covers(asked)
+        && !spawn_context.ceiling.covers(asked)
     {
-        return Err(above(asked, deployment.ceiling));
+        return Err(above(asked, spawn_context.ceiling));
     }
-    let definition = definition(deployment, options)?;
+    let definition = definition(spawn_context, options)?;
     // A definition that plans first leaves open in which mode the plan is carried out.
     let keeps_planning = options_mode.is_some() && !options.plan;
     let defined = definition
@@ -134,11 +137,11 @@ fn work_mode(deployment: &Deployment, options: &SpawnOptions) -> Result<Permissi
 /// The full name of the model a member gets, and who chose it. One that was not named for this spawn stands in the
 /// roster, which other programs write too, so it is read like one that somebody names.
 pub(super) fn model(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     options: &SpawnOptions,
 ) -> Result<ChosenModel, LeadError> {
-    let definition = definition(deployment, options)?;
-    deployment
+    let definition = definition(spawn_context, options)?;
+    spawn_context
         .member_model(options.model.as_deref(), definition)
         .map_err(|reason| LeadError::Model {
             member: options.name.clone(),

@@ -13,18 +13,18 @@ use swarm_worktree::{Created, MergeMode, Resident, worktree_notice};
 
 use super::SpawnOptions;
 use super::kind::MemberModes;
-use crate::Deployment;
+use crate::SpawnContext;
 
 /// The variables that mark a member's processes and tell its programs who they work for.
 pub(super) fn marks(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     agent: &AgentId,
     spawn_id: SpawnId,
 ) -> BTreeMap<String, String> {
     BTreeMap::from([
         (
             ROOT_VARIABLE.to_owned(),
-            deployment.root.display().to_string(),
+            spawn_context.root.display().to_string(),
         ),
         ("SWARM_TEAM".to_owned(), agent.team.to_string()),
         ("SWARM_NAME".to_owned(), agent.name.to_string()),
@@ -56,8 +56,8 @@ fn ordered(created: &Created) -> WorktreeReport {
 
 /// Where the rules start that hold for the actor's directory: there too for a member elsewhere, and in a worktree as in
 /// the checkout that it is of.
-fn anchors(deployment: &Deployment, cwd: &Path, created: Option<&Created>) -> Anchors {
-    let actor = &deployment.cwd;
+fn anchors(spawn_context: &SpawnContext, cwd: &Path, created: Option<&Created>) -> Anchors {
+    let actor = &spawn_context.cwd;
     let Some(created) = created else {
         return if cwd == actor {
             Anchors::default()
@@ -79,21 +79,21 @@ fn anchors(deployment: &Deployment, cwd: &Path, created: Option<&Created>) -> An
 }
 
 pub(super) fn build(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: &SpawnOptions,
     member: &Member,
     values: Values,
 ) -> SpawnOrder {
     let agent = AgentId::new(options.name.clone(), team.clone());
-    let settings = deployment.worktrees.settings();
-    let mut env = deployment.shell_env.clone();
+    let settings = spawn_context.worktrees.settings();
+    let mut env = spawn_context.shell_env.clone();
     env.extend(options.env.clone());
     if let Some(created) = &values.worktree {
         created.record.extend_env(&mut env);
     }
-    env.extend(marks(deployment, &agent, values.spawn_id));
-    let mut agent_config = (*deployment.agent_config).clone();
+    env.extend(marks(spawn_context, &agent, values.spawn_id));
+    let mut agent_config = (*spawn_context.agent_config).clone();
     let mut definition = values.definition;
     if let Some(effort) = options.effort {
         agent_config.requests.effort = Some(effort);
@@ -119,10 +119,10 @@ pub(super) fn build(
         ceiling: values.modes.ceiling,
         plan_required: values.modes.plan,
         work_mode: values.modes.work,
-        allow: [deployment.rules.allow.clone(), values.team_rules].concat(),
-        deny: deployment.rules.deny.clone(),
-        ask: deployment.rules.ask.clone(),
-        anchors: anchors(deployment, &options.cwd, values.worktree.as_ref()),
+        allow: [spawn_context.rules.allow.clone(), values.team_rules].concat(),
+        deny: spawn_context.rules.deny.clone(),
+        ask: spawn_context.rules.ask.clone(),
+        anchors: anchors(spawn_context, &options.cwd, values.worktree.as_ref()),
         session_id: values.session_id,
         instructions: values
             .worktree
@@ -130,11 +130,11 @@ pub(super) fn build(
             .map(|created| worktree_notice(created, Resident::Teammate(settings.merge)))
             .collect(),
         env,
-        provider: deployment.provider.clone(),
-        limits: deployment.limits,
-        color_output: deployment.color_output,
-        pace: deployment.pace,
-        version: deployment.version.clone(),
+        provider: spawn_context.provider.clone(),
+        limits: spawn_context.limits,
+        color_output: spawn_context.color_output,
+        pace: spawn_context.pace,
+        version: spawn_context.version.clone(),
         deadline: values.deadline,
     }
 }

@@ -21,7 +21,7 @@ use crate::stop::{
     await_reported_end, clean_up_after, close_remaining_pane, dead_namesake, end_live_namesake,
     namesake,
 };
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// Spawns a member and returns once its hello is committed. On any failure roster, inbox, pane and process are as
 /// if nothing had been asked.
@@ -32,11 +32,11 @@ use crate::{Deployment, LeadError};
 /// # Errors
 /// [`LeadError`] that says why, with the child's exit status and last lines where it had any.
 pub async fn spawn(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: SpawnOptions,
 ) -> Result<SpawnedMember, LeadError> {
-    spawn_in_turn(deployment, team, options, None).await
+    spawn_in_turn(spawn_context, team, options, None).await
 }
 
 /// The place of a spawn among others that run in parallel, which enter the roster one after another. It is given up once
@@ -45,42 +45,42 @@ pub type SpawnTurn = Option<OwnedMutexGuard<()>>;
 
 /// The same for one of several spawns.
 pub async fn spawn_in_turn(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: SpawnOptions,
     turn: SpawnTurn,
 ) -> Result<SpawnedMember, LeadError> {
-    if !deployment.program.is_file() {
-        return Err(LeadError::NoProgram(deployment.program.clone()));
+    if !spawn_context.program.is_file() {
+        return Err(LeadError::NoProgram(spawn_context.program.clone()));
     }
     // One that had a worktree is told more exactly if that is gone.
-    if !options.cwd.is_dir() && !had_worktree(deployment, team, &options)? {
+    if !options.cwd.is_dir() && !had_worktree(spawn_context, team, &options)? {
         return Err(LeadError::NoDirectory {
             member: options.name.clone(),
             cwd: options.cwd.clone(),
         });
     }
     // Looked at before a live namesake is ended for it.
-    kind::modes(deployment, &options)?;
-    kind::model(deployment, &options)?;
-    let (backend, chosen) = pick_backend(deployment, team, &options).await?;
-    spawn_in(deployment, team, options, (backend, chosen), turn).await
+    kind::modes(spawn_context, &options)?;
+    kind::model(spawn_context, &options)?;
+    let (backend, chosen) = pick_backend(spawn_context, team, &options).await?;
+    spawn_in(spawn_context, team, options, (backend, chosen), turn).await
 }
 
 /// Whether the directory is in the worktree that a dead member of this name had.
 fn had_worktree(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: &SpawnOptions,
 ) -> Result<bool, LeadError> {
-    let former = namesake(deployment, team, &options.name)?;
+    let former = namesake(spawn_context, team, &options.name)?;
     let had = former.and_then(|former| former.worktree_path);
     Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
 }
 
 /// The same in a backend that was chosen.
 pub async fn spawn_in(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     mut options: SpawnOptions,
     place: (Arc<dyn PaneBackend>, Chosen),
@@ -90,23 +90,23 @@ pub async fn spawn_in(
     options.cancel = called_off.clone();
     let _caller_waits = called_off.drop_guard();
     let name = options.name.clone();
-    let (deployment, team) = (deployment.clone(), team.clone());
+    let (spawn_context, team) = (spawn_context.clone(), team.clone());
     let work = tokio::spawn(async move {
-        await_reported_end(&deployment, &team, &options.name).await?;
-        let dead = dead_namesake(&deployment, &team, &options.name)?;
+        await_reported_end(&spawn_context, &team, &options.name).await?;
+        let dead = dead_namesake(&spawn_context, &team, &options.name)?;
         if let Some(dead) = &dead {
-            clean_up_after(&deployment, &team, dead).await;
+            clean_up_after(&spawn_context, &team, dead).await;
         }
         let former = if options.fresh {
             dead.clone()
         } else {
-            namesake(&deployment, &team, &options.name)?
+            namesake(&spawn_context, &team, &options.name)?
         };
-        let attempt = begin(&deployment, &team, options, former, place).await?;
+        let attempt = begin(&spawn_context, &team, options, former, place).await?;
         drop(turn);
         let spawned = attempt.carry_out().await?;
         if let Some(dead) = &dead {
-            close_remaining_pane(&deployment, dead).await;
+            close_remaining_pane(&spawn_context, dead).await;
         }
         Ok(spawned)
     });
@@ -118,17 +118,17 @@ pub async fn spawn_in(
 
 /// Makes room, and holds the place in the roster.
 async fn begin<'a>(
-    deployment: &'a Deployment,
+    spawn_context: &'a SpawnContext,
     team: &'a TeamName,
     mut options: SpawnOptions,
     former: Option<Member>,
     (backend, chosen): (Arc<dyn PaneBackend>, Chosen),
 ) -> Result<Attempt<'a>, LeadError> {
-    let permissions = kind::modes(deployment, &options)?;
-    let model = kind::model(deployment, &options)?;
-    reconcile_team(&deployment.store.team(team)).await?;
+    let permissions = kind::modes(spawn_context, &options)?;
+    let model = kind::model(spawn_context, &options)?;
+    reconcile_team(&spawn_context.store.team(team)).await?;
     let replaced = if options.replace {
-        end_live_namesake(deployment, team, &options.name).await?
+        end_live_namesake(spawn_context, team, &options.name).await?
     } else {
         None
     };
@@ -136,16 +136,17 @@ async fn begin<'a>(
     // One that was ended for this spawn, or has left, is no longer in the roster, but its conversation goes on.
     let session = former.and_then(Member::session).filter(|_| !options.fresh);
     let continues = session.is_some_and(|session| {
-        former
-            .is_some_and(|former| find_transcript(&deployment.root, &former.cwd, session).is_file())
+        former.is_some_and(|former| {
+            find_transcript(&spawn_context.root, &former.cwd, session).is_file()
+        })
     });
     let session = session.or_else(|| options.fresh.then(SessionId::random));
-    let timeout = options.timeout.unwrap_or(deployment.hello_deadline);
-    let timeout = timeout.saturating_add(wait_for_servers(deployment, &options));
+    let timeout = options.timeout.unwrap_or(spawn_context.hello_deadline);
+    let timeout = timeout.saturating_add(wait_for_servers(spawn_context, &options));
     let spawn_id = SpawnId::random();
     // Whoever has the name keeps it, and nothing is made for the one who comes too late.
     let is_taken = former.is_none()
-        && deployment
+        && spawn_context
             .store
             .team(team)
             .config()?
@@ -154,14 +155,18 @@ async fn begin<'a>(
     let worktree = if is_taken {
         None
     } else {
-        worktree::prepare(deployment, team, &mut options, former, spawn_id).await?
+        worktree::prepare(spawn_context, team, &mut options, former, spawn_id).await?
     };
-    let definition_color = kind::definition(deployment, &options)?.and_then(|one| one.color);
-    let deadline = UnixMs(deployment.clock.now().0.saturating_add(millis(timeout)));
+    let definition_color = kind::definition(spawn_context, &options)?.and_then(|one| one.color);
+    let deadline = UnixMs(spawn_context.clock.now().0.saturating_add(millis(timeout)));
     let new = NewMember {
         name: options.name.clone(),
         spawn_id,
-        reservation: Reservation::new(deployment.process.pid, &deployment.process.start, deadline),
+        reservation: Reservation::new(
+            spawn_context.process.pid,
+            &spawn_context.process.start,
+            deadline,
+        ),
         agent_type: options.agent_type.clone(),
         model: Some(model.written.clone()),
         mode: Some(permissions.mode),
@@ -177,11 +182,11 @@ async fn begin<'a>(
             .and_then(swarm_protocol::Member::known_color)
             .or(definition_color),
     };
-    let files = deployment.store.team(team);
+    let files = spawn_context.store.team(team);
     let reserved = off_thread(&files, move |team| swarm_team::reserve(team, new)).await;
     let member = match (reserved, &worktree) {
         (Err(error), Some(created)) => {
-            worktree::undo(deployment, created).await;
+            worktree::undo(spawn_context, created).await;
             return Err(error);
         }
         (reserved, _) => reserved?,
@@ -189,16 +194,16 @@ async fn begin<'a>(
     let values = Values {
         spawn_id,
         model,
-        definition: kind::definition(deployment, &options)?.cloned(),
+        definition: kind::definition(spawn_context, &options)?.cloned(),
         modes: permissions,
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
         worktree: worktree.clone(),
         team_rules: swarm_team::team_rules(&*files)?,
     };
-    let order = order::build(deployment, team, &options, &member, values);
+    let order = order::build(spawn_context, team, &options, &member, values);
     Ok(Attempt {
-        deployment,
+        spawn_context,
         team,
         options,
         order,
@@ -211,8 +216,8 @@ async fn begin<'a>(
 }
 
 /// How much longer the child may take because it has to start servers before it knows its tools.
-fn wait_for_servers(deployment: &Deployment, options: &SpawnOptions) -> Duration {
-    let agent_config = &deployment.agent_config;
+fn wait_for_servers(spawn_context: &SpawnContext, options: &SpawnOptions) -> Duration {
+    let agent_config = &spawn_context.agent_config;
     let agent_type = options.agent_type.as_deref();
     let definition = agent_type.and_then(|name| agent_config.agents.find(name));
     if agent_config.mcp.makes_wait(definition) {
@@ -227,18 +232,18 @@ fn millis(duration: Duration) -> u64 {
 }
 
 async fn pick_backend(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: &SpawnOptions,
 ) -> Result<(Arc<dyn PaneBackend>, Chosen), LeadError> {
     let request = options
         .backend
         .clone()
-        .unwrap_or_else(|| deployment.backend.clone());
-    let mut facts = deployment.terminal.clone();
-    facts.server_number = server_number(&canonical(&deployment.root), team);
+        .unwrap_or_else(|| spawn_context.backend.clone());
+    let mut facts = spawn_context.terminal.clone();
+    facts.server_number = server_number(&canonical(&spawn_context.root), team);
     // Further members of a team join the server that the first one was given.
-    let config = deployment.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config()?;
     let sockets = config
         .teammates()
         .filter_map(|member| member.swarm.as_ref()?.socket.clone());

@@ -9,7 +9,7 @@ use swarm_team::SpawnOrder;
 use super::StopReport;
 use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_member};
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// Undoes a spawn under way: its place in the roster goes first, so that whoever spawns hears that it was called off, and not
 /// what came of that. The report gets what is left of it. `false` where this is no spawn under way, or no longer one.
@@ -17,14 +17,14 @@ use crate::{Deployment, LeadError};
 /// # Errors
 /// Whatever the store says.
 pub(super) async fn cancel_spawn(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     spawn_id: SpawnId,
     grace: Duration,
     report: &mut StopReport,
 ) -> Result<bool, LeadError> {
     let name = &report.member;
-    let files = deployment.store.team(team);
+    let files = spawn_context.store.team(team);
     let config = files.config()?;
     let Some(entry) = config
         .member(name)
@@ -40,9 +40,9 @@ pub(super) async fn cancel_spawn(
         return Ok(false);
     }
     // Also where its place cannot be taken back: nothing that was to end goes on for that.
-    let ended = end_member(deployment, team, name, spawn_id, grace).await;
+    let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     undone?;
-    let closed = close_begun_pane(deployment, team, entry, spawn_id).await;
+    let closed = close_begun_pane(spawn_context, team, entry, spawn_id).await;
     SpawnOrder::discard(&files.member_dir(name), spawn_id)?;
     report.pane_left = closed.err().map(|error| error.to_string());
     report.processes_left = ended.left;
@@ -57,7 +57,7 @@ fn is_begun(entry: &Member, spawn_id: SpawnId) -> bool {
 /// Closes what a spawn that was called off has opened so far. Its pane is in no roster and is known by its tag; a spawner that
 /// still lives closes it as well, and one that was killed never does.
 async fn close_begun_pane(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     entry: &Member,
     spawn_id: SpawnId,
@@ -66,8 +66,8 @@ async fn close_begun_pane(
         return Ok(());
     };
     let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
-    let backend = reach(kind, socket, &deployment.terminal)?;
-    let root = canonical(&deployment.root);
+    let backend = reach(kind, socket, &spawn_context.terminal)?;
+    let root = canonical(&spawn_context.root);
     for tagged in backend.panes(team).await? {
         if tagged.spawn_id == spawn_id && !tagged.is_of_another(&root) {
             backend.close(&tagged.pane, &spawn_id).await?;

@@ -7,15 +7,15 @@ use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
 
 use super::StopOutcome;
 use crate::process_list::end_member;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// A future that resolves when the member's life lock falls.
 pub fn member_death(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> tokio::sync::oneshot::Receiver<Result<(), OsError>> {
-    swarm_os::death(deployment.store.team(team).life_path(name))
+    swarm_os::death(spawn_context.store.team(team).life_path(name))
 }
 
 /// How long a member that has said that it ends may still hold its life lock.
@@ -27,11 +27,11 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 /// # Errors
 /// Whatever the store says.
 pub async fn await_reported_end(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<(), LeadError> {
-    let store = &deployment.store;
+    let store = &spawn_context.store;
     let config = store.team(team).config()?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
@@ -41,7 +41,8 @@ pub async fn await_reported_end(
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
     if is_over && store.team(team).liveness(name)? == Liveness::Alive {
-        let waited = tokio::time::timeout(LAST_MOMENT, member_death(deployment, team, name)).await;
+        let waited =
+            tokio::time::timeout(LAST_MOMENT, member_death(spawn_context, team, name)).await;
         tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
     }
     Ok(())
@@ -49,22 +50,22 @@ pub async fn await_reported_end(
 
 /// Ends a member's processes: `grace` after SIGTERM comes SIGKILL.
 pub(super) async fn end_processes(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     spawn_id: SpawnId,
     grace: Duration,
 ) -> Result<StopOutcome, LeadError> {
-    let terminated = end_member(deployment, team, name, spawn_id, grace).await;
+    let terminated = end_member(spawn_context, team, name, spawn_id, grace).await;
     if terminated.left > 0 {
         return Err(LeadError::StillAlive {
             member: name.clone(),
             left: terminated.left,
         });
     }
-    let config = deployment.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config()?;
     let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
-    if is_its_name && deployment.store.team(team).liveness(name)? == Liveness::Alive {
+    if is_its_name && spawn_context.store.team(team).liveness(name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {
             member: name.clone(),
             left: 1,

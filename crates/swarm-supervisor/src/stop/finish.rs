@@ -17,13 +17,13 @@ use crate::cleanup::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
 /// the journal. A spawn that was ended under way is undone. Processes that are left get SIGTERM and after `grace` SIGKILL. Whoever
 /// comes second finds nothing left to do.
 pub async fn finish(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     spawn_id: SpawnId,
@@ -31,13 +31,13 @@ pub async fn finish(
     grace: Duration,
 ) -> Result<StopReport, LeadError> {
     let mut report = StopReport::new(name.clone(), outcome);
-    if cancel_spawn(deployment, team, spawn_id, grace, &mut report).await? {
+    if cancel_spawn(spawn_context, team, spawn_id, grace, &mut report).await? {
         return Ok(report);
     }
     // Programs that its shell left behind carry its mark.
-    let ended = end_member(deployment, team, name, spawn_id, grace).await;
+    let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     report.processes_left = ended.left;
-    let (files, who) = (deployment.store.team(team), name.clone());
+    let (files, who) = (spawn_context.store.team(team), name.clone());
     let taken = off_thread(&files, move |team| {
         team.remove_member(&who, Some(&spawn_id))
     });
@@ -45,11 +45,11 @@ pub async fn finish(
         return Ok(report);
     };
     report.released = removed.released;
-    report.worktree = part(deployment, team, &removed.member).await;
+    report.worktree = part(spawn_context, team, &removed.member).await;
     if report.outcome == StopOutcome::AlreadyGone {
-        report.transcript = conversation(deployment, &removed.member).await;
+        report.transcript = conversation(spawn_context, &removed.member).await;
     }
-    let closed = close_pane(deployment, &removed.member, spawn_id).await;
+    let closed = close_pane(spawn_context, &removed.member, spawn_id).await;
     report.pane_left = closed.err().map(|error| error.to_string());
     // A reconcile that saw the end first has entered it.
     let recorded = removed
@@ -69,9 +69,9 @@ pub async fn finish(
 }
 
 /// The file of a member's conversation, if there is one.
-async fn conversation(deployment: &Deployment, member: &Member) -> Option<PathBuf> {
+async fn conversation(spawn_context: &SpawnContext, member: &Member) -> Option<PathBuf> {
     let (root, cwd, session) = (
-        deployment.root.clone(),
+        spawn_context.root.clone(),
         member.cwd.clone(),
         member.session()?,
     );
@@ -84,11 +84,11 @@ async fn conversation(deployment: &Deployment, member: &Member) -> Option<PathBu
 /// # Errors
 /// Whatever the store says.
 pub fn dead_namesake(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let config = deployment.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config()?;
     let dead = config.member(name).filter(|member| {
         let mark = member.swarm.as_ref();
         !name.is_lead() && mark.is_some_and(|mark| mark.died_at.is_some())
@@ -101,19 +101,19 @@ pub fn dead_namesake(
 /// # Errors
 /// Whatever the store says.
 pub fn namesake(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let config = deployment.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config()?;
     if config.member(name).is_some() {
-        return dead_namesake(deployment, team, name);
+        return dead_namesake(spawn_context, team, name);
     }
-    let former = deployment.store.team(team).former_member(name)?;
+    let former = spawn_context.store.team(team).former_member(name)?;
     let has_conversation = |member: &Member| {
         let session = member.session();
         session.is_some_and(|session| {
-            find_transcript(&deployment.root, &member.cwd, session).is_file()
+            find_transcript(&spawn_context.root, &member.cwd, session).is_file()
         })
     };
     Ok(former.filter(has_conversation))
@@ -124,16 +124,16 @@ pub fn namesake(
 /// # Errors
 /// Whatever the store says.
 pub async fn clean_up_after_lead(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<(), LeadError> {
     let lead = MemberName::lead();
     // Read before the look at the lock: whoever takes the lead now is not in the record that was read.
-    let record = deployment.store.team(team).life_record(&lead);
-    if deployment.store.team(team).liveness(&lead)? == Liveness::Dead
+    let record = spawn_context.store.team(team).life_record(&lead);
+    if spawn_context.store.team(team).liveness(&lead)? == Liveness::Dead
         && let Some(record) = record
     {
-        let ended = end_marked(deployment, record.spawn_id, deployment.kill_grace).await;
+        let ended = end_marked(spawn_context, record.spawn_id, spawn_context.kill_grace).await;
         if ended.left > 0 {
             tracing::error!(%team, left = ended.left, "processes of a lost lead are left");
         }
@@ -142,10 +142,10 @@ pub async fn clean_up_after_lead(
 }
 
 /// Ends what a dead member's shell left running. Its pane can still be read.
-pub(crate) async fn clean_up_after(deployment: &Deployment, team: &TeamName, member: &Member) {
+pub(crate) async fn clean_up_after(spawn_context: &SpawnContext, team: &TeamName, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
-        let (name, grace) = (&member.name, deployment.kill_grace);
-        let ended = end_member(deployment, team, name, spawn_id, grace).await;
+        let (name, grace) = (&member.name, spawn_context.kill_grace);
+        let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
         if ended.left > 0 {
             tracing::error!(member = %member.name, left = ended.left, "processes of a dead member are left");
         }
@@ -153,9 +153,9 @@ pub(crate) async fn clean_up_after(deployment: &Deployment, team: &TeamName, mem
 }
 
 /// Closes the pane that a dead member left to be read.
-pub(crate) async fn close_remaining_pane(deployment: &Deployment, member: &Member) {
+pub(crate) async fn close_remaining_pane(spawn_context: &SpawnContext, member: &Member) {
     if let Some(spawn_id) = member.spawn_id()
-        && let Err(error) = close_pane(deployment, member, spawn_id).await
+        && let Err(error) = close_pane(spawn_context, member, spawn_id).await
     {
         // The one that was asked for has a pane of its own by now.
         tracing::warn!(member = %member.name, %error, "pane of a dead member not closed");
@@ -168,28 +168,28 @@ pub(crate) async fn close_remaining_pane(deployment: &Deployment, member: &Membe
 /// # Errors
 /// Whatever the store says.
 pub async fn clear_dead(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<Vec<StopReport>, LeadError> {
-    let files = deployment.store.team(team);
+    let files = spawn_context.store.team(team);
     reconcile_team(&files).await?;
     let config = files.config()?;
     for member in config.teammates() {
-        if deployment.store.team(team).liveness(&member.name)? == Liveness::Alive {
+        if spawn_context.store.team(team).liveness(&member.name)? == Liveness::Alive {
             return Ok(Vec::new());
         }
     }
-    clean_up_after_lead(deployment, team).await?;
+    clean_up_after_lead(spawn_context, team).await?;
     let clearing = config.teammates().map(async |member| {
-        let Some(dead) = dead_namesake(deployment, team, &member.name)? else {
+        let Some(dead) = dead_namesake(spawn_context, team, &member.name)? else {
             return Ok(None);
         };
         let Some(spawn_id) = dead.spawn_id() else {
             return Ok(None);
         };
         let outcome = StopOutcome::AlreadyGone;
-        let grace = deployment.kill_grace;
-        let report = finish(deployment, team, &dead.name, spawn_id, outcome, grace).await?;
+        let grace = spawn_context.kill_grace;
+        let report = finish(spawn_context, team, &dead.name, spawn_id, outcome, grace).await?;
         Ok::<_, LeadError>(Some(report))
     });
     // All at the same time: they share the looks through the processes of this machine.
@@ -197,29 +197,33 @@ pub async fn clear_dead(
     let cleared = cleared
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
-    match former_spawns(deployment, team) {
-        Ok(former) => end_begun(deployment, team, &former).await,
+    match former_spawns(spawn_context, team) {
+        Ok(former) => end_begun(spawn_context, team, &former).await,
         Err(error) => tracing::warn!(%team, %error, "processes of former spawns not looked for"),
     }
-    close_panes_of_former(deployment, team).await;
+    close_panes_of_former(spawn_context, team).await;
     Ok(cleared)
 }
 
 /// Ends what spawns that were undone have left. A spawner that is killed leaves a tmux that is about to do what it was told, so that
 /// the process that waits in a new pane may come after the undoing.
-pub(super) async fn end_begun(deployment: &Deployment, team: &TeamName, spawns: &HashSet<SpawnId>) {
+pub(super) async fn end_begun(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    spawns: &HashSet<SpawnId>,
+) {
     if spawns.is_empty() {
         return;
     }
-    let ended = end_spawns(deployment, team, spawns).await;
+    let ended = end_spawns(spawn_context, team, spawns).await;
     if ended.left > 0 {
         tracing::error!(%team, left = ended.left, "processes of former spawns are left");
     }
 }
 
 /// Closes the panes of spawns that are in the roster no more: once the team is gone, nobody knows them for its own.
-async fn close_panes_of_former(deployment: &Deployment, team: &TeamName) {
-    let left = match left_panes(deployment, team).await {
+async fn close_panes_of_former(spawn_context: &SpawnContext, team: &TeamName) {
+    let left = match left_panes(spawn_context, team).await {
         Ok(left) => left,
         Err(error) => {
             tracing::warn!(%team, %error, "panes of former spawns not looked for");
@@ -236,7 +240,7 @@ async fn close_panes_of_former(deployment: &Deployment, team: &TeamName) {
 /// Closes a member's pane. The process in it has ended and the roster says so: what fails here leaves a pane to the
 /// user's eye.
 async fn close_pane(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     member: &Member,
     spawn_id: SpawnId,
 ) -> Result<(), PaneError> {
@@ -252,8 +256,8 @@ async fn close_pane(
         socket: socket.clone(),
         spot: None,
     };
-    let backend = reach(backend, socket.as_deref(), &deployment.terminal)?;
-    let root = canonical(&deployment.root);
+    let backend = reach(backend, socket.as_deref(), &spawn_context.terminal)?;
+    let root = canonical(&spawn_context.root);
     let panes = backend.all_panes().await?;
     let mut its = panes.iter().filter(|tagged| tagged.spawn_id == spawn_id);
     if its.any(|tagged| tagged.is_of_another(&root)) {

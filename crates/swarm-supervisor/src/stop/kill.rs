@@ -9,30 +9,30 @@ use super::begun::cancel_spawn;
 use super::escalate::end_processes;
 use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish};
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// Ends a member's processes at once, whatever it is doing.
 ///
 /// # Errors
 /// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
 pub async fn kill(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<StopReport, LeadError> {
-    let spawn_id = spawn_of(deployment, team, name)?;
-    kill_spawn(deployment, team, name, spawn_id).await
+    let spawn_id = spawn_of(spawn_context, team, name)?;
+    kill_spawn(spawn_context, team, name, spawn_id).await
 }
 
 /// The same for one spawn of a name: a later one is left alone.
 pub(crate) async fn kill_spawn(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     spawn_id: SpawnId,
 ) -> Result<StopReport, LeadError> {
     let mut report = StopReport::new(name.clone(), StopOutcome::Killed);
-    if cancel_spawn(deployment, team, spawn_id, Duration::ZERO, &mut report).await? {
+    if cancel_spawn(spawn_context, team, spawn_id, Duration::ZERO, &mut report).await? {
         if report.processes_left > 0 {
             return Err(LeadError::StillAlive {
                 member: name.clone(),
@@ -41,23 +41,23 @@ pub(crate) async fn kill_spawn(
         }
         return Ok(report);
     }
-    let dead = dead_namesake(deployment, team, name)?;
+    let dead = dead_namesake(spawn_context, team, name)?;
     let outcome = match dead.and_then(|dead| dead.spawn_id()) {
         Some(dead) if dead == spawn_id => StopOutcome::AlreadyGone,
         _ => StopOutcome::Killed,
     };
-    end_processes(deployment, team, name, spawn_id, Duration::ZERO).await?;
-    finish(deployment, team, name, spawn_id, outcome, Duration::ZERO).await
+    end_processes(spawn_context, team, name, spawn_id, Duration::ZERO).await?;
+    finish(spawn_context, team, name, spawn_id, outcome, Duration::ZERO).await
 }
 
 /// Makes room for a new spawn of a name: stops a live member of it now. Its agent is not asked, because a refusal would not
 /// count. Returns what was in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails.
 pub(crate) async fn end_live_namesake(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<Option<Member>, LeadError> {
-    let store = &deployment.store;
+    let store = &spawn_context.store;
     let Some(member) = store.team(team).config()?.member(name).cloned() else {
         return Ok(None);
     };
@@ -73,6 +73,6 @@ pub(crate) async fn end_live_namesake(
         Some("a new process takes over your name".to_owned()),
         PERSON,
     );
-    shutdown(deployment, team, name, &options).await?;
+    shutdown(spawn_context, team, name, &options).await?;
     Ok(Some(member))
 }

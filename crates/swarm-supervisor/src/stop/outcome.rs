@@ -7,7 +7,7 @@ use serde::Serialize;
 use swarm_protocol::{MemberName, TaskId};
 
 use super::LeftWorktree;
-use crate::Deployment;
+use crate::SpawnContext;
 
 /// How a member is to be stopped.
 #[derive(Debug, Clone)]
@@ -37,11 +37,11 @@ impl StopOptions {
     }
 
     /// How long processes may take between SIGTERM and SIGKILL.
-    pub(super) fn grace(&self, deployment: &Deployment) -> Duration {
+    pub(super) fn grace(&self, spawn_context: &SpawnContext) -> Duration {
         if self.at_once {
-            deployment.kill_grace.min(FORCED_GRACE)
+            spawn_context.kill_grace.min(FORCED_GRACE)
         } else {
-            deployment.kill_grace
+            spawn_context.kill_grace
         }
     }
 }

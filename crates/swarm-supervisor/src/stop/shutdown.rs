@@ -8,7 +8,7 @@ use swarm_team::{ShutdownAsk, request_shutdown};
 use super::escalate::{end_processes, member_death};
 use super::{StopOptions, StopOutcome, StopReport, finish};
 use crate::off_thread::off_thread;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// Asks a member to stop and waits for its end. Refused by its agent, it goes on, unless `force`; silent until the
 /// deadline, it is ended.
@@ -16,37 +16,37 @@ use crate::{Deployment, LeadError};
 /// # Errors
 /// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
 pub async fn shutdown(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
-    let spawn_id = spawn_of(deployment, team, name)?;
-    let outcome = match deployment.store.team(team).liveness(name)? {
-        Liveness::Alive => ask(deployment, team, name, spawn_id, options).await?,
+    let spawn_id = spawn_of(spawn_context, team, name)?;
+    let outcome = match spawn_context.store.team(team).liveness(name)? {
+        Liveness::Alive => ask(spawn_context, team, name, spawn_id, options).await?,
         Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
     };
     if matches!(outcome, StopOutcome::Refused { .. }) {
         return Ok(StopReport::new(name.clone(), outcome));
     }
     finish(
-        deployment,
+        spawn_context,
         team,
         name,
         spawn_id,
         outcome,
-        options.grace(deployment),
+        options.grace(spawn_context),
     )
     .await
 }
 
 /// The spawn of a member that swarm started.
 pub(super) fn spawn_of(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
 ) -> Result<SpawnId, LeadError> {
-    let config = deployment.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config()?;
     let member = config
         .member(name)
         .filter(|member| !member.name.is_lead())
@@ -61,27 +61,27 @@ pub(super) fn spawn_of(
 }
 
 async fn ask(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     spawn_id: SpawnId,
     options: &StopOptions,
 ) -> Result<StopOutcome, LeadError> {
-    let files = deployment.store.team(team);
-    let grace = options.grace(deployment);
-    let terminate = || end_processes(deployment, team, name, spawn_id, grace);
+    let files = spawn_context.store.team(team);
+    let grace = options.grace(spawn_context);
+    let terminate = || end_processes(spawn_context, team, name, spawn_id, grace);
     let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
-    let mut mail = deployment
+    let mut mail = spawn_context
         .watcher
         .subscribe(&files.inbox_directory(), filter);
     let deadline = tokio::time::sleep(options.timeout);
-    let Some(request) = send_request(deployment, team, name, options).await? else {
+    let Some(request) = send_request(spawn_context, team, name, options).await? else {
         return terminate().await;
     };
-    let ended = member_death(deployment, team, name);
+    let ended = member_death(spawn_context, team, name);
     tokio::pin!(ended, deadline);
     loop {
-        if let Some(reason) = refusal(deployment, team, name, &request)? {
+        if let Some(reason) = refusal(spawn_context, team, name, &request)? {
             if options.force {
                 return terminate().await;
             }
@@ -109,15 +109,15 @@ async fn ask(
 /// Sends the request. `None` when its inbox stays locked for as long as the member may take to end: whoever sits on a
 /// lock for that long, most likely the member itself, frozen, hears nothing. By force, neither when it cannot be written.
 async fn send_request(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<Option<RequestId>, LeadError> {
     let (who, reason) = (name.clone(), options.reason.clone());
     let (by, force) = (options.by, options.at_once);
-    let now = deployment.clock.now();
-    let in_a_hurry = deployment
+    let now = spawn_context.clock.now();
+    let in_a_hurry = spawn_context
         .store
         .team(team)
         .with_lock_timeout(options.timeout);
@@ -144,12 +144,12 @@ async fn send_request(
 /// The agent's refusal of this very request, if it has come. Acknowledged entries count: a running lead may have
 /// read it first.
 fn refusal(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     request: &RequestId,
 ) -> Result<Option<String>, LeadError> {
-    let inbox = deployment.store.team(team).inbox(&MemberName::lead())?;
+    let inbox = spawn_context.store.team(team).inbox(&MemberName::lead())?;
     Ok(inbox
         .entries
         .iter()

@@ -5,7 +5,7 @@ use swarm_protocol::{MemberName, TeamName};
 use swarm_store::StoreError;
 
 use super::{StopOptions, StopReport, kill, shutdown};
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// What came of ending a team's members.
 #[derive(Debug, Default)]
@@ -21,15 +21,15 @@ pub struct TeamStopReport {
 /// # Errors
 /// [`LeadError::Store`] when the roster cannot be read; failures of single members are in the result.
 pub async fn end_team(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     options: &StopOptions,
 ) -> Result<TeamStopReport, LeadError> {
-    let names = started_by_swarm(deployment, team)?;
+    let names = started_by_swarm(spawn_context, team)?;
     let results = join_all(
         names
             .iter()
-            .map(|name| shutdown(deployment, team, name, options)),
+            .map(|name| shutdown(spawn_context, team, name, options)),
     )
     .await;
     Ok(TeamStopReport::of(names, results))
@@ -37,19 +37,19 @@ pub async fn end_team(
 
 /// Kills every member that swarm started, all at the same time.
 pub async fn kill_team(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<TeamStopReport, LeadError> {
-    let names = started_by_swarm(deployment, team)?;
-    let results = join_all(names.iter().map(|name| kill(deployment, team, name))).await;
+    let names = started_by_swarm(spawn_context, team)?;
+    let results = join_all(names.iter().map(|name| kill(spawn_context, team, name))).await;
     Ok(TeamStopReport::of(names, results))
 }
 
 fn started_by_swarm(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<Vec<MemberName>, LeadError> {
-    let config = deployment.store.team(team).config()?;
+    let config = spawn_context.store.team(team).config()?;
     let ours = config.teammates().filter(|member| member.swarm.is_some());
     Ok(ours.map(|member| member.name.clone()).collect())
 }

@@ -5,7 +5,7 @@ use swarm_protocol::TeamName;
 use super::finish::end_begun;
 use crate::cleanup::{panes_without_roster, spawns_in_journal};
 use crate::process_list::end_marked_of;
-use crate::{Deployment, LeadError};
+use crate::{LeadError, SpawnContext};
 
 /// What of such a team is still there.
 #[derive(Debug, Default)]
@@ -21,14 +21,14 @@ pub struct LeftOfTeam {
 /// # Errors
 /// Whatever the list of processes says. A journal that cannot be read only leaves the panes.
 pub async fn end_without_roster(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<LeftOfTeam, LeadError> {
     let mut left = LeftOfTeam {
-        processes: end_marked_of(deployment, team).await?,
+        processes: end_marked_of(spawn_context, team).await?,
         panes: Vec::new(),
     };
-    let spawns = match spawns_in_journal(deployment, team) {
+    let spawns = match spawns_in_journal(spawn_context, team) {
         Ok(spawns) => spawns,
         Err(error) => {
             left.panes.push(format!(
@@ -37,8 +37,8 @@ pub async fn end_without_roster(
             return Ok(left);
         }
     };
-    end_begun(deployment, team, &spawns).await;
-    for pane in panes_without_roster(deployment, team).await? {
+    end_begun(spawn_context, team, &spawns).await;
+    for pane in panes_without_roster(spawn_context, team).await? {
         if let Err(error) = pane.close().await {
             let at = &pane.tagged.pane;
             let server = at.socket.as_deref().map_or_else(String::new, |socket| {

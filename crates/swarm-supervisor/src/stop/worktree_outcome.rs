@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::{Member, TeamName};
 use swarm_worktree::{Hazard, Leaver, Owner, WorktreeOutcome};
 
-use crate::Deployment;
+use crate::SpawnContext;
 use crate::spawn::blocking;
 
 /// A worktree after the end of its member.
@@ -70,7 +70,7 @@ impl LeftWorktree {
 /// Removes the worktree of a member that has ended, or keeps it and says why. One that somebody else has taken up since is
 /// none of its any more.
 pub(crate) async fn part(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     member: &Member,
 ) -> Option<LeftWorktree> {
@@ -84,7 +84,7 @@ pub(crate) async fn part(
         },
         process: None,
     };
-    let (worktrees, now) = (deployment.worktrees.clone(), deployment.clock.now());
+    let (worktrees, now) = (spawn_context.worktrees.clone(), spawn_context.clock.now());
     let at = path.clone();
     let parted = blocking(move || worktrees.part(&at, &leaver, now)).await;
     let left = |slug: String, branch: String, kept, why| LeftWorktree {

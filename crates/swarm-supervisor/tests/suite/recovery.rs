@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;
 use swarm_supervisor::{
-    LeadError, SeenProcess, Standing, Stray, Verdict, bring_back, clear_dead, handover,
+    LeadError, Orphan, ProcessStatus, SeenProcess, Verdict, bring_back, clear_dead, handover,
     process_list, reap, verdict,
 };
 use swarm_testkit::{World, name, team, wait_for};
@@ -19,7 +19,7 @@ fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]
         .arg("600")
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
-        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
+        .env("CLAUDE_CONFIG_DIR", &world.spawn_context.root)
         .env("SWARM_TEAM", team().as_str())
         .env("SWARM_NAME", member)
         .env("SWARM_SPAWN_ID", spawn.to_string())
@@ -34,7 +34,7 @@ fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]
 }
 
 fn look(world: &World) -> Vec<SeenProcess> {
-    process_list(&*world.store, &world.deployment.root).unwrap()
+    process_list(&*world.store, &world.spawn_context.root).unwrap()
 }
 
 fn see(world: &World, pid: u32) -> SeenProcess {
@@ -72,7 +72,7 @@ fn a_census_changes_nothing() {
 
     // The death is seen all the same, though nobody has recorded it.
     let standing = see(&world, left.id()).standing;
-    assert_eq!(standing, Standing::Stray(Stray::MemberDead));
+    assert_eq!(standing, ProcessStatus::Orphan(Orphan::MemberDead));
     assert_eq!(
         before,
         (world.journal(), world.store.team(&team()).config().unwrap())
@@ -93,7 +93,10 @@ async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
     let mut late = marked(&world, "bob", undone, &[]);
     let mut of_others = marked(&world, "bob", SpawnId::random(), &[]);
     assert_eq!(
-        clear_dead(&world.deployment, &team()).await.unwrap().len(),
+        clear_dead(&world.spawn_context, &team())
+            .await
+            .unwrap()
+            .len(),
         0
     );
     let lives = [&mut late, &mut of_others].map(|child| child.try_wait().unwrap().is_none());
@@ -106,7 +109,7 @@ async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
 fn what_a_lead_without_a_team_started_is_judged_by_the_process_of_that_lead() {
     let world = World::new();
     let spawn = SpawnId::random();
-    let own = &world.deployment.process;
+    let own = &world.spawn_context.process;
     let lives = marked(
         &world,
         "team-lead",
@@ -115,10 +118,10 @@ fn what_a_lead_without_a_team_started_is_judged_by_the_process_of_that_lead() {
     );
     let reused = marked(&world, "team-lead", spawn, &[lead_mark(own.pid, "1")]);
     let silent = marked(&world, "team-lead", spawn, &[]);
-    assert_eq!(see(&world, lives.id()).standing, Standing::Unknown);
-    let gone = Standing::Stray(Stray::LeadGone);
+    assert_eq!(see(&world, lives.id()).standing, ProcessStatus::Unknown);
+    let gone = ProcessStatus::Orphan(Orphan::LeadGone);
     assert_eq!(see(&world, reused.id()).standing, gone);
-    assert_eq!(see(&world, silent.id()).standing, Standing::Unknown);
+    assert_eq!(see(&world, silent.id()).standing, ProcessStatus::Unknown);
     for child in [lives, reused, silent] {
         end(child);
     }
@@ -136,7 +139,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
 
     // Taken over by a person after the process list.
     world.store.team(&team()).set_lead_process(None).unwrap();
-    let reaped = reap(&world.deployment, &seen, true).await;
+    let reaped = reap(&world.spawn_context, &seen, true).await;
     assert!(
         matches!(reaped[0].error, Some(LeadError::TakenOver { .. })),
         "{reaped:?}"
@@ -157,7 +160,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
         let mut child = child;
         child.wait().unwrap()
     });
-    let reaped = reap(&world.deployment, &seen, true).await;
+    let reaped = reap(&world.spawn_context, &seen, true).await;
     assert!(reaped[0].error.is_none(), "{reaped:?}");
     assert!(!waiter.join().unwrap().success());
     let bob = world.store.team(&team()).config().unwrap();
@@ -197,10 +200,10 @@ async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
     let as_ann = Actor::member(&team(), name("ann"), Some(ann));
     world.store.team(&team()).claim(&taken, &as_ann).unwrap();
 
-    let mut deployment = world.deployment.clone();
-    deployment.program = "/bin/false".into();
+    let mut spawn_context = world.spawn_context.clone();
+    spawn_context.program = "/bin/false".into();
     let failed = bring_back(
-        &deployment,
+        &spawn_context,
         &team(),
         &found.dead[0],
         CancellationToken::new(),

@@ -88,7 +88,14 @@ impl Stage {
             backend: BackendType::Tmux,
             why: "a test".to_owned(),
         };
-        spawn_in(&world.deployment, &team(), options, (backend, chosen), None).await
+        spawn_in(
+            &world.spawn_context,
+            &team(),
+            options,
+            (backend, chosen),
+            None,
+        )
+        .await
     }
 
     fn order(&self) -> (SpawnOrder, u32) {
@@ -352,26 +359,30 @@ async fn what_cannot_be_spawned_is_refused_before_anything_is_touched() {
     let was = before(&world);
     let mut high = options(&world);
     high.mode = Some(PermissionMode::BypassPermissions);
-    let error = spawn(&world.deployment, &team(), high).await.unwrap_err();
+    let error = spawn(&world.spawn_context, &team(), high)
+        .await
+        .unwrap_err();
     assert!(matches!(error, LeadError::AboveCeiling { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     let mut other = options(&world);
     other.model = Some("fake/forbidden".to_owned());
-    let resolve = Arc::clone(&world.deployment.resolve_model);
-    world.deployment.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
-    let error = spawn(&world.deployment, &team(), other).await.unwrap_err();
+    let resolve = Arc::clone(&world.spawn_context.resolve_model);
+    world.spawn_context.resolve_model = Arc::new(|_| Err("not on this machine".to_owned()));
+    let error = spawn(&world.spawn_context, &team(), other)
+        .await
+        .unwrap_err();
     assert!(matches!(error, LeadError::Model { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
-    world.deployment.resolve_model = resolve;
+    world.spawn_context.resolve_model = resolve;
     let mut nowhere = options(&world);
     nowhere.cwd = world.path().join("nowhere");
-    let error = spawn(&world.deployment, &team(), nowhere)
+    let error = spawn(&world.spawn_context, &team(), nowhere)
         .await
         .unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Usage);
-    world.deployment.program = world.path().join("no-program");
-    let error = spawn(&world.deployment, &team(), options(&world))
+    world.spawn_context.program = world.path().join("no-program");
+    let error = spawn(&world.spawn_context, &team(), options(&world))
         .await
         .unwrap_err();
     assert!(error.to_string().contains("no-program"), "{error}");
@@ -407,7 +418,7 @@ async fn p5_a_member_elsewhere_is_told_where_the_rules_begin() {
         )
         .await
         .unwrap();
-    let actor = &world.deployment.cwd;
+    let actor = &world.spawn_context.cwd;
     let anchors = stage.order().0.anchors;
     assert_eq!(anchors.above, std::slice::from_ref(actor));
     assert_eq!(anchors.grants.as_ref(), Some(actor));

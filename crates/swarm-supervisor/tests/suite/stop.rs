@@ -47,7 +47,7 @@ async fn a_member_that_approves_leaves_with_its_tasks_given_back() {
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options())
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &options())
         .await
         .unwrap();
     leaves.join().unwrap();
@@ -65,7 +65,7 @@ async fn a_member_whose_agent_refuses_goes_on() {
     let spawn = world.join("bob");
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Refuse);
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options())
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &options())
         .await
         .unwrap();
     let reason = "tests run".to_owned();
@@ -99,7 +99,7 @@ async fn a_refusal_that_the_lead_has_read_first_counts() {
             });
         })
     };
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options()).await;
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &options()).await;
     reader.join().unwrap();
     let outcome = stopped.unwrap().outcome;
     assert!(
@@ -113,7 +113,7 @@ async fn a_refusal_that_the_lead_has_read_first_counts() {
 async fn a_refusal_does_not_help_against_force() {
     let world = World::new();
     let spawn = world.join("bob");
-    let mut child = Child::start(&world.deployment.root, "bob", spawn);
+    let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
     let store = world.store.clone();
     // The agent's answer comes from here, the process is another.
     let refusal = std::thread::spawn(move || {
@@ -126,7 +126,7 @@ async fn a_refusal_does_not_help_against_force() {
             .send(&lead, Draft::control("bob", &frame))
             .unwrap();
     });
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &by_force())
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &by_force())
         .await
         .unwrap();
     refusal.join().unwrap();
@@ -139,8 +139,8 @@ async fn a_refusal_does_not_help_against_force() {
 async fn l1_silence_until_the_deadline_ends_the_process() {
     let world = World::new();
     let spawn = world.join("bob");
-    let mut child = Child::start(&world.deployment.root, "bob", spawn);
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &at_once())
+    let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &at_once())
         .await
         .unwrap();
     assert_eq!(stopped.outcome, StopOutcome::Terminated);
@@ -153,15 +153,15 @@ async fn l1_silence_until_the_deadline_ends_the_process() {
 async fn l5_what_does_not_hear_sigterm_is_killed() {
     let world = World::new();
     let spawn = world.join("bob");
-    let mut child = Child::stubborn(&world.deployment.root, "bob", spawn);
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &at_once())
+    let mut child = Child::stubborn(&world.spawn_context.root, "bob", spawn);
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &at_once())
         .await
         .unwrap();
     assert_eq!(stopped.outcome, StopOutcome::Killed);
     until("the end of the process", || child.has_ended().then_some(())).await;
     let spawn = world.join("bob");
-    let mut child = Child::stubborn(&world.deployment.root, "bob", spawn);
-    let stopped = kill(&world.deployment, &team(), &name("bob"))
+    let mut child = Child::stubborn(&world.spawn_context.root, "bob", spawn);
+    let stopped = kill(&world.spawn_context, &team(), &name("bob"))
         .await
         .unwrap();
     assert_eq!(stopped.outcome, StopOutcome::Killed);
@@ -178,12 +178,12 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
             deadline: Duration::from_hours(1),
             ..LockOptions::default()
         };
-        world.deployment.store =
+        world.spawn_context.store =
             Arc::new(FileStore::clone(&world.store).with_lock_options(patient));
         let (alice, bob) = (world.join("alice"), world.join("bob"));
-        let mut frozen = Child::frozen_with(lock, &world.deployment.root, "bob", bob);
-        let _alice = Child::start(&world.deployment.root, "alice", alice);
-        let ended = end_team(&world.deployment, &team(), &at_once())
+        let mut frozen = Child::frozen_with(lock, &world.spawn_context.root, "bob", bob);
+        let _alice = Child::start(&world.spawn_context.root, "alice", alice);
+        let ended = end_team(&world.spawn_context, &team(), &at_once())
             .await
             .unwrap();
         assert!(ended.failed.is_empty(), "{lock}: {:?}", ended.failed);
@@ -207,11 +207,11 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
 async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
     let world = World::new();
     let spawn = world.join("bob");
-    let mut child = Child::start(&world.deployment.root, "bob", spawn);
+    let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
     let inbox = world.store.team(&team()).inbox_directory().join("bob.json");
     drop(std::fs::remove_file(&inbox));
     swarm_os::create_private_dir(&inbox).unwrap();
-    let (dep, team, bob) = (&world.deployment, team(), name("bob"));
+    let (dep, team, bob) = (&world.spawn_context, team(), name("bob"));
     let error = shutdown(dep, &team, &bob, &options()).await.unwrap_err();
     assert!(error.to_string().contains("bob.json"), "{error}");
     assert!(world.has("bob") && !child.has_ended());
@@ -226,7 +226,7 @@ async fn a_member_that_is_dead_already_is_only_taken_out() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
-    let stopped = shutdown(&world.deployment, &team(), &name("bob"), &options())
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &options())
         .await
         .unwrap();
     assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
@@ -241,7 +241,7 @@ async fn a_member_that_had_ended_was_not_killed() {
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
     swarm_team::reconcile(&*world.store.team(&team())).unwrap();
-    let stopped = kill(&world.deployment, &team(), &name("bob"))
+    let stopped = kill(&world.spawn_context, &team(), &name("bob"))
         .await
         .unwrap();
     assert_eq!(stopped.outcome, StopOutcome::AlreadyGone);
@@ -255,7 +255,7 @@ async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
     let life = world.live("bob", spawn);
     let liveness = || world.store.team(&team()).liveness(&name("bob")).unwrap();
     world.report("bob", spawn, MemberState::Working);
-    await_reported_end(&world.deployment, &team(), &name("bob"))
+    await_reported_end(&world.spawn_context, &team(), &name("bob"))
         .await
         .unwrap();
     assert_eq!(
@@ -268,7 +268,7 @@ async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
         std::thread::park_timeout(Duration::from_millis(100));
         drop(life);
     });
-    await_reported_end(&world.deployment, &team(), &name("bob"))
+    await_reported_end(&world.spawn_context, &team(), &name("bob"))
         .await
         .unwrap();
     assert_eq!(liveness(), Liveness::Dead);
@@ -281,7 +281,7 @@ async fn a_death_that_was_noticed_before_is_entered_once() {
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
     swarm_team::reconcile(&*world.store.team(&team())).unwrap();
-    shutdown(&world.deployment, &team(), &name("bob"), &options())
+    shutdown(&world.spawn_context, &team(), &name("bob"), &options())
         .await
         .unwrap();
     let died = |event: &Event| matches!(event, Event::MemberDied { .. });
@@ -297,7 +297,7 @@ async fn strangers_leads_and_members_of_other_programs_are_not_ended() {
     let world = World::new();
     world.join("bob");
     let end = async |member: &str| {
-        shutdown(&world.deployment, &team(), &name(member), &options())
+        shutdown(&world.spawn_context, &team(), &name(member), &options())
             .await
             .unwrap_err()
     };
@@ -327,7 +327,7 @@ async fn a_member_that_cannot_be_ended_stays_in_the_roster() {
     let spawn = world.join("bob");
     // Held by a process that does not carry the mark.
     let _life = world.live("bob", spawn);
-    let error = shutdown(&world.deployment, &team(), &name("bob"), &at_once())
+    let error = shutdown(&world.spawn_context, &team(), &name("bob"), &at_once())
         .await
         .unwrap_err();
     assert!(matches!(error, LeadError::StillAlive { .. }), "{error}");
@@ -341,7 +341,7 @@ async fn of_two_who_end_a_member_one_enters_it() {
     let task = world.task_of("bob", spawn);
     let bob = world.play("bob", spawn, Answer::Approve);
     let leaves = std::thread::spawn(move || drop(bob.join().unwrap()));
-    let (dep, team, bob) = (&world.deployment, team(), name("bob"));
+    let (dep, team, bob) = (&world.spawn_context, team(), name("bob"));
     let (one, other) = (options(), options());
     let ended = tokio::join!(
         shutdown(dep, &team, &bob, &one),
@@ -367,7 +367,7 @@ async fn a_spawn_that_is_ended_under_way_is_undone() {
     let directory = world.store.team(&team()).member_dir(&name("bob"));
     let order = directory.join(SpawnOrder::file_name(spawn));
     swarm_os::replace_alone(&order, b"keys").unwrap();
-    kill(&world.deployment, &team(), &name("bob"))
+    kill(&world.spawn_context, &team(), &name("bob"))
         .await
         .unwrap();
     assert!(!world.has("bob") && !order.exists());
@@ -384,7 +384,7 @@ fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::p
         .args(["-c", script, "sh"])
         .args(args)
         .env("SWARM_SPAWN_ID", spawn.to_string())
-        .env("CLAUDE_CONFIG_DIR", &world.deployment.root)
+        .env("CLAUDE_CONFIG_DIR", &world.spawn_context.root)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -396,7 +396,7 @@ fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::p
 #[tokio::test]
 async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
     let mut world = World::new();
-    world.deployment.kill_grace = Duration::from_mins(1);
+    world.spawn_context.kill_grace = Duration::from_mins(1);
     let spawn = world.reserve("bob", None);
     let seen = world.path().join("seen");
     let roster = world
@@ -407,7 +407,7 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
     // What it saw last is what whoever waits for it sees.
     let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
     let mut child = marked(&world, spawn, script, &[&roster, &seen]);
-    shutdown(&world.deployment, &team(), &name("bob"), &options())
+    shutdown(&world.spawn_context, &team(), &name("bob"), &options())
         .await
         .unwrap();
     child.wait().unwrap();
@@ -423,12 +423,12 @@ async fn a_team_ends_all_at_once_and_names_who_does_not() {
     let leaves = std::thread::spawn(move || drop(player.join().unwrap()));
     let _unmarked = world.live("bob", bob);
     world.report("bob", bob, MemberState::Idle);
-    let _child = Child::start(&world.deployment.root, "carol", carol);
+    let _child = Child::start(&world.spawn_context.root, "carol", carol);
     let options = StopOptions {
         timeout: Duration::from_secs(5),
         ..by_force()
     };
-    let ended = end_team(&world.deployment, &team(), &options)
+    let ended = end_team(&world.spawn_context, &team(), &options)
         .await
         .unwrap();
     leaves.join().unwrap();
@@ -445,7 +445,7 @@ async fn a_team_ends_all_at_once_and_names_who_does_not() {
 #[test]
 fn askers_outwait_the_members_own_deadline() {
     let world = World::without_team();
-    let dep = &world.deployment;
+    let dep = &world.spawn_context;
     assert!(dep.shutdown_patience() > dep.limits.shutdown_grace());
 }
 
@@ -457,7 +457,7 @@ async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left()
     // It outlives SIGTERM, and a test that fails by half a minute.
     let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
     let mut left = marked(&world, spawn, script, &[]);
-    let (store, crew) = (&world.deployment.store, team());
+    let (store, crew) = (&world.spawn_context.store, team());
     let files = store.team(&crew);
     let looking = swarm_supervisor::reconcile_team(&files);
     tokio::pin!(looking);

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::NOBODY_ANSWERED;
 use super::outcome;
 use super::question;
-use crate::{Incoming, Seat, sort_mail};
+use crate::{Incoming, MemberContext, sort_mail};
 
 /// A request that waits, with the call that it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,33 +31,33 @@ pub struct OpenRequest {
 /// # Errors
 /// Whatever the store says; nothing waits in the queue then.
 pub fn open_request(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     request: PermissionRequest,
     timeout: impl Into<Option<Duration>>,
 ) -> Result<OpenRequest, StoreError> {
-    let now = seat.clock.now();
+    let now = context.clock.now();
     let deadline = timeout.into().map(|timeout| {
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         UnixMs(now.0.saturating_add(timeout))
     });
     let record = team.open_request(RequestRecord {
         id: match request.tool.as_str() {
-            PLAN_TOOL => RequestId::plan(now.0, &seat.name, team.name()),
+            PLAN_TOOL => RequestId::plan(now.0, &context.name, team.name()),
             _ => RequestId::permission(now.0),
         },
         number: None,
-        from: seat.name.clone(),
-        spawn_id: Some(seat.spawn_id),
-        request: question::kind(seat, team, &request)?,
+        from: context.name.clone(),
+        spawn_id: Some(context.spawn_id),
+        request: question::kind(context, team, &request)?,
         description: request.description.clone(),
         why: request.why.clone(),
         asked_at: now,
         deadline,
         state: RequestState::Open,
     })?;
-    if !seat.is_lead() {
-        let draft = seat.control(&question::frame(&record)).urgent();
+    if !context.is_lead() {
+        let draft = context.control(&question::frame(&record)).urgent();
         if let Err(error) = team.send(&MemberName::lead(), draft) {
             withdraw(team, &record.id)?;
             return Err(error);
@@ -68,7 +68,7 @@ pub fn open_request(
 
 /// Wakes when something may have happened to the member's mail or to the queue of requests. Spurious wakes are fine.
 #[async_trait]
-pub trait Wake: Send {
+pub trait ChangeSignal: Send {
     /// Resolves at the next change.
     async fn changed(&mut self);
 }
@@ -80,10 +80,10 @@ pub trait Wake: Send {
 /// # Errors
 /// Whatever the store says.
 pub async fn wait_for_answer(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     open: &OpenRequest,
-    wake: &mut dyn Wake,
+    wake: &mut dyn ChangeSignal,
     timeout: impl Into<Option<Duration>>,
     cancel: &CancellationToken,
 ) -> Result<PermissionOutcome, StoreError> {
@@ -93,7 +93,7 @@ pub async fn wait_for_answer(
         .and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
     let id = &open.record.id;
     loop {
-        if let Some(answer) = answered(seat, team, open)? {
+        if let Some(answer) = answered(context, team, open)? {
             return Ok(answer);
         }
         tokio::select! {
@@ -123,14 +123,14 @@ async fn until(deadline: Option<tokio::time::Instant>) {
 
 /// The answer, if there is one by now. The request leaves the queue with it.
 fn answered(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     open: &OpenRequest,
 ) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
     loop {
         // An answer is entered before its copy is mailed, so the mail is looked at first.
-        let response = mailed(seat, team, id)?;
+        let response = mailed(context, team, id)?;
         let why = match team.look_up_answer(&open.record)? {
             AnswerLookup::Answered(record) => {
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
@@ -144,7 +144,7 @@ fn answered(
             AnswerLookup::Pending => None,
         };
         match response {
-            Some(response) if seat.takes_mailed_answers(team)? => {
+            Some(response) if context.takes_mailed_answers(team)? => {
                 let outcome = outcome::mailed(&response, &open.request);
                 if settle(team, id, for_the_record(&outcome), AnsweredBy::lead())? {
                     team.close_request(id)?;
@@ -154,7 +154,7 @@ fn answered(
             _ => {
                 let why = why.as_deref();
                 tell_ignored(
-                    seat,
+                    context,
                     team,
                     &open.record,
                     why.unwrap_or(swarm_store::NOT_ENTERED),
@@ -165,8 +165,8 @@ fn answered(
 }
 
 /// Tells people that something looked like an answer and was none.
-fn tell_ignored(seat: &Seat, team: &dyn Team, request: &RequestRecord, why: &str) {
-    let name = &seat.name;
+fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecord, why: &str) {
+    let name = &context.name;
     let short = request.short();
     let line = format!("an answer to request {short} was ignored: {why}");
     let event = Event::AnswerIgnored {
@@ -177,8 +177,8 @@ fn tell_ignored(seat: &Seat, team: &dyn Team, request: &RequestRecord, why: &str
     if let Err(error) = team.journal(event) {
         tracing::warn!(member = %name, %error, "ignored answer not in the journal");
     }
-    seat.emit(AgentEvent::Notice { line: line.clone() });
-    if seat.is_lead() {
+    context.emit(AgentEvent::Notice { line: line.clone() });
+    if context.is_lead() {
         return;
     }
     let text = format!(
@@ -223,20 +223,20 @@ fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
 
 /// The answer that came by mail, which is marked as read. The mail of a lead is left to its mail handler.
 fn mailed(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     id: &RequestId,
 ) -> Result<Option<ControlFrame>, StoreError> {
-    if seat.is_lead() {
+    if context.is_lead() {
         return Ok(None);
     }
-    for incoming in sort_mail(team.take_unread(&seat.name)?) {
+    for incoming in sort_mail(team.take_unread(&context.name)?) {
         let Incoming { entry, frame } = incoming;
         let Some(response) = frame.filter(|frame| frame.answered_request() == Some(id)) else {
             continue;
         };
         if let Some(msg_id) = entry.msg_id {
-            team.ack(&seat.name, &[msg_id])?;
+            team.ack(&context.name, &[msg_id])?;
         }
         return Ok(Some(response));
     }

@@ -7,7 +7,7 @@ use swarm_protocol::{
 use swarm_store::Team;
 
 use super::answer::{answer, approve, deny};
-use crate::Seat;
+use crate::MemberContext;
 use crate::send::told;
 
 /// The lead's model approves or rejects a plan. It approves none that would be carried out in a mode above its own, `mode`.
@@ -15,14 +15,14 @@ use crate::send::told;
 /// # Errors
 /// Why nothing was answered, for the model.
 pub(crate) fn answer_plan(
-    seat: &Seat,
+    context: &MemberContext,
     to: &str,
     id: &RequestId,
     yes: bool,
     feedback: Option<&str>,
     mode: Option<PermissionMode>,
 ) -> Result<RequestRecord, String> {
-    let (team, record) = open_request_of(seat, to, id)?;
+    let (team, record) = open_request_of(context, to, id)?;
     let RequestKind::Plan { mode: wanted, .. } = &record.request else {
         return Err(format!(
             "{id} is not a plan: a person answers it, or you deny it"
@@ -48,13 +48,13 @@ pub(crate) fn answer_plan(
 /// # Errors
 /// Why nothing was answered, for the model.
 pub(crate) fn deny_permission(
-    seat: &Seat,
+    context: &MemberContext,
     to: &str,
     id: &RequestId,
     yes: bool,
     reason: Option<&str>,
 ) -> Result<RequestRecord, String> {
-    let (team, record) = open_request_of(seat, to, id)?;
+    let (team, record) = open_request_of(context, to, id)?;
     if yes {
         return Err(
             "you may deny a request, and a person approves it: your own rules allow the call no more than the member's do"
@@ -67,14 +67,14 @@ pub(crate) fn deny_permission(
 
 /// The request of this member that waits.
 fn open_request_of(
-    seat: &Seat,
+    context: &MemberContext,
     to: &str,
     id: &RequestId,
 ) -> Result<(std::sync::Arc<dyn Team>, RequestRecord), String> {
-    if !seat.is_lead() {
+    if !context.is_lead() {
         return Err("only the team lead answers requests".to_owned());
     }
-    let team = seat.team().ok_or("there is no team yet")?;
+    let team = context.team().ok_or("there is no team yet")?;
     let record = team.request(id).map_err(|error| told(&error))?;
     if record.from.as_str() != to.trim() {
         return Err(format!("request {id} is of {}, not of {to}", record.from));

@@ -9,6 +9,6 @@ mod outcome;
 mod question;
 
 pub use answer::{answer, answer_frame, approve, approve_edited, deny};
-pub use ask::{OpenRequest, Wake, open_request, wait_for_answer};
+pub use ask::{ChangeSignal, OpenRequest, open_request, wait_for_answer};
 pub use foreign::{adopt_request, adopt_requests};
 pub(crate) use lead_agent::{answer_plan, deny_permission};

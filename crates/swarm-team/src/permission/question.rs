@@ -8,17 +8,17 @@ use swarm_protocol::{
 };
 use swarm_store::{StoreError, Team};
 
-use crate::Seat;
+use crate::MemberContext;
 
 /// What a request asks. A plan is written into its file.
 pub(super) fn kind(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     request: &PermissionRequest,
 ) -> Result<RequestKind, StoreError> {
     if request.tool == PLAN_TOOL {
         let plan = plan_of(request);
-        let path = team.write_plan(&seat.name, seat.spawn_id, plan)?;
+        let path = team.write_plan(&context.name, context.spawn_id, plan)?;
         return Ok(RequestKind::Plan {
             plan: plan.to_owned(),
             plan_file_path: path.display().to_string(),

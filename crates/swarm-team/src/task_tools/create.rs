@@ -12,10 +12,10 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, check_subject};
-use crate::{Seat, announce_assignment, created_hooks};
+use crate::{MemberContext, announce_assignment, created_hooks};
 
 #[derive(Debug)]
-pub(super) struct TaskCreate(pub(super) Arc<Seat>);
+pub(super) struct TaskCreate(pub(super) Arc<MemberContext>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -71,11 +71,11 @@ impl Tool for TaskCreate {
 
 impl TaskCreate {
     async fn create(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
-        let seat = &self.0;
+        let context = &self.0;
         check_subject("TaskCreate", &input.subject)?;
-        let team = seat.team_or_found().map_err(|error| error.to_string())?;
+        let team = context.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
-        let note = check_owner(seat, &*team, input.owner.as_ref())?;
+        let note = check_owner(context, &*team, input.owner.as_ref())?;
         let task = NewTask {
             subject: input.subject,
             description: input.description,
@@ -86,7 +86,7 @@ impl TaskCreate {
             metadata: input.metadata,
         };
         let ids = team
-            .create_tasks(&[task], &seat.actor(team.name()))
+            .create_tasks(&[task], &context.actor(team.name()))
             .map_err(|error| error.to_string())?;
         let [id] = ids[..] else {
             return Err("the task was not created".to_owned());
@@ -94,8 +94,8 @@ impl TaskCreate {
         created_hooks(
             &*team,
             &[id],
-            &seat.hooks(),
-            &seat.actor(team.name()),
+            &context.hooks(),
+            &context.actor(team.name()),
             cancel,
         )
         .await?;
@@ -107,8 +107,8 @@ impl TaskCreate {
     }
 
     fn announce(&self, team: &dyn Team, id: TaskId) -> Result<(), StoreError> {
-        let seat = &self.0;
+        let context = &self.0;
         let created = team.task(&id)?;
-        announce_assignment(team, &created, &seat.name, seat.clock.now())
+        announce_assignment(team, &created, &context.name, context.clock.now())
     }
 }

@@ -11,10 +11,10 @@ use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::pool::named_task;
-use crate::Seat;
+use crate::MemberContext;
 
 #[derive(Debug)]
-pub(super) struct TaskGet(pub(super) Arc<Seat>);
+pub(super) struct TaskGet(pub(super) Arc<MemberContext>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

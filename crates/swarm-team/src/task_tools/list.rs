@@ -8,10 +8,10 @@ use swarm_protocol::{Task, ToolKind};
 use swarm_store::TaskList as StoredTasks;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
-use crate::Seat;
+use crate::MemberContext;
 
 #[derive(Debug)]
-pub(super) struct TaskList(pub(super) Arc<Seat>);
+pub(super) struct TaskList(pub(super) Arc<MemberContext>);
 
 #[async_trait]
 impl Tool for TaskList {

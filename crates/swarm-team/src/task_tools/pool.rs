@@ -11,23 +11,23 @@ use super::create::TaskCreate;
 use super::get::TaskGet;
 use super::list::TaskList;
 use super::update::TaskUpdate;
-use crate::Seat;
+use crate::MemberContext;
 use crate::send::told;
 
 /// The task tools of one member.
-pub fn task_tools(seat: &Arc<Seat>) -> Vec<Arc<dyn Tool>> {
+pub fn task_tools(context: &Arc<MemberContext>) -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(TaskCreate(Arc::clone(seat))),
-        Arc::new(TaskGet(Arc::clone(seat))),
-        Arc::new(TaskList(Arc::clone(seat))),
-        Arc::new(TaskUpdate(Arc::clone(seat))),
+        Arc::new(TaskCreate(Arc::clone(context))),
+        Arc::new(TaskGet(Arc::clone(context))),
+        Arc::new(TaskList(Arc::clone(context))),
+        Arc::new(TaskUpdate(Arc::clone(context))),
     ]
 }
 
 /// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with one that it is about to
 /// spawn; then what to say about that is returned.
 pub(super) fn check_owner(
-    seat: &Seat,
+    context: &MemberContext,
     team: &dyn Team,
     owner: Option<&MemberName>,
 ) -> Result<String, String> {
@@ -38,7 +38,7 @@ pub(super) fn check_owner(
     if config.member(owner).is_some() {
         return Ok(String::new());
     }
-    if seat.is_lead() {
+    if context.is_lead() {
         return Ok(format!(
             ". {owner} is not in the team yet: spawn it under this name"
         ));

@@ -12,13 +12,13 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
 use super::pool::{check_owner, check_subject, named_task};
-use crate::{Completion, Seat, announce_assignment, announce_unblocked};
+use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
 
 /// What a pane shows of a change that was made.
 const DONE: &str = "ok";
 
 #[derive(Debug)]
-pub(super) struct TaskUpdate(pub(super) Arc<Seat>);
+pub(super) struct TaskUpdate(pub(super) Arc<MemberContext>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -96,11 +96,11 @@ impl Tool for TaskUpdate {
 
 impl TaskUpdate {
     async fn update(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
-        let seat = &self.0;
+        let context = &self.0;
         if let Some(subject) = &input.subject {
             check_subject("TaskUpdate", subject)?;
         }
-        let team = seat
+        let team = context
             .team()
             .ok_or("there is no team yet, and so no task list")?;
         let id = input.task_id;
@@ -108,8 +108,8 @@ impl TaskUpdate {
             return self.delete(&*team, id);
         }
         let claims =
-            input.status == Some(Status::InProgress) && input.owner.is_none() && !seat.is_lead();
-        let note = check_owner(seat, &*team, input.owner.as_ref())?;
+            input.status == Some(Status::InProgress) && input.owner.is_none() && !context.is_lead();
+        let note = check_owner(context, &*team, input.owner.as_ref())?;
         let change = change_of(input);
         if claims {
             return self.claim(&*team, id, change);
@@ -118,24 +118,24 @@ impl TaskUpdate {
             team: &*team,
             id,
             change: &change,
-            by: &seat.actor(team.name()),
-            merger: seat.merger(),
+            by: &context.actor(team.name()),
+            merger: context.merger(),
         };
-        let clear = completion.clear(&seat.hooks(), cancel).await;
+        let clear = completion.clear(&context.hooks(), cancel).await;
         clear.map_err(|error| error.to_string())?;
         let updated = team
-            .update_task(&id, change, &seat.actor(team.name()))
+            .update_task(&id, change, &context.actor(team.name()))
             .map_err(|error| error.to_string())?;
         self.announce(&*team, &updated)?;
-        let mut output = answer(seat, id, &updated);
+        let mut output = answer(context, id, &updated);
         output.content.push_str(&note);
         Ok(output)
     }
 
     /// A member that starts on a task without naming an owner claims it. What else it would change comes after that.
     fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
-        let seat = &self.0;
-        let actor = seat.actor(team.name());
+        let context = &self.0;
+        let actor = context.actor(team.name());
         team.claim(&id, &actor).map_err(|error| error.to_string())?;
         let claimed = format!("Task #{id} is yours and in progress");
         let rest = TaskChange {
@@ -149,17 +149,17 @@ impl TaskUpdate {
             .update_task(&id, rest, &actor)
             .map_err(|error| format!("{claimed}, but nothing else was changed: {error}"))?;
         self.announce(team, &updated)?;
-        let mut output = answer(seat, id, &updated);
+        let mut output = answer(context, id, &updated);
         output.content = format!("{claimed}. {}", output.content);
         Ok(output)
     }
 
     fn delete(&self, team: &dyn Team, id: TaskId) -> Result<ToolOutput, String> {
-        let seat = &self.0;
+        let context = &self.0;
         let freed = team
-            .delete_task(&id, &seat.actor(team.name()))
+            .delete_task(&id, &context.actor(team.name()))
             .map_err(|error| error.to_string())?;
-        announce_unblocked(team, &freed, &seat.name).map_err(|error| {
+        announce_unblocked(team, &freed, &context.name).map_err(|error| {
             format!("task #{id} was deleted, but its dependents were not told: {error}")
         })?;
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
@@ -167,16 +167,18 @@ impl TaskUpdate {
 
     /// Tells a new owner of its task, and whoever can act of those that became free.
     fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
-        let (seat, task) = (&self.0, &updated.task);
+        let (context, task) = (&self.0, &updated.task);
         if updated.changed_fields.contains(&"owner") {
-            announce_assignment(team, task, &seat.name, seat.clock.now()).map_err(|error| {
-                format!(
-                    "task #{} was changed, but its owner was not told: {error}",
-                    task.id
-                )
-            })?;
+            announce_assignment(team, task, &context.name, context.clock.now()).map_err(
+                |error| {
+                    format!(
+                        "task #{} was changed, but its owner was not told: {error}",
+                        task.id
+                    )
+                },
+            )?;
         }
-        announce_unblocked(team, &updated.unblocked, &seat.name).map_err(|error| {
+        announce_unblocked(team, &updated.unblocked, &context.name).map_err(|error| {
             format!(
                 "task #{} was changed, but its dependents were not told: {error}",
                 task.id
@@ -204,7 +206,7 @@ fn change_of(input: Input) -> TaskChange {
     }
 }
 
-fn answer(seat: &Seat, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
+fn answer(context: &MemberContext, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
     let mut text = format!("Updated task #{id}: {}", updated.changed_fields.join(", "));
     if updated.changed_fields.is_empty() {
         text = format!("Task #{id} is already so");
@@ -218,7 +220,7 @@ fn answer(seat: &Seat, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
         text.push_str(". No longer blocked: ");
         text.push_str(&freed.join(", "));
     }
-    if updated.task.status == TaskStatus::Completed && !seat.is_lead() {
+    if updated.task.status == TaskStatus::Completed && !context.is_lead() {
         text.push_str(". Call TaskList to see what can be done next.");
     }
     // The call itself is shown with the status that it asks for.

@@ -16,7 +16,7 @@ fn a_brief_names_members_open_tasks_and_requests_in_at_most_2_kib() {
     world.report("alice", alice, MemberState::Working);
     world.create("paint the boat", Some("alice"), &[]);
     world.create("sail", None, &[1]);
-    let seat = world.seat("alice", alice).seat;
+    let context = world.context("alice", alice).context;
     let call = PermissionRequest {
         tool: "Bash".to_owned(),
         tool_use_id: "toolu_1".to_owned(),
@@ -26,7 +26,7 @@ fn a_brief_names_members_open_tasks_and_requests_in_at_most_2_kib() {
         suggestions: Vec::new(),
         next_mode: None,
     };
-    open_request(&seat, &*world.files(), call, Duration::from_hours(1)).unwrap();
+    open_request(&context, &*world.files(), call, Duration::from_hours(1)).unwrap();
     let brief = |reader: &str| team_brief(&*world.files(), &name(reader)).unwrap();
     assert_eq!(
         brief("team-lead"),

@@ -11,7 +11,10 @@ use swarm_protocol::{
     PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
 };
 use swarm_store::{Draft, StoreError, TeamStore, process};
-use swarm_team::{Incoming, OpenRequest, Seat, Wake, approve, deny, open_request, wait_for_answer};
+use swarm_team::{
+    ChangeSignal, Incoming, MemberContext, OpenRequest, approve, deny, open_request,
+    wait_for_answer,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -40,8 +43,8 @@ fn plan_mode() -> Suggestion {
     }
 }
 
-fn open(seat: &Seat, world: &World, timeout: Duration) -> OpenRequest {
-    open_request(seat, &*world.files(), call(), timeout).unwrap()
+fn open(context: &MemberContext, world: &World, timeout: Duration) -> OpenRequest {
+    open_request(context, &*world.files(), call(), timeout).unwrap()
 }
 
 fn yes(world: &World, open: &OpenRequest, always: bool) {
@@ -56,37 +59,41 @@ fn yes(world: &World, open: &OpenRequest, always: bool) {
 struct Bell(Arc<Notify>);
 
 #[async_trait]
-impl Wake for Bell {
+impl ChangeSignal for Bell {
     async fn changed(&mut self) {
         self.0.notified().await;
     }
 }
 
 async fn wait(
-    seat: &Seat,
+    context: &MemberContext,
     world: &World,
     open: &OpenRequest,
     timeout: Duration,
 ) -> Result<PermissionOutcome, StoreError> {
     let cancel = CancellationToken::new();
-    wait_for(seat, world, open, Bell::default(), timeout, &cancel).await
+    wait_for(context, world, open, Bell::default(), timeout, &cancel).await
 }
 
 async fn wait_for(
-    seat: &Seat,
+    context: &MemberContext,
     world: &World,
     open: &OpenRequest,
     mut bell: Bell,
     timeout: Duration,
     cancel: &CancellationToken,
 ) -> Result<PermissionOutcome, StoreError> {
-    wait_for_answer(seat, &*world.files(), open, &mut bell, timeout, cancel).await
+    wait_for_answer(context, &*world.files(), open, &mut bell, timeout, cancel).await
 }
 
 /// What a member finds when it looks once.
-async fn look(seat: &Seat, world: &World, open: &OpenRequest) -> Option<PermissionOutcome> {
+async fn look(
+    context: &MemberContext,
+    world: &World,
+    open: &OpenRequest,
+) -> Option<PermissionOutcome> {
     let cancel = CancellationToken::new();
-    let waiting = wait_for(seat, world, open, Bell::default(), LONG, &cancel);
+    let waiting = wait_for(context, world, open, Bell::default(), LONG, &cancel);
     tokio::select! {
         biased;
         answer = waiting => Some(answer.unwrap()),
@@ -162,7 +169,7 @@ fn bound_to(call: &PermissionRequest) -> ApprovedRequest {
 #[test]
 fn a_question_stands_in_the_queue_and_before_the_lead() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let id = open(&bob, &world, LONG).record.id;
     let record = world.files().request(&id).unwrap();
     let RequestKind::Permission { input, digest, .. } = &record.request else {
@@ -195,7 +202,7 @@ fn a_question_stands_in_the_queue_and_before_the_lead() {
 #[tokio::test]
 async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     for (always, updates) in [(false, vec![]), (true, call().suggestions)] {
         let open = open(&bob, &world, LONG);
         yes(&world, &open, always);
@@ -210,7 +217,7 @@ async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
 #[tokio::test]
 async fn a_no_carries_its_reason() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let open = open(&bob, &world, LONG);
     let (asked, why) = (&open.record, Some("not on Friday".to_owned()));
     deny(&*world.files(), asked, why, AnsweredBy::default()).unwrap();
@@ -222,7 +229,7 @@ async fn a_no_carries_its_reason() {
 async fn an_answer_that_no_command_entered_is_none_and_the_request_waits_on() {
     let world = World::new();
     let seated = world.seat_of_new("bob");
-    let bob = &seated.seat;
+    let bob = &seated.context;
     let open = open(bob, &world, LONG);
     for (number, answer) in [
         json!({"answer": "approved", "always": true}),
@@ -250,7 +257,7 @@ async fn an_answer_that_no_command_entered_is_none_and_the_request_waits_on() {
 #[tokio::test]
 async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let widened = open(&bob, &world, LONG);
     yes(&world, &widened, false);
     let always = json!({"answer": "approved", "always": true});
@@ -267,7 +274,7 @@ async fn a_recorded_answer_is_not_widened_or_turned_round_in_the_file() {
 #[tokio::test]
 async fn a_changed_call_is_not_what_was_approved() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let changes: [Change; 5] = [
         |record| record["input"]["command"] = "ls".into(),
         |record| record["tool"] = "Read".into(),
@@ -294,7 +301,7 @@ async fn a_changed_call_is_not_what_was_approved() {
 #[tokio::test]
 async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let shown = open(&bob, &world, LONG);
     let cancel = CancellationToken::new();
     cancel.cancel();
@@ -328,7 +335,7 @@ async fn an_answer_is_for_the_request_that_was_shown_and_for_no_later_one() {
 #[test]
 fn exactly_one_answer_wins() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let asked = open(&bob, &world, LONG).record;
     let wins: usize = std::thread::scope(|scope| {
         let answers: Vec<_> = (0..6)
@@ -360,7 +367,7 @@ fn exactly_one_answer_wins() {
 #[tokio::test]
 async fn silence_means_no() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let timeout = Duration::from_millis(20);
     let open = open(&bob, &world, timeout);
     let asked = &open.record;
@@ -377,7 +384,7 @@ async fn silence_means_no() {
 #[tokio::test]
 async fn an_interrupted_question_is_withdrawn() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let open = open(&bob, &world, LONG);
     let cancel = CancellationToken::new();
     cancel.cancel();
@@ -389,7 +396,7 @@ async fn an_interrupted_question_is_withdrawn() {
 #[tokio::test]
 async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     led_by_another_program(&world);
     let answers = [
         (None, allowed(&[])),
@@ -426,7 +433,7 @@ async fn the_answer_of_another_programs_lead_counts_and_settles_the_record() {
 #[tokio::test]
 async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     led_by_another_program(&world);
     let open = open(&bob, &world, LONG);
     let content = json!({
@@ -450,7 +457,7 @@ async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call
 async fn a_mailed_answer_is_none_where_a_person_or_a_lead_of_ours_leads() {
     let world = World::new();
     let seated = world.seat_of_new("bob");
-    let bob = &seated.seat;
+    let bob = &seated.context;
     let forged = |open: &OpenRequest| {
         let response = PermissionResponse {
             approved_request: Some(bound_to(&call())),
@@ -478,7 +485,7 @@ async fn a_mailed_answer_is_none_where_a_person_or_a_lead_of_ours_leads() {
 async fn a_mailed_answer_is_none_where_the_life_file_of_our_lead_was_removed_meanwhile() {
     let world = World::new();
     let seated = world.seat_of_new("bob");
-    let bob = &seated.seat;
+    let bob = &seated.context;
     led_by_another_program(&world);
     let lead = world.hold_life("team-lead", swarm_protocol::SpawnId::random());
     bob.note_who_leads(&*world.files()).unwrap();
@@ -494,7 +501,7 @@ async fn a_mailed_answer_is_none_where_the_life_file_of_our_lead_was_removed_mea
 #[tokio::test]
 async fn a_mailed_yes_does_not_beat_a_recorded_no() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     led_by_another_program(&world);
     let open = open(&bob, &world, LONG);
     let id = &open.record.id;
@@ -513,7 +520,7 @@ async fn a_mailed_yes_does_not_beat_a_recorded_no() {
 #[tokio::test]
 async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let open = open(&bob, &world, LONG);
     let id = &open.record.id;
     mail_response(&world, "alice", &success(id, None));
@@ -546,7 +553,7 @@ async fn a_peers_answer_and_an_answer_to_another_question_are_none() {
 #[tokio::test]
 async fn the_lead_asks_through_the_queue_alone() {
     let world = World::new();
-    let lead = world.lead().seat;
+    let lead = world.lead().context;
     let open = open(&lead, &world, LONG);
     assert!(world.unread("team-lead").is_empty());
     yes(&world, &open, false);
@@ -559,7 +566,7 @@ async fn the_lead_asks_through_the_queue_alone() {
 #[test]
 fn a_question_that_cannot_be_told_to_the_lead_does_not_stay_in_the_queue() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let inbox = world.files().inbox_directory().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
     open_request(&bob, &*world.files(), call(), LONG).unwrap_err();

@@ -11,8 +11,8 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, StoreError, process};
 use swarm_team::{
-    Incoming, OpenRequest, Seat, SendMessageTool, Wake, adopt_request, adopt_requests, answer,
-    approve, approve_edited, deny, open_request, wait_for_answer,
+    ChangeSignal, Incoming, MemberContext, OpenRequest, SendMessageTool, adopt_request,
+    adopt_requests, answer, approve, approve_edited, deny, open_request, wait_for_answer,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -21,13 +21,13 @@ use crate::world::{World, call, name, now};
 struct Asleep;
 
 #[async_trait]
-impl Wake for Asleep {
+impl ChangeSignal for Asleep {
     async fn changed(&mut self) {
         std::future::pending::<()>().await;
     }
 }
 
-fn put_forward(seat: &Seat, world: &World, plan: &str) -> OpenRequest {
+fn put_forward(context: &MemberContext, world: &World, plan: &str) -> OpenRequest {
     let request = PermissionRequest {
         tool_use_id: "toolu_1".to_owned(),
         tool: PLAN_TOOL.to_owned(),
@@ -37,13 +37,13 @@ fn put_forward(seat: &Seat, world: &World, plan: &str) -> OpenRequest {
         suggestions: Vec::new(),
         next_mode: Some(PermissionMode::AcceptEdits),
     };
-    open_request(seat, &*world.files(), request, None).unwrap()
+    open_request(context, &*world.files(), request, None).unwrap()
 }
 
 /// What the member finds, which has been answered.
-async fn heard(seat: &Seat, world: &World, open: &OpenRequest) -> PermissionOutcome {
+async fn heard(context: &MemberContext, world: &World, open: &OpenRequest) -> PermissionOutcome {
     let (files, cancel) = (world.files(), CancellationToken::new());
-    wait_for_answer(seat, &*files, open, &mut Asleep, None, &cancel)
+    wait_for_answer(context, &*files, open, &mut Asleep, None, &cancel)
         .await
         .unwrap()
 }
@@ -62,7 +62,7 @@ fn last_frame(world: &World, member: &str) -> ControlFrame {
 #[tokio::test]
 async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     let RequestKind::Plan {
         plan_file_path,
@@ -130,7 +130,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
 #[tokio::test]
 async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     approve(&*world.files(), &open.record, false, AnsweredBy::default()).unwrap();
     // Whoever can write the file puts another plan into the approval.
@@ -159,7 +159,7 @@ async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
     let world = World::new();
     let lead = process::as_lead(now());
     world.files().set_lead_process(Some(lead)).unwrap();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     let frame = ControlFrame::PlanApprovalResponse(PlanApprovalResponse {
         request_id: open.record.id.clone(),
@@ -183,8 +183,8 @@ async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
 #[tokio::test]
 async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
-    let tool = SendMessageTool::for_lead(world.lead().seat);
+    let bob = world.seat_of_new("bob").context;
+    let tool = SendMessageTool::for_lead(world.lead().context);
     let say = |record: &RequestRecord, kind: &str, approve: bool| {
         let message = json!({"type": kind, "request_id": record.id, "approve": approve});
         call(&tool, json!({"to": "bob", "message": message}))
@@ -335,10 +335,10 @@ fn without_a_lead_process_the_commands_find_what_other_programs_members_ask() {
 fn a_plan_of_an_earlier_spawn_keeps_its_file() {
     let world = World::new();
     let path = |spawn| {
-        let seat = Arc::clone(&world.seat("bob", spawn).seat);
+        let context = Arc::clone(&world.context("bob", spawn).context);
         let plan = world
             .files()
-            .write_plan(&seat.name, seat.spawn_id, "x")
+            .write_plan(&context.name, context.spawn_id, "x")
             .unwrap();
         plan.file_name().unwrap().to_string_lossy().into_owned()
     };

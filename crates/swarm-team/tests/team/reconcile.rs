@@ -15,7 +15,7 @@ fn an_unexpected_death_is_told_to_the_lead_once_with_the_tasks_that_came_back() 
     let world = World::new();
     let (spawn, life) = world.live("bob");
     world.report("bob", spawn, MemberState::Working);
-    let bob = world.seat("bob", spawn).seat;
+    let bob = world.context("bob", spawn).context;
     world.create("paint", None, &[]);
     world
         .files()

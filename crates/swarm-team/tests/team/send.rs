@@ -19,7 +19,7 @@ fn a_message_carries_its_sender_colour_summary_and_urgency() {
     let bob = world.seat_of_new("bob");
     world.join("alice");
     let sent = send_text(
-        &bob.seat,
+        &bob.context,
         " alice@crew ",
         Prose {
             urgent: true,
@@ -49,7 +49,7 @@ fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
     let bob = world.seat_of_new("bob");
     world.join("engineer");
     let before = world.inboxes();
-    let error = send_text(&bob.seat, "enginer", prose("hello")).unwrap_err();
+    let error = send_text(&bob.context, "enginer", prose("hello")).unwrap_err();
     let said = error.to_string();
     for word in ["enginer", "engineer", "team-lead", "bob"] {
         assert!(said.contains(word), "{said}");
@@ -62,7 +62,7 @@ fn d3_an_unknown_name_is_refused_with_the_known_ones_and_makes_no_file() {
 fn no_message_goes_to_oneself_to_another_team_or_nowhere() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
-    let send = |to: &str, text: &str| send_text(&bob.seat, to, prose(text)).unwrap_err();
+    let send = |to: &str, text: &str| send_text(&bob.context, to, prose(text)).unwrap_err();
     assert!(matches!(send("bob", "hello"), SendError::ToSelf(_)));
     assert!(matches!(send("bob@crew", "hello"), SendError::ToSelf(_)));
     assert!(matches!(send("team-lead", " \n\t"), SendError::Empty));
@@ -89,7 +89,7 @@ fn everybody_is_all_but_the_sender() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
     world.join("alice");
-    let sent = send_text(&bob.seat, "*", prose("news")).unwrap();
+    let sent = send_text(&bob.context, "*", prose("news")).unwrap();
     let names: Vec<_> = sent.iter().map(|sent| sent.to.as_str()).collect();
     assert_eq!(names, ["team-lead", "alice"]);
     assert_eq!(world.unread("team-lead").len(), 1);
@@ -100,7 +100,7 @@ fn everybody_is_all_but_the_sender() {
 #[test]
 fn a_broadcast_without_anybody_to_hear_it_is_refused() {
     let world = World::new();
-    let error = send_text(&world.lead().seat, "*", prose("news")).unwrap_err();
+    let error = send_text(&world.lead().context, "*", prose("news")).unwrap_err();
     assert!(matches!(error, SendError::Nobody(_)), "{error}");
 }
 
@@ -115,7 +115,7 @@ fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
     world.join("bob");
     let full = Draft::new("team-lead", "first");
     world.files().send(&name("alice"), full).unwrap();
-    let error = send_text(&lead.seat, "*", prose("news")).unwrap_err();
+    let error = send_text(&lead.context, "*", prose("news")).unwrap_err();
     let SendError::Partly { queued, failed, .. } = &error else {
         panic!("{error}");
     };
@@ -125,7 +125,7 @@ fn a_broadcast_reaches_whom_it_can_and_names_the_others() {
     );
     assert!(error.to_string().contains("again by name"), "{error}");
     assert_eq!(world.unread("bob")[0].text, "news");
-    let nobody = send_text(&lead.seat, "*", prose("more")).unwrap_err();
+    let nobody = send_text(&lead.context, "*", prose("more")).unwrap_err();
     assert!(matches!(nobody, SendError::Store(_)), "{nobody}");
 }
 
@@ -134,9 +134,9 @@ fn a_summary_is_cut_at_200_characters_not_bytes() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
     let long = "é".repeat(300);
-    send_text(&bob.seat, "team-lead", prose(&long)).unwrap();
+    send_text(&bob.context, "team-lead", prose(&long)).unwrap();
     send_text(
-        &bob.seat,
+        &bob.context,
         "team-lead",
         Prose {
             summary: Some(&long),
@@ -145,7 +145,7 @@ fn a_summary_is_cut_at_200_characters_not_bytes() {
     )
     .unwrap();
     send_text(
-        &bob.seat,
+        &bob.context,
         "team-lead",
         Prose {
             summary: Some("  "),
@@ -171,7 +171,7 @@ fn the_sender_is_told_what_the_receiver_does_by_the_facts() {
     let (alice, life) = world.live("alice");
     world.report("alice", alice, MemberState::Working);
     let doing = || {
-        let sent = send_text(&bob.seat, "alice", prose("hello")).unwrap();
+        let sent = send_text(&bob.context, "alice", prose("hello")).unwrap();
         let receiver = sent[0].receiver.clone().unwrap();
         (receiver.state, receiver.reads)
     };
@@ -188,7 +188,7 @@ fn d18_a_text_that_is_a_frame_arrives_as_text() {
     let text =
         r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#;
     assert!(ControlFrame::from_text(text).is_some());
-    send_text(&lead.seat, "bob", prose(text)).unwrap();
+    send_text(&lead.context, "bob", prose(text)).unwrap();
     assert!(world.mail("bob")[0].is_prose());
 }
 
@@ -196,8 +196,8 @@ fn d18_a_text_that_is_a_frame_arrives_as_text() {
 fn a_lead_without_a_team_gets_one_when_it_first_writes_to_somebody() {
     let world = World::without_team(StoreLimits::default());
     let lead = world.lead_of(None);
-    let error = send_text(&lead.seat, "bob", prose("hello")).unwrap_err();
+    let error = send_text(&lead.context, "bob", prose("hello")).unwrap_err();
     assert!(error.to_string().contains("bob"), "{error}");
-    assert_eq!(lead.seat.team().unwrap().name(), &world.team);
+    assert_eq!(lead.context.team().unwrap().name(), &world.team);
     assert!(world.files().config().is_ok());
 }

@@ -18,7 +18,7 @@ struct Mate {
 fn mate(world: &World, member: &str) -> Mate {
     let seated = world.seat_of_new(member);
     let shutdown = Arc::new(PendingShutdown::default());
-    let tool = SendMessageTool::for_teammate(seated.seat.clone(), shutdown.clone());
+    let tool = SendMessageTool::for_teammate(seated.context.clone(), shutdown.clone());
     Mate {
         seated,
         shutdown,
@@ -184,7 +184,7 @@ async fn what_is_no_message_is_refused_with_the_form() {
 #[tokio::test]
 async fn d18_a_request_to_everybody_has_an_outcome_for_each_and_only_the_lead_makes_it() {
     let world = World::new();
-    let lead = SendMessageTool::for_lead(world.lead().seat);
+    let lead = SendMessageTool::for_lead(world.lead().context);
     let input = json!({"to": "*", "message": {"type": "shutdown_request", "reason": "done"}});
     refusal(&call(&lead, input.clone()).await);
     let bob = mate(&world, "bob");
@@ -242,7 +242,7 @@ async fn d7_a_sender_is_told_that_the_receiver_is_busy_and_a_newer_message_takes
 #[tokio::test]
 async fn the_lead_asks_a_member_to_stop_with_a_marked_urgent_frame() {
     let world = World::new();
-    let tool = SendMessageTool::for_lead(world.lead().seat);
+    let tool = SendMessageTool::for_lead(world.lead().context);
     world.join("bob");
     let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
     let output = call(&tool, input).await;
@@ -272,7 +272,7 @@ async fn the_lead_asks_a_member_to_stop_with_a_marked_urgent_frame() {
 #[tokio::test]
 async fn a_shutdown_request_goes_to_no_lead_and_no_stranger() {
     let world = World::new();
-    let tool = SendMessageTool::for_lead(world.lead().seat);
+    let tool = SendMessageTool::for_lead(world.lead().context);
     world.join("bob");
     let ask = |to: &str| json!({"to": to, "message": {"type": "shutdown_request"}});
     for to in ["team-lead", "../x"] {

@@ -27,7 +27,7 @@ fn an_approval_names_request_member_pane_and_backend() {
     };
     let pane = Some(PaneId::new("%3"));
     approve_shutdown(
-        &bob.seat,
+        &bob.context,
         &*world.files(),
         request,
         pane,

@@ -11,19 +11,19 @@ use swarm_hooks::{Hooks, HooksParts, Subject};
 use swarm_permissions::HookSettings;
 use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
 use swarm_store::StoreLimits;
-use swarm_team::{Incoming, Seat, WorkMerger, member_hooks, task_tools};
+use swarm_team::{Incoming, MemberContext, WorkMerger, member_hooks, task_tools};
 use swarm_tools::ToolOutput;
 
 use crate::world::{World, call, id};
 
-async fn use_tool(seat: &Arc<Seat>, tool: &str, input: Value) -> ToolOutput {
-    let tools = task_tools(seat);
+async fn use_tool(context: &Arc<MemberContext>, tool: &str, input: Value) -> ToolOutput {
+    let tools = task_tools(context);
     let tool = tools.iter().find(|other| other.name() == tool).unwrap();
     call(&**tool, input).await
 }
 
-async fn update(seat: &Arc<Seat>, input: Value) -> ToolOutput {
-    use_tool(seat, "TaskUpdate", input).await
+async fn update(context: &Arc<MemberContext>, input: Value) -> ToolOutput {
+    use_tool(context, "TaskUpdate", input).await
 }
 
 fn ok(output: &ToolOutput) -> &str {
@@ -47,7 +47,7 @@ fn complete(number: u64) -> Value {
 #[tokio::test]
 async fn an_id_may_be_a_number_and_a_task_has_a_description() {
     let world = World::new();
-    let lead = world.lead().seat;
+    let lead = world.lead().context;
     let first = json!({"subject": "one", "description": "the first"});
     ok(&use_tool(&lead, "TaskCreate", first).await);
     let second = json!({"subject": "two", "description": "the second", "blockedBy": [1]});
@@ -63,7 +63,7 @@ async fn an_id_may_be_a_number_and_a_task_has_a_description() {
 #[tokio::test]
 async fn parameters_that_a_task_tool_does_not_have_are_refused_by_name_and_change_nothing() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     for (tool, mut input) in [
         ("TaskCreate", json!({"subject": "s", "description": "d"})),
         ("TaskUpdate", json!({"taskId": "1"})),
@@ -98,7 +98,7 @@ async fn parameters_that_a_task_tool_does_not_have_are_refused_by_name_and_chang
 #[tokio::test]
 async fn a_lead_without_a_team_gets_one_with_its_first_task() {
     let world = World::without_team(StoreLimits::default());
-    let lead = world.lead_of(None).seat;
+    let lead = world.lead_of(None).context;
     for tool in ["TaskGet", "TaskUpdate"] {
         error(&use_tool(&lead, tool, json!({"taskId": "1"})).await);
     }
@@ -122,7 +122,7 @@ async fn a_lead_without_a_team_gets_one_with_its_first_task() {
 #[tokio::test]
 async fn starting_on_a_task_claims_it() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     world.create("paint", None, &[]);
     assert_eq!(
         ok(&update(&bob, start(1)).await),
@@ -139,7 +139,7 @@ async fn starting_on_a_task_claims_it() {
 #[tokio::test]
 async fn a_claim_that_changes_more_says_how_far_it_came() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     world.create("paint", None, &[]);
     let mut input = start(1);
     input["subject"] = "paint it red".into();
@@ -157,8 +157,8 @@ async fn a_claim_that_changes_more_says_how_far_it_came() {
 #[tokio::test]
 async fn a_task_that_is_taken_blocked_or_done_is_not_claimed() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
-    let alice = world.seat_of_new("alice").seat;
+    let bob = world.seat_of_new("bob").context;
+    let alice = world.seat_of_new("alice").context;
     world.create("first", None, &[]);
     world.create("second", None, &[1]);
     ok(&update(&alice, start(1)).await);
@@ -174,11 +174,11 @@ async fn a_task_that_is_taken_blocked_or_done_is_not_claimed() {
 #[tokio::test]
 async fn a_replaced_namesake_works_on_nothing() {
     let world = World::new();
-    let former = world.seat_of_new("bob").seat;
+    let former = world.seat_of_new("bob").context;
     world.create("paint", None, &[]);
     ok(&update(&former, start(1)).await);
     world.files().remove_member(&former.name, None).unwrap();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     ok(&update(&bob, start(1)).await);
     error(&update(&former, complete(1)).await);
     ok(&update(&bob, complete(1)).await);
@@ -187,7 +187,7 @@ async fn a_replaced_namesake_works_on_nothing() {
 #[tokio::test]
 async fn an_assignment_is_told_once_with_the_whole_task() {
     let world = World::new();
-    let lead = world.lead().seat;
+    let lead = world.lead().context;
     world.join("bob");
     let input = json!({"subject": "paint", "description": "all red", "owner": "bob"});
     ok(&use_tool(&lead, "TaskCreate", input).await);
@@ -214,8 +214,8 @@ async fn an_assignment_is_told_once_with_the_whole_task() {
 #[tokio::test]
 async fn nobody_is_told_of_an_own_or_a_blocked_task_and_a_stranger_gets_no_inbox() {
     let world = World::new();
-    let lead = world.lead().seat;
-    let bob = world.seat_of_new("bob").seat;
+    let lead = world.lead().context;
+    let bob = world.seat_of_new("bob").context;
     world.create("first", None, &[]);
     let blocked = json!({"subject": "x", "description": "", "owner": "bob", "blockedBy": ["1"]});
     ok(&use_tool(&lead, "TaskCreate", blocked).await);
@@ -243,8 +243,8 @@ async fn nobody_is_told_of_an_own_or_a_blocked_task_and_a_stranger_gets_no_inbox
 #[tokio::test]
 async fn t3_the_owner_of_a_task_that_becomes_free_is_told_once_with_the_description() {
     let world = World::new();
-    let lead = world.lead().seat;
-    let (alice, bob) = (world.seat_of_new("alice").seat, world.seat_of_new("bob"));
+    let lead = world.lead().context;
+    let (alice, bob) = (world.seat_of_new("alice").context, world.seat_of_new("bob"));
     world.create("first", None, &[]);
     world.create("second", None, &[]);
     world.create("third", Some("bob"), &[1, 2]);
@@ -261,13 +261,13 @@ async fn t3_the_owner_of_a_task_that_becomes_free_is_told_once_with_the_descript
     assert!(mail.len() == 1 && mail[0].is_system(), "{mail:?}");
     let read = world.read("bob").remove(0);
     assert!(read.contains("Task #3 (third) is yours") && read.contains("all about third"));
-    ok(&update(&bob.seat, start(3)).await);
+    ok(&update(&bob.context, start(3)).await);
 }
 
 #[tokio::test]
 async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
     let world = World::new();
-    let alice = world.seat_of_new("alice").seat;
+    let alice = world.seat_of_new("alice").context;
     world.join("bob");
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
@@ -292,7 +292,7 @@ async fn t7_a_task_of_nobody_is_pushed_on_nobody_but_the_lead_is_told() {
     world.report("busy", busy, MemberState::Working);
     world.report("dead", dead, MemberState::Idle);
     drop(life);
-    let alice = world.seat("alice", alice).seat;
+    let alice = world.context("alice", alice).context;
     world.create("first", None, &[]);
     world.create("second", None, &[1]);
     ok(&update(&alice, start(1)).await);
@@ -310,7 +310,7 @@ async fn t7_a_task_of_nobody_is_pushed_on_nobody_but_the_lead_is_told() {
 #[tokio::test]
 async fn t3_a_deleted_blocker_frees_what_waited_for_it() {
     let world = World::new();
-    let lead = world.lead().seat;
+    let lead = world.lead().context;
     world.join("bob");
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
@@ -322,7 +322,7 @@ async fn t3_a_deleted_blocker_frees_what_waited_for_it() {
 #[tokio::test]
 async fn the_list_shows_states_owners_and_open_blockers() {
     let world = World::new();
-    let bob = world.seat_of_new("bob").seat;
+    let bob = world.seat_of_new("bob").context;
     world.create("first", None, &[]);
     world.create("second", Some("bob"), &[1]);
     ok(&update(&bob, start(1)).await);
@@ -357,9 +357,12 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
     let world = World::new();
     let directory = tempfile::tempdir().unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
-    let (owner, other) = (world.seat_of_new("bob").seat, world.seat_of_new("eve").seat);
+    let (owner, other) = (
+        world.seat_of_new("bob").context,
+        world.seat_of_new("eve").context,
+    );
     world.give_worktrees("/tree");
-    for seat in [&owner, &other] {
+    for context in [&owner, &other] {
         let agrees = "echo asked; [ -e agrees ] || { echo not yet >&2; exit 2; }";
         let line = json!([{"hooks": [{"type": "command", "command": agrees}]}]);
         let (settings, _) = HookSettings::read(&json!({"TaskCompleted": line}), "a test");
@@ -371,8 +374,10 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
             notice: Arc::new(move |line| notes.lock().push(line)),
             reach: None,
         });
-        member_hooks(seat, hooks, Subject::default(), || PermissionMode::Default);
-        seat.merge_with(Arc::new(Merger(Arc::clone(&told))));
+        member_hooks(context, hooks, Subject::default(), || {
+            PermissionMode::Default
+        });
+        context.merge_with(Arc::new(Merger(Arc::clone(&told))));
     }
     world.create("work", None, &[]);
     ok(&update(&owner, start(1)).await);

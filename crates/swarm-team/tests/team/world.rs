@@ -14,7 +14,7 @@ use swarm_protocol::{
 use swarm_store::{
     Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, Team, TeamStore, process,
 };
-use swarm_team::{Incoming, Seat, TeamCreator, sort_mail};
+use swarm_team::{Incoming, MemberContext, TeamCreator, sort_mail};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
@@ -40,9 +40,9 @@ pub(crate) fn id(number: u64) -> TaskId {
     TaskId::new(number)
 }
 
-/// A seat whose events can be looked at.
+/// A context whose events can be looked at.
 pub(crate) struct Seated {
-    pub(crate) seat: Arc<Seat>,
+    pub(crate) context: Arc<MemberContext>,
     events: Arc<Mutex<Vec<AgentEvent>>>,
 }
 
@@ -187,10 +187,10 @@ impl World {
             .unwrap();
     }
 
-    pub(crate) fn seat(&self, member: &str, spawn_id: SpawnId) -> Seated {
+    pub(crate) fn context(&self, member: &str, spawn_id: SpawnId) -> Seated {
         let events = Arc::default();
         let sink = Arc::clone(&events);
-        let seat = Seat::teammate(
+        let context = MemberContext::teammate(
             self.store.clone(),
             Arc::new(SystemClock),
             &AgentId::new(name(member), self.team.clone()),
@@ -199,15 +199,15 @@ impl World {
             move |event| record(&sink, event),
         );
         Seated {
-            seat: Arc::new(seat),
+            context: Arc::new(context),
             events,
         }
     }
 
-    /// A member that has just joined, and its seat.
+    /// A member that has just joined, and its context.
     pub(crate) fn seat_of_new(&self, member: &str) -> Seated {
         let spawn = self.join(member);
-        self.seat(member, spawn)
+        self.context(member, spawn)
     }
 
     pub(crate) fn lead(&self) -> Seated {
@@ -217,7 +217,7 @@ impl World {
     pub(crate) fn lead_of(&self, team: Option<TeamName>) -> Seated {
         let events = Arc::default();
         let sink = Arc::clone(&events);
-        let seat = Seat::lead(
+        let context = MemberContext::lead(
             self.store.clone(),
             Arc::new(SystemClock),
             SpawnId::random(),
@@ -226,7 +226,7 @@ impl World {
             move |event| record(&sink, event),
         );
         Seated {
-            seat: Arc::new(seat),
+            context: Arc::new(context),
             events,
         }
     }

@@ -36,7 +36,7 @@ pub struct WebAnswer {
 /// Sends requests. An address that must not be reached is refused after its name was resolved, and the connection goes to
 /// the very address that was judged.
 #[async_trait]
-pub trait WebDoor: Send + Sync + fmt::Debug {
+pub trait WebAccess: Send + Sync + fmt::Debug {
     /// The answer, or in a sentence why there is none.
     async fn get(&self, request: WebRequest) -> Result<WebAnswer, String>;
 }

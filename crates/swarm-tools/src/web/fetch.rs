@@ -13,7 +13,7 @@ use swarm_protocol::ToolKind;
 
 use super::address::{host, same_site};
 use super::readable::readable;
-use super::{WebDoor, WebRequest};
+use super::{WebAccess, WebRequest};
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
@@ -32,14 +32,14 @@ const MOST_KEPT: usize = 32;
 /// Fetches a page.
 #[derive(Debug)]
 pub struct WebFetch {
-    door: Arc<dyn WebDoor>,
+    door: Arc<dyn WebAccess>,
     private: bool,
     kept: Mutex<HashMap<String, (Instant, String)>>,
 }
 
 impl WebFetch {
     /// The tool. With `private`, addresses of this machine and of local networks are fetched too.
-    pub fn new(door: Arc<dyn WebDoor>, private: bool) -> Self {
+    pub fn new(door: Arc<dyn WebAccess>, private: bool) -> Self {
         Self {
             door,
             private,
@@ -185,7 +185,7 @@ mod tests {
     struct Web(Mutex<Vec<String>>);
 
     #[async_trait]
-    impl WebDoor for Web {
+    impl WebAccess for Web {
         async fn get(&self, request: WebRequest) -> Result<WebAnswer, String> {
             self.0.lock().push(request.url.clone());
             let (status, location, body) = match request.url.as_str() {
@@ -212,7 +212,7 @@ mod tests {
     #[tokio::test]
     async fn a_page_is_followed_within_its_site_and_kept() {
         let web = Arc::new(Web::default());
-        let tool = WebFetch::new(Arc::clone(&web) as Arc<dyn WebDoor>, false);
+        let tool = WebFetch::new(Arc::clone(&web) as Arc<dyn WebAccess>, false);
         for (path, expected) in [
             ("", Ok("# Here")),
             ("", Ok("# Here")),

@@ -6,6 +6,6 @@ mod fetch;
 mod readable;
 mod search;
 
-pub use door::{WebAnswer, WebDoor, WebRequest};
+pub use door::{WebAccess, WebAnswer, WebRequest};
 pub use fetch::WebFetch;
 pub use search::WebSearch;

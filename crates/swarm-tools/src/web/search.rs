@@ -10,7 +10,7 @@ use serde_json::Value;
 use swarm_protocol::ToolKind;
 
 use super::address::host;
-use super::{WebDoor, WebRequest};
+use super::{WebAccess, WebRequest};
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
@@ -27,13 +27,13 @@ const QUERY: &str = "{query}";
 /// Searches the web.
 #[derive(Debug)]
 pub struct WebSearch {
-    door: Arc<dyn WebDoor>,
+    door: Arc<dyn WebAccess>,
     url: String,
 }
 
 impl WebSearch {
     /// The tool over a server, `{query}` in its address standing for what is searched.
-    pub fn new(door: Arc<dyn WebDoor>, url: &str) -> Self {
+    pub fn new(door: Arc<dyn WebAccess>, url: &str) -> Self {
         Self {
             door,
             url: url.to_owned(),
@@ -180,7 +180,7 @@ mod tests {
     struct Server;
 
     #[async_trait]
-    impl WebDoor for Server {
+    impl WebAccess for Server {
         async fn get(&self, request: WebRequest) -> Result<WebAnswer, String> {
             assert_eq!(
                 request.url,

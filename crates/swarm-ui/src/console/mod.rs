@@ -4,14 +4,14 @@ mod alert;
 mod dialog;
 mod keys;
 mod line;
-mod outlet;
 mod screen;
 mod status;
+mod writer;
 
 pub use alert::Alert;
 pub use dialog::{Choice, Dialog};
 pub use keys::{read_keys, read_keys_when};
 pub use line::{PaneInput, command_in};
-pub use outlet::Outlet;
 pub use screen::{Completer, Console, ConsoleWriter};
 pub use status::SessionStatus;
+pub use writer::NonBlockingWriter;

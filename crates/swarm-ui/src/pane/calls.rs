@@ -2,7 +2,7 @@
 
 use swarm_protocol::Color;
 
-use crate::pane::sheet::INDENT;
+use crate::pane::log_canvas::INDENT;
 use crate::style::{Style, paint, tinted};
 use crate::theme::Theme;
 use crate::width::{columns, fit};

@@ -2,7 +2,7 @@
 
 use swarm_protocol::{DetailLine, LineChange};
 
-use crate::pane::sheet::INDENT;
+use crate::pane::log_canvas::INDENT;
 use crate::sanitize::clean_text;
 use crate::style::{Style, paint};
 use crate::theme::Theme;

@@ -1,7 +1,7 @@
 //! A table of Markdown, drawn when it is complete.
 
-use crate::pane::flow::Flow;
 use crate::pane::inline::{Span, spans};
+use crate::pane::text_wrap::TextWrap;
 use crate::width::columns;
 
 const HEADER: &str = "1";
@@ -26,7 +26,7 @@ impl Grid {
     }
 
     /// Draws the table, if one has begun. Rows that are no table, or do not fit, are drawn as they are written.
-    pub(super) fn draw(&mut self, flow: &mut Flow, out: &mut String) {
+    pub(super) fn draw(&mut self, flow: &mut TextWrap, out: &mut String) {
         let rows = std::mem::take(&mut self.rows);
         let Some(right) = rows.get(1).and_then(|row| alignment(row)) else {
             return as_written(&rows, flow, out);
@@ -59,7 +59,7 @@ impl Grid {
     }
 }
 
-fn draw_row(row: &[Cell], widths: &[usize], right: &[bool], flow: &mut Flow, out: &mut String) {
+fn draw_row(row: &[Cell], widths: &[usize], right: &[bool], flow: &mut TextWrap, out: &mut String) {
     for (at, width) in widths.iter().enumerate() {
         if at > 0 {
             out.push_str(&flow.push(" "));
@@ -82,7 +82,7 @@ fn draw_row(row: &[Cell], widths: &[usize], right: &[bool], flow: &mut Flow, out
     out.push_str(&flow.push("\n"));
 }
 
-fn as_written(rows: &[String], flow: &mut Flow, out: &mut String) {
+fn as_written(rows: &[String], flow: &mut TextWrap, out: &mut String) {
     for row in rows {
         out.push_str(&flow.push(row));
         out.push_str(&flow.push("\n"));

@@ -1,8 +1,8 @@
 //! Markdown that arrives in pieces, drawn line by line: what is decided is shown at once.
 
-use crate::pane::flow::Flow;
 use crate::pane::grid::Grid;
 use crate::pane::inline::{CODE, spans};
+use crate::pane::text_wrap::TextWrap;
 
 /// Parameters of headings, and of signs that stand for marks.
 const HEADING: &str = "1";
@@ -11,7 +11,7 @@ const DIM: &str = "2";
 /// Columns of a line that parts two sections.
 const RULE: usize = 24;
 
-/// Renders text into a [`Flow`]. Without colours text passes unchanged.
+/// Renders text into a [`TextWrap`]. Without colours text passes unchanged.
 #[derive(Debug)]
 pub(super) struct Markdown {
     is_on: bool,
@@ -59,7 +59,7 @@ impl Markdown {
     }
 
     /// Takes the next piece of clean text and hands out what is settled.
-    pub(super) fn push(&mut self, piece: &str, flow: &mut Flow) -> String {
+    pub(super) fn push(&mut self, piece: &str, flow: &mut TextWrap) -> String {
         if !self.is_on {
             return flow.push(piece);
         }
@@ -79,7 +79,7 @@ impl Markdown {
     }
 
     /// Ends the text: hands out all that is left.
-    pub(super) fn end(&mut self, flow: &mut Flow) -> String {
+    pub(super) fn end(&mut self, flow: &mut TextWrap) -> String {
         let mut out = String::new();
         if self.is_on {
             if !self.rest.is_empty() {
@@ -91,7 +91,7 @@ impl Markdown {
         out + &flow.end()
     }
 
-    fn end_line(&mut self, flow: &mut Flow, out: &mut String) {
+    fn end_line(&mut self, flow: &mut TextWrap, out: &mut String) {
         self.rest.clear();
         self.before = None;
         if self.line.take().is_some() {
@@ -101,7 +101,7 @@ impl Markdown {
     }
 
     /// Draws what is decided of the line.
-    fn advance(&mut self, is_whole: bool, flow: &mut Flow, out: &mut String) {
+    fn advance(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) {
         if self.rest.is_empty() && !is_whole {
             return;
         }
@@ -134,7 +134,7 @@ impl Markdown {
     }
 
     /// Decides what the line is, and draws the sign that it begins with.
-    fn start(&mut self, is_whole: bool, flow: &mut Flow, out: &mut String) -> Start {
+    fn start(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) -> Start {
         let line = self.rest.clone();
         let words = line.trim_start();
         let indent = line.len() - words.len();
@@ -191,7 +191,7 @@ impl Markdown {
 }
 
 /// Draws the sign of an item of a list; other lines begin as they are.
-fn list_start(line: &str, indent: usize, flow: &mut Flow, out: &mut String) -> Start {
+fn list_start(line: &str, indent: usize, flow: &mut TextWrap, out: &mut String) -> Start {
     let words = &line[indent..];
     let sign = match words.split_once(' ') {
         Some(("-" | "*" | "+", _)) => "•",
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     fn drawn(pieces: &[&str], width: usize) -> String {
-        let mut flow = Flow::new(2, Some(width));
+        let mut flow = TextWrap::new(2, Some(width));
         let mut markdown = Markdown::new(true);
         let mut out: String = pieces
             .iter()
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn words_are_drawn_before_their_line_is_complete() {
-        let mut flow = Flow::new(2, Some(60));
+        let mut flow = TextWrap::new(2, Some(60));
         let mut markdown = Markdown::new(true);
         assert_eq!(markdown.push("- first sec", &mut flow), "  • first");
         assert_eq!(markdown.push("ond **thi", &mut flow), " second");
@@ -318,7 +318,7 @@ mod tests {
         fn no_letter_is_lost(text in "([a-z日]{1,6}|[*_`#>+. \n|-]{1,3}){0,40}") {
             let letters = |text: &str| text.chars().filter(|c| c.is_ascii_lowercase() || *c == '日').collect::<String>();
             let plain = drawn(&[&text], 30);
-            let plain = crate::pane::flow::without_styles(&plain.replace('\\', "\u{1b}"));
+            let plain = crate::pane::text_wrap::without_styles(&plain.replace('\\', "\u{1b}"));
             // The word behind a mark of code names its language, and is not shown.
             prop_assume!(!text.contains("```"));
             prop_assert_eq!(letters(&plain), letters(&text));

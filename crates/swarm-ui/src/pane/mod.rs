@@ -3,16 +3,16 @@
 mod border;
 mod calls;
 mod detail;
-mod flow;
 mod grid;
 mod header;
 mod inline;
+mod log_canvas;
 mod mail;
 mod markdown;
 mod paths;
 mod request;
-mod sheet;
 mod sub_agents;
+mod text_wrap;
 mod view;
 
 pub use header::PaneHeader;

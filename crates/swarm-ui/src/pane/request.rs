@@ -2,8 +2,8 @@
 
 use swarm_protocol::RequestId;
 
-use crate::pane::flow::broken;
-use crate::pane::sheet::INDENT;
+use crate::pane::log_canvas::INDENT;
+use crate::pane::text_wrap::broken;
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;

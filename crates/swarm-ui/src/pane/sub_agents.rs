@@ -2,7 +2,7 @@
 
 use swarm_protocol::{AgentEvent, SubAgentId};
 
-use crate::pane::sheet::INDENT;
+use crate::pane::log_canvas::INDENT;
 use crate::print::{counted, short_count, short_duration};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};

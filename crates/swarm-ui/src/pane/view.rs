@@ -10,13 +10,13 @@ use crate::pane::calls::{
     Call, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
 };
 use crate::pane::detail::{folded, unfolded};
-use crate::pane::flow::broken;
 use crate::pane::header::PaneHeader;
+use crate::pane::log_canvas::{INDENT, LogCanvas};
 use crate::pane::mail::{Mail, Way};
 use crate::pane::paths::Places;
 use crate::pane::request::RequestLine;
-use crate::pane::sheet::{INDENT, Sheet};
 use crate::pane::sub_agents::SubAgentLines;
+use crate::pane::text_wrap::broken;
 use crate::print::{counted, short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
@@ -37,7 +37,7 @@ const FROM: usize = 8;
 /// A screen that cannot be written to does not stop an agent, so write errors are dropped. What is unfinished is ended
 /// when the view is dropped.
 pub struct PaneView<W: Write> {
-    sheet: Sheet<W>,
+    sheet: LogCanvas<W>,
     width: WidthSource,
     color: Option<Color>,
     places: Places,
@@ -103,7 +103,7 @@ impl<W: Write> PaneView<W> {
     /// Draws to a place whose width may change: `width` counts instead of the one in `theme`.
     pub fn measured(out: W, mut theme: Theme, width: WidthSource, header: &PaneHeader) -> Self {
         theme.width = width();
-        let mut sheet = Sheet::new(out, theme);
+        let mut sheet = LogCanvas::new(out, theme);
         sheet.line(&header.line(theme));
         sheet.line("");
         sheet.flush();

@@ -11,8 +11,8 @@ use swarm_ui::print::{Cell, Table};
 use super::known;
 use crate::agent_config;
 use crate::app::App;
-use crate::deployment::{Choices, deployment};
 use crate::failure::Failure;
+use crate::spawn_context::{Choices, spawn_context};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -64,10 +64,10 @@ impl Role {
 }
 
 pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
-    let prepared = deployment(app, &Choices::default())?;
+    let prepared = spawn_context(app, &Choices::default())?;
     let definition = known(&prepared.definitions, &args.name)?;
     agent_config::warn_of(app, &prepared.definitions, definition);
-    let dep = &prepared.deployment;
+    let dep = &prepared.spawn_context;
     let ceiling = args.mode.unwrap_or(dep.mode);
     let mode = choose_mode(ceiling, definition.permission_mode, args.mode);
     let chosen = dep.choose_model(args.model.as_deref(), Some(definition));

@@ -15,7 +15,7 @@ use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
-use crate::deployment::{socket_directory, terminal_of};
+use crate::spawn_context::{socket_directory, terminal_of};
 use crate::which_team::without_roster;
 
 /// What findings about teams go by.

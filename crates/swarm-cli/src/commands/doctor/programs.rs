@@ -9,8 +9,8 @@ use swarm_protocol::BackendType;
 
 use super::finding::Finding;
 use crate::commands::runtime;
-use crate::deployment::{VERSION, teammate_program, terminal_of};
 use crate::failure::Failure;
+use crate::spawn_context::{VERSION, teammate_program, terminal_of};
 
 /// The program that runs in each pane.
 pub(super) fn teammate(env: &Environment) -> Finding {

@@ -8,8 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::finding::Finding;
 use crate::commands::runtime;
-use crate::deployment::identity;
 use crate::failure::Failure;
+use crate::spawn_context::identity;
 
 const NAME: &str = "mcp server";
 

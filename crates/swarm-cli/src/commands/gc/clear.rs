@@ -6,7 +6,7 @@ use swarm_panes::{TaggedPane, dead_sockets};
 use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::StoreError;
 use swarm_supervisor::{
-    Deployment, LeftPane, SeenProcess, Verdict, clear_dead, left_panes, orphaned_panes,
+    LeftPane, SeenProcess, SpawnContext, Verdict, clear_dead, left_panes, orphaned_panes,
     process_list, verdict,
 };
 
@@ -15,8 +15,8 @@ use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
-use crate::deployment::{self, for_stopping};
 use crate::failure::Failure;
+use crate::spawn_context::{self, for_stopping};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,7 +35,7 @@ pub(crate) struct GcArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Failure> {
     require_person(app, "gc")?;
-    let deployment = for_stopping(app);
+    let spawn_context = for_stopping(app);
     let runtime = runtime()?;
     let finds = runtime.block_on(async {
         let teams = app.store.teams()?;
@@ -47,21 +47,21 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
         let seen = process_list(&*app.store, &app.root)?;
         let mut finds = Vec::new();
         for team in teams {
-            team_and_panes(&deployment, &team, &seen, args, &mut finds)
+            team_and_panes(&spawn_context, &team, &seen, args, &mut finds)
                 .await
                 .unwrap_or_else(|failure| {
                     finds.push(find(Deed::Keep, format!("team {team}"), failure.message));
                 });
         }
-        orphans(&deployment, args, &mut finds).await;
-        match files(&deployment, args) {
+        orphans(&spawn_context, args, &mut finds).await;
+        match files(&spawn_context, args) {
             Ok(files) => finds.extend(files),
             Err(failure) => {
                 let what = "leftovers between the files of teams".to_owned();
                 finds.push(find(Deed::Keep, what, failure.message));
             }
         }
-        finds.extend(sockets(&deployment, args));
+        finds.extend(sockets(&spawn_context, args));
         finds.extend(work_trees(app));
         Ok::<_, Failure>(finds)
     })?;
@@ -72,7 +72,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
 
 /// Worktrees of this repository whose team is gone. They may hold work, so they are only told of.
 fn work_trees(app: &App) -> Vec<Find> {
-    let left = abandoned(&deployment::worktrees(app), &*app.store, &app.env.cwd);
+    let left = abandoned(&spawn_context::worktrees(app), &*app.store, &app.env.cwd);
     let tell = |listed: swarm_worktree::ListedWorktree| {
         let what = format!("worktree {}", listed.record.path.display());
         let why = format!(
@@ -94,13 +94,13 @@ fn record_deaths(app: &App, team: &TeamName) {
 }
 
 async fn team_and_panes(
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     team: &TeamName,
     seen: &[SeenProcess],
     args: &GcArgs,
     finds: &mut Vec<Find>,
 ) -> Result<(), Failure> {
-    let store = &*deployment.store;
+    let store = &*spawn_context.store;
     // Nothing in it is ours to clear, and the program that made it is the one to repair it.
     if store.team(team).is_foreign() {
         return Ok(());
@@ -122,21 +122,21 @@ async fn team_and_panes(
         Verdict::Dead { why } => {
             let mut dead = find(Deed::Archive, format!("team {team}"), why);
             if !args.dry_run {
-                dead.failure = archive(deployment, team).await.err();
+                dead.failure = archive(spawn_context, team).await.err();
             }
             finds.push(dead);
             return Ok(());
         }
     }
-    let left = left_panes(deployment, team).await?;
+    let left = left_panes(spawn_context, team).await?;
     close(&left, "its member has left", args, finds).await;
     Ok(())
 }
 
 /// Panes of teams whose directory somebody has removed.
-async fn orphans(deployment: &Deployment, args: &GcArgs, finds: &mut Vec<Find>) {
-    let (store, root) = (&*deployment.store, &*deployment.root);
-    let left = orphaned_panes(store, root, &deployment.terminal).await;
+async fn orphans(spawn_context: &SpawnContext, args: &GcArgs, finds: &mut Vec<Find>) {
+    let (store, root) = (&*spawn_context.store, &*spawn_context.root);
+    let left = orphaned_panes(store, root, &spawn_context.terminal).await;
     close(&left, "its team is gone", args, finds).await;
 }
 
@@ -155,14 +155,14 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
 }
 
 /// The store looks again under its lock, and refuses if a member lives or somebody leads by then.
-async fn archive(deployment: &Deployment, team: &TeamName) -> Result<(), Failure> {
-    clear_dead(deployment, team).await?;
-    deployment.store.team(team).delete(false, false)?;
+async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
+    clear_dead(spawn_context, team).await?;
+    spawn_context.store.team(team).delete(false, false)?;
     Ok(())
 }
 
-fn files(deployment: &Deployment, args: &GcArgs) -> Result<Vec<Find>, Failure> {
-    let swept = deployment.store.sweep(!args.dry_run)?;
+fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>, Failure> {
+    let swept = spawn_context.store.sweep(!args.dry_run)?;
     let finds = swept.into_iter().map(|(left, removed)| Find {
         failure: removed.err().map(Failure::from),
         ..find(
@@ -174,8 +174,8 @@ fn files(deployment: &Deployment, args: &GcArgs) -> Result<Vec<Find>, Failure> {
     Ok(finds.collect())
 }
 
-fn sockets(deployment: &Deployment, args: &GcArgs) -> Vec<Find> {
-    let dead = dead_sockets(&deployment.terminal.own_socket_dir);
+fn sockets(spawn_context: &SpawnContext, args: &GcArgs) -> Vec<Find> {
+    let dead = dead_sockets(&spawn_context.terminal.own_socket_dir);
     let finds = dead.into_iter().map(|socket| {
         let why = "the socket of a tmux server of swarm's that has ended".to_owned();
         let mut one = find(Deed::Remove, socket.display().to_string(), why);

@@ -76,7 +76,7 @@ pub(in crate::commands) fn conduct(
         let signals = EndSignals::listen()?;
         let terminal = LeadTerminal::begin(view_theme(app, output))?;
         let _restored = RestoreAtEnd(terminal.clone());
-        parts.events = events(app, output, &parts.deployment, &terminal);
+        parts.events = events(app, output, &parts.spawn_context, &terminal);
         let end = Arc::new(Notify::new());
         let lines = Arc::<ShellLines>::default();
         let typed = read_terminal(app, &mut parts, &terminal, &end, &lines)?;
@@ -95,7 +95,7 @@ pub(in crate::commands) fn conduct(
         let kept = tokio::spawn(hooks.keep(done.clone()));
         let draft = parts
             .is_interactive
-            .then(|| Draft::new(&app.root, &parts.deployment.cwd));
+            .then(|| Draft::new(&app.root, &parts.spawn_context.cwd));
         let report = run_lead(parts, prompt).await;
         lines.end();
         if let (Some(draft), Some(console)) = (draft, screen.console()) {
@@ -130,7 +130,7 @@ fn read_terminal(
     )?);
     let questions = Questions {
         store: Arc::clone(&app.store),
-        watcher: Arc::clone(&parts.deployment.watcher),
+        watcher: Arc::clone(&parts.spawn_context.watcher),
         terminal: terminal.clone(),
         status: Arc::clone(&status),
         commands: Arc::clone(&commands),
@@ -138,7 +138,7 @@ fn read_terminal(
         put_off: Arc::default(),
         shown: Arc::default(),
     };
-    let history = InputHistory::new(&app.root, &parts.deployment.cwd);
+    let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
     terminal.remember(history.lines());
     let (tell, person) = unbounded_channel();
     let typist = Typist {
@@ -159,7 +159,7 @@ fn read_terminal(
     }
     let overview = Overview {
         store: Arc::clone(&app.store),
-        watcher: Arc::clone(&parts.deployment.watcher),
+        watcher: Arc::clone(&parts.spawn_context.watcher),
         status: Arc::clone(&status),
         commands: Arc::clone(&questions.commands),
         look: Arc::default(),
@@ -189,7 +189,7 @@ fn read_terminal(
     parts.person = Some(person);
     if app.settings.is_built_in("permissions.timeout_s") {
         // A person is there, who may be away for a while.
-        parts.deployment.limits.permission_timeout_ms = 0;
+        parts.spawn_context.limits.permission_timeout_ms = 0;
     }
     let line = if parts.is_interactive {
         TALK_HERE
@@ -211,16 +211,16 @@ fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusL
             in_tmux: app.env.get("TMUX").is_some(),
         });
     }
-    let deployment = &parts.deployment;
-    let model = deployment.model.rsplit('/').next();
+    let spawn_context = &parts.spawn_context;
+    let model = spawn_context.model.rsplit('/').next();
     StatusLine::new(
         terminal.clone(),
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
-        deployment.cwd.clone(),
+        spawn_context.cwd.clone(),
         settings.notify_command.clone(),
         SessionStatus::new(
-            model.unwrap_or(&deployment.model).to_owned(),
-            deployment.mode,
+            model.unwrap_or(&spawn_context.model).to_owned(),
+            spawn_context.mode,
             None,
         ),
     )

@@ -7,7 +7,7 @@ use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
 use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_protocol::SessionId;
-use swarm_supervisor::Deployment;
+use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
 use super::conduct::{OutputFormat, conduct};
@@ -16,11 +16,11 @@ use crate::app::App;
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};
 use crate::config_directory;
-use crate::deployment::{Choices, Prepared, deployment};
 use crate::failure::Failure;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
 use crate::models;
+use crate::spawn_context::{Choices, Prepared, spawn_context};
 
 /// How long a run waits for commands in the background: as long as a command may take in the foreground.
 const COMMAND_WAIT: Duration = Duration::from_mins(10);
@@ -49,11 +49,11 @@ impl Ready {
             is_interactive: what == "lead",
         };
         let Prepared {
-            mut deployment,
+            mut spawn_context,
             claude,
             ..
-        } = deployment(app, &choices)?;
-        acting.require_mode(what, deployment.ceiling)?;
+        } = spawn_context(app, &choices)?;
+        acting.require_mode(what, spawn_context.ceiling)?;
         let max_requests = flags.max_turns.unwrap_or(app.settings.max_requests);
         app.settings.permit("turn.max_requests", max_requests)?;
         config_directory::make(&app.root)?;
@@ -62,10 +62,10 @@ impl Ready {
             .map(|wish| OwnWorktree::enter(app, wish, session))
             .transpose()?;
         if let Some(own) = &own {
-            deployment.cwd = own.cwd();
-            own.extend_env(&mut deployment.shell_env);
+            spawn_context.cwd = own.cwd();
+            own.extend_env(&mut spawn_context.shell_env);
         }
-        let parts = match parts(app, deployment, claude) {
+        let parts = match parts(app, spawn_context, claude) {
             Ok(parts) => LeadParts {
                 session,
                 max_requests,
@@ -102,16 +102,16 @@ impl Ready {
 /// A lead of a conversation of its own, without a team, that runs until it is done.
 pub(in crate::commands) fn parts(
     app: &App,
-    deployment: Deployment,
+    spawn_context: SpawnContext,
     claude: ClaudeSettings,
 ) -> Result<LeadParts, Failure> {
-    let (env, cwd) = (&app.env, deployment.cwd.clone());
-    let host = GatheringFacts::begin(env, &deployment.worktrees, cwd);
-    let source = models::ClientSource::of(&deployment);
-    let model = source.client(&deployment.model)?;
+    let (env, cwd) = (&app.env, spawn_context.cwd.clone());
+    let host = GatheringFacts::begin(env, &spawn_context.worktrees, cwd);
+    let source = models::ClientSource::of(&spawn_context);
+    let model = source.client(&spawn_context.model)?;
     // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
-    if deployment.backend.backend.is_some() {
-        let chosen = swarm_panes::choose(&deployment.backend, &deployment.terminal);
+    if spawn_context.backend.backend.is_some() {
+        let chosen = swarm_panes::choose(&spawn_context.backend, &spawn_context.terminal);
         runtime()?.block_on(chosen)?;
     }
     Ok(LeadParts {
@@ -122,7 +122,7 @@ pub(in crate::commands) fn parts(
         beginning: Beginning::New,
         runtime: Arc::new(swarm_agent::ModelLoop),
         model,
-        models: Arc::new(models::Factory::new(source, &deployment.cwd)),
+        models: Arc::new(models::Factory::new(source, &spawn_context.cwd)),
         rules: claude.rules,
         events: Arc::new(NoEvents),
         person: None,
@@ -136,6 +136,6 @@ pub(in crate::commands) fn parts(
         stop: CancellationToken::new(),
         hangup: CancellationToken::new(),
         kill: CancellationToken::new(),
-        deployment,
+        spawn_context,
     })
 }

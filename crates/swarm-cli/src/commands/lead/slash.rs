@@ -123,7 +123,7 @@ impl TerminalCommands {
             None => implicit_team_name(parts.session)?,
         };
         let acting = whoever_types(app, acting::find(app)?);
-        let cwd = &parts.deployment.cwd;
+        let cwd = &parts.spawn_context.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
         let prompts = PromptCommands::new(
@@ -138,7 +138,7 @@ impl TerminalCommands {
             session: parts.session,
             implicit,
             acting,
-            skills: (parts.deployment.agent_config.skills.iter())
+            skills: (parts.spawn_context.agent_config.skills.iter())
                 .map(|skill| skill.name.clone())
                 .collect(),
             settings: app.settings.clone(),

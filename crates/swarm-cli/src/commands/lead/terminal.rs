@@ -16,7 +16,7 @@ use rustix::termios::{
     tcsetattr,
 };
 use swarm_protocol::LEAD_NAME;
-use swarm_ui::{Console, Dialog, Outlet, PaneInput, Theme, read_keys_when};
+use swarm_ui::{Console, Dialog, NonBlockingWriter, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
 use crate::output::{say, terminal_width};
@@ -39,7 +39,7 @@ pub(super) struct LeadTerminal(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     /// The screen with the input line, and the way to it; `None` where the lead's work is not shown on a terminal.
-    screen: Option<(Console, Outlet)>,
+    screen: Option<(Console, NonBlockingWriter)>,
     modes: Mutex<Modes>,
 }
 
@@ -259,8 +259,8 @@ impl Drop for RestoreAtEnd {
     }
 }
 
-fn screen(theme: Theme) -> io::Result<(Console, Outlet)> {
-    let outlet = Outlet::new(Box::new(io::stderr()))?;
+fn screen(theme: Theme) -> io::Result<(Console, NonBlockingWriter)> {
+    let outlet = NonBlockingWriter::new(Box::new(io::stderr()))?;
     let console = Console::closed(
         Box::new(outlet.clone()),
         Box::new(io::sink()),

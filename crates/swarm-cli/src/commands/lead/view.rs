@@ -6,7 +6,7 @@ use std::sync::Arc;
 use swarm_agent::{EventSink, NoEvents};
 use swarm_member::PaneSink;
 use swarm_protocol::{AgentEvent, MemberName};
-use swarm_supervisor::Deployment;
+use swarm_supervisor::SpawnContext;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use super::conduct::OutputFormat;
@@ -27,7 +27,7 @@ pub(super) fn view_theme(app: &App, output: OutputFormat) -> Option<Theme> {
 pub(super) fn events(
     app: &App,
     output: OutputFormat,
-    deployment: &Deployment,
+    spawn_context: &SpawnContext,
     terminal: &LeadTerminal,
 ) -> Arc<dyn EventSink> {
     if output == OutputFormat::StreamJson {
@@ -40,9 +40,9 @@ pub(super) fn events(
         name: MemberName::lead(),
         color: None,
         team: None,
-        model: deployment.model.clone(),
-        mode: deployment.mode,
-        cwd: deployment.cwd.clone(),
+        model: spawn_context.model.clone(),
+        mode: spawn_context.mode,
+        cwd: spawn_context.cwd.clone(),
         home: app.env.home(),
     };
     let width = Box::new(|| terminal_width(io::stderr()));

@@ -6,8 +6,8 @@ use swarm_panes::{Pane, PaneBackend, reach};
 use swarm_protocol::{ErrorKind, Member};
 
 use crate::app::App;
-use crate::deployment::terminal;
 use crate::failure::Failure;
+use crate::spawn_context::terminal;
 
 /// The pane of a member, and the backend that can show it.
 pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane), Failure> {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_supervisor::{SeenProcess, Standing, process_list};
+use swarm_supervisor::{ProcessStatus, SeenProcess, process_list};
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use super::text;
@@ -39,13 +39,13 @@ fn table(app: &App, seen: &[SeenProcess]) -> Table {
     for one in seen {
         let word = Cell::new(text::state(&one.standing));
         let word = match &one.standing {
-            Standing::Stray(_) => word.bad(),
-            Standing::Placed {
+            ProcessStatus::Orphan(_) => word.bad(),
+            ProcessStatus::Placed {
                 lead_lost: true, ..
             }
-            | Standing::Unknown => word.warn(),
-            Standing::Elsewhere(_) => word.dim(),
-            Standing::Placed { .. } => word,
+            | ProcessStatus::Unknown => word.warn(),
+            ProcessStatus::Elsewhere(_) => word.dim(),
+            ProcessStatus::Placed { .. } => word,
         };
         table.row([
             Cell::new(one.team.as_deref().unwrap_or("-")),
@@ -83,7 +83,7 @@ fn advice(seen: &[SeenProcess]) -> Vec<String> {
     let mut lines = Vec::new();
     let strays = seen
         .iter()
-        .filter(|one| matches!(one.standing, Standing::Stray(_)))
+        .filter(|one| matches!(one.standing, ProcessStatus::Orphan(_)))
         .count();
     if strays > 0 {
         lines.push("`swarm reap` ends the strays".to_owned());
@@ -93,7 +93,7 @@ fn advice(seen: &[SeenProcess]) -> Vec<String> {
         .filter(|one| {
             matches!(
                 one.standing,
-                Standing::Placed {
+                ProcessStatus::Placed {
                     lead_lost: true,
                     ..
                 }

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use swarm_protocol::ErrorKind;
-use swarm_supervisor::{Reaped, SeenProcess, Standing, process_list};
+use swarm_supervisor::{ProcessStatus, Reaped, SeenProcess, process_list};
 
 use super::text::{self, whose};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
-use crate::deployment::for_stopping;
 use crate::failure::Failure;
+use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -41,9 +41,9 @@ pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, F
     if args.dry_run {
         return would(app, &seen);
     }
-    let deployment = for_stopping(app);
+    let spawn_context = for_stopping(app);
     let runtime = runtime()?;
-    let reaped = runtime.block_on(swarm_supervisor::reap(&deployment, &seen, args.parked));
+    let reaped = runtime.block_on(swarm_supervisor::reap(&spawn_context, &seen, args.parked));
     // Threads that wait for a member's death end with the process.
     runtime.shutdown_background();
     report(app, reaped)
@@ -66,9 +66,9 @@ fn is_meant(seen: &SeenProcess, names: &[String], teams: &[String]) -> bool {
 
 fn is_to_end(seen: &SeenProcess, parked: bool) -> bool {
     match seen.standing {
-        Standing::Stray(_) => true,
-        Standing::Placed { lead_lost, .. } => lead_lost && parked,
-        Standing::Elsewhere(_) | Standing::Unknown => false,
+        ProcessStatus::Orphan(_) => true,
+        ProcessStatus::Placed { lead_lost, .. } => lead_lost && parked,
+        ProcessStatus::Elsewhere(_) | ProcessStatus::Unknown => false,
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
             age: None,
             command: String::new(),
             frozen: false,
-            standing: Standing::Unknown,
+            standing: ProcessStatus::Unknown,
         };
         let teams = ["docs".to_owned(), "web".to_owned()];
         let meant = |name: &str, team: &str, member: &str| {

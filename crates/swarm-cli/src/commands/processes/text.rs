@@ -1,7 +1,7 @@
 //! A process in words and as a record.
 
 use serde_json::{Value, json};
-use swarm_supervisor::{SeenProcess, Standing};
+use swarm_supervisor::{ProcessStatus, SeenProcess};
 
 use crate::app::App;
 use crate::commands::members;
@@ -19,13 +19,13 @@ pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
 /// The form that scripts read.
 pub(super) fn record(seen: &SeenProcess) -> Value {
     let (stray, root) = match &seen.standing {
-        Standing::Stray(stray) => (Some(stray.to_string()), None),
-        Standing::Elsewhere(root) => (None, root.as_ref()),
-        Standing::Placed { .. } | Standing::Unknown => (None, None),
+        ProcessStatus::Orphan(stray) => (Some(stray.to_string()), None),
+        ProcessStatus::Elsewhere(root) => (None, root.as_ref()),
+        ProcessStatus::Placed { .. } | ProcessStatus::Unknown => (None, None),
     };
     let lead_lost = matches!(
         seen.standing,
-        Standing::Placed {
+        ProcessStatus::Placed {
             lead_lost: true,
             ..
         }
@@ -48,12 +48,12 @@ pub(super) fn record(seen: &SeenProcess) -> Value {
 }
 
 /// One word for where a process belongs.
-pub(super) fn state(standing: &Standing) -> &'static str {
+pub(super) fn state(standing: &ProcessStatus) -> &'static str {
     match standing {
-        Standing::Placed { state, .. } => state.name(),
-        Standing::Stray(_) => "stray",
-        Standing::Elsewhere(_) => "elsewhere",
-        Standing::Unknown => "unknown",
+        ProcessStatus::Placed { state, .. } => state.name(),
+        ProcessStatus::Orphan(_) => "stray",
+        ProcessStatus::Elsewhere(_) => "elsewhere",
+        ProcessStatus::Unknown => "unknown",
     }
 }
 
@@ -68,15 +68,15 @@ pub(super) fn note(app: &App, seen: &SeenProcess) -> String {
 /// What is to be said of where it belongs.
 fn place(app: &App, seen: &SeenProcess) -> String {
     match &seen.standing {
-        Standing::Stray(stray) => stray.to_string(),
-        Standing::Placed {
+        ProcessStatus::Orphan(stray) => stray.to_string(),
+        ProcessStatus::Placed {
             lead_lost: true, ..
         } => "its lead is lost".to_owned(),
-        Standing::Placed { .. } => String::new(),
-        Standing::Elsewhere(Some(root)) => format!("of the root {}", root.display()),
-        Standing::Elsewhere(None) => "of a root that it does not name".to_owned(),
-        Standing::Unknown if seen.team.is_none() => "its lead has no team yet".to_owned(),
-        Standing::Unknown => format!(
+        ProcessStatus::Placed { .. } => String::new(),
+        ProcessStatus::Elsewhere(Some(root)) => format!("of the root {}", root.display()),
+        ProcessStatus::Elsewhere(None) => "of a root that it does not name".to_owned(),
+        ProcessStatus::Unknown if seen.team.is_none() => "its lead has no team yet".to_owned(),
+        ProcessStatus::Unknown => format!(
             "the roster of its team below {} cannot be read",
             app.root.display()
         ),

@@ -13,8 +13,8 @@ use super::report;
 use crate::agent_config;
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
-use crate::deployment::{Choices, deployment, for_stopping, former_backend};
 use crate::failure::Failure;
+use crate::spawn_context::{Choices, for_stopping, former_backend, spawn_context};
 
 /// Members that park go on as soon as nobody is named as their lead.
 pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<ExitCode, Failure> {
@@ -77,7 +77,7 @@ fn bring_all_back(
         requests: args.requests.clone(),
         ..Choices::default()
     };
-    let prepared = deployment(app, &choices)?;
+    let prepared = spawn_context(app, &choices)?;
     let found = &prepared.definitions;
     for definition in found.catalog.winners() {
         let is_used = |one: &DeadMember| {
@@ -93,13 +93,13 @@ fn bring_all_back(
     let spawns = dead.iter().map(|one| {
         let (prepared, cancel) = (&prepared, cancel.clone());
         async move {
-            let mut deployment = prepared.for_return_of(&one.member)?;
+            let mut spawn_context = prepared.for_return_of(&one.member)?;
             if args.backend.is_none()
                 && let Some(former) = former_backend(app, &one.member)?
             {
-                deployment.backend = former;
+                spawn_context.backend = former;
             }
-            Ok(bring_back(&deployment, team, one, cancel).await?)
+            Ok(bring_back(&spawn_context, team, one, cancel).await?)
         }
     });
     let results = runtime.block_on(called_off_by_signals(cancel.clone(), join_all(spawns)));

@@ -6,15 +6,15 @@ use std::time::Duration;
 use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig};
-use swarm_supervisor::Deployment;
+use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
 use crate::commands::lead::{OutputFormat, conduct, output_format, parts};
 use crate::commands::worktree::{OwnWorktree, leave_entered};
-use crate::deployment::{Choices, Prepared, deployment, worktrees};
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
+use crate::spawn_context::{Choices, Prepared, spawn_context, worktrees};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -86,14 +86,14 @@ pub(super) fn run(
         is_interactive,
     };
     let Prepared {
-        mut deployment,
+        mut spawn_context,
         claude,
         ..
-    } = deployment(app, &choices)?;
+    } = spawn_context(app, &choices)?;
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     app.settings.permit("turn.max_requests", max_requests)?;
     let own = match lead {
-        Some(lead) => return_to_directory(app, lead, &mut deployment)?,
+        Some(lead) => return_to_directory(app, lead, &mut spawn_context)?,
         None => None,
     };
     let output = output_format(app, args.output);
@@ -116,7 +116,7 @@ pub(super) fn run(
         remove_team: args.rm,
         worktree: own.as_ref().map(OwnWorktree::root),
         instructions: own.iter().map(OwnWorktree::notice).collect(),
-        ..parts(app, deployment, claude)?
+        ..parts(app, spawn_context, claude)?
     };
     let report = conduct(app, lead, output, prompt);
     if let Some(own) = own {
@@ -130,15 +130,15 @@ pub(super) fn run(
 fn return_to_directory(
     app: &App,
     lead: &Member,
-    deployment: &mut Deployment,
+    spawn_context: &mut SpawnContext,
 ) -> Result<Option<OwnWorktree>, Failure> {
     let record = worktree_of(app, lead)?;
-    deployment.cwd = directory_of(app, lead, record.as_ref())?;
+    spawn_context.cwd = directory_of(app, lead, record.as_ref())?;
     let Some(record) = record else {
         return Ok(None);
     };
-    let own = OwnWorktree::take_over(app, &record, deployment.cwd.clone())?;
-    own.extend_env(&mut deployment.shell_env);
+    let own = OwnWorktree::take_over(app, &record, spawn_context.cwd.clone())?;
+    own.extend_env(&mut spawn_context.shell_env);
     Ok(Some(own))
 }
 

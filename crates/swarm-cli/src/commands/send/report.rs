@@ -74,7 +74,7 @@ impl Report<'_> {
             });
             let line = format!("{} {}{}{doing}", words(*reached), sent.to, instead(sent));
             app.out.data(&plain(&line))?;
-            if let Some(kept) = &sent.posted.set_aside {
+            if let Some(kept) = &sent.posted.quarantine {
                 app.out.say(&format!(
                     "swarm: {}'s inbox was damaged and is kept as {}; what waited in it did not reach {}",
                     sent.to,
@@ -110,7 +110,7 @@ fn record(Tracked { sent, reached }: &Tracked) -> Value {
         "msg_id": sent.posted.msg_id,
         "state": reached.word(),
         "superseded": sent.posted.superseded,
-        "set_aside": sent.posted.set_aside,
+        "quarantine": sent.posted.quarantine,
         "receiver": sent.receiver.as_ref().map(|receiver| json!({
             "state": receiver.state,
             "since": receiver.since,

@@ -66,7 +66,7 @@ pub(super) struct Waiting {
     delivered: HashSet<MessageId>,
     superseded: HashSet<MessageId>,
     /// Inboxes that were set aside as damaged.
-    set_aside: HashSet<String>,
+    quarantine: HashSet<String>,
 }
 
 impl Waiting {
@@ -94,7 +94,7 @@ impl Waiting {
             watch,
             delivered: HashSet::new(),
             superseded: HashSet::new(),
-            set_aside: HashSet::new(),
+            quarantine: HashSet::new(),
         })
     }
 
@@ -180,7 +180,7 @@ impl Waiting {
         let id = &sent.posted.msg_id;
         let directory = app.store.team(&self.team).inbox_directory();
         let file = directory.join(format!("{}.json", sent.to));
-        let is_set_aside = self.set_aside.contains(&file.display().to_string());
+        let is_set_aside = self.quarantine.contains(&file.display().to_string());
         Ok(if self.superseded.contains(id) {
             Reached::Superseded
         } else if is_set_aside && !self.delivered.contains(id) {
@@ -200,7 +200,7 @@ impl Waiting {
                 }
                 Event::Queued { superseded, .. } => self.superseded.extend(superseded),
                 Event::FileDamaged { file, .. } => {
-                    self.set_aside.insert(file);
+                    self.quarantine.insert(file);
                 }
                 _ => {}
             }

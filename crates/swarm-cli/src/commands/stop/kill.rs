@@ -9,8 +9,8 @@ use super::whom::{Whom, whom};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
-use crate::deployment::for_stopping;
 use crate::failure::Failure;
+use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -28,11 +28,11 @@ pub(crate) struct KillArgs {
 pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
     require_person(app, "kill")?;
     let (team, names) = whom(app, &args.whom)?;
-    let deployment = for_stopping(app);
+    let spawn_context = for_stopping(app);
     let results = runtime()?.block_on(join_all(
         names
             .iter()
-            .map(|name| swarm_supervisor::kill(&deployment, &team, name)),
+            .map(|name| swarm_supervisor::kill(&spawn_context, &team, name)),
     ));
     report::report(app, names.into_iter().zip(results), args.whom.is_several())
 }

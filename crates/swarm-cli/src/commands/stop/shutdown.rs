@@ -13,8 +13,8 @@ use super::whom::{Whom, whom};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::{runtime, told_on_ctrl_c};
-use crate::deployment::for_stopping;
 use crate::failure::Failure;
+use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -41,7 +41,7 @@ pub(crate) struct ShutdownArgs {
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
     require_person(app, "shutdown")?;
     let (team, names) = whom(app, &args.whom)?;
-    let deployment = for_stopping(app);
+    let spawn_context = for_stopping(app);
     let options = StopOptions {
         reason: args.reason,
         by: PERSON,
@@ -49,7 +49,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
             if args.force {
                 FORCED_PATIENCE
             } else {
-                deployment.shutdown_patience()
+                spawn_context.shutdown_patience()
             },
             Duration::from_secs,
         ),
@@ -60,7 +60,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let ended = join_all(
         names
             .iter()
-            .map(|name| swarm_supervisor::shutdown(&deployment, &team, name, &options)),
+            .map(|name| swarm_supervisor::shutdown(&spawn_context, &team, name, &options)),
     );
     let waiting = saying_who(app, &team, &names, options.timeout, ended);
     let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));

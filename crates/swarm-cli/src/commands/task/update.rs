@@ -14,8 +14,8 @@ use super::{record, tell};
 use crate::app::App;
 use crate::commands::acting::{Party, party};
 use crate::commands::{members, runtime};
-use crate::deployment::worktrees;
 use crate::failure::Failure;
+use crate::spawn_context::worktrees;
 use crate::team_hooks::task_hooks;
 
 #[derive(Debug, clap::Args)]

@@ -15,8 +15,8 @@ use super::dispatch::named;
 use crate::app::App;
 use crate::commands::stop::{saying_who, tell_left, told, who_lives};
 use crate::commands::{runtime, told_on_ctrl_c};
-use crate::deployment::for_stopping;
 use crate::failure::Failure;
+use crate::spawn_context::for_stopping;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -118,8 +118,8 @@ fn delete_damaged(
     }
     app.out
         .say(&format!("swarm: {}", clean_line(&damage.message)));
-    let deployment = for_stopping(app);
-    let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&deployment, &team))?;
+    let spawn_context = for_stopping(app);
+    let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&spawn_context, &team))?;
     if left.processes > 0 {
         let message = format!("{} processes of {team} would not end", left.processes);
         return Err(Failure::new(ErrorKind::Internal, message)
@@ -169,9 +169,12 @@ fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<b
 
 /// Takes the dead out of the roster, with what they have left.
 fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
-    let deployment = for_stopping(app);
+    let spawn_context = for_stopping(app);
     // Ctrl-C, once listened to, ends nothing by itself any more.
-    let clearing = told_on_ctrl_c(|| standing(app, team, &[]), clear_dead(&deployment, team));
+    let clearing = told_on_ctrl_c(
+        || standing(app, team, &[]),
+        clear_dead(&spawn_context, team),
+    );
     let cleared = runtime()?.block_on(clearing)??;
     for one in &cleared {
         tell_left(app, one);
@@ -181,11 +184,11 @@ fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<()
 }
 
 fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
-    let deployment = for_stopping(app);
+    let spawn_context = for_stopping(app);
     let options = StopOptions::now(Some("the team is deleted".to_owned()), PERSON);
     let runtime = runtime()?;
     let names = app.store.team(team).config()?.names();
-    let ending = end_team(&deployment, team, &options);
+    let ending = end_team(&spawn_context, team, &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
     let ended = runtime.block_on(told_on_ctrl_c(|| standing(app, team, &names), waiting));
     // Threads that wait for a member's death end with the process.

@@ -7,9 +7,9 @@ use swarm_ui::print::{Cell, Table};
 use swarm_worktree::{Condition, Hazard, ListedWorktree};
 
 use crate::app::App;
-use crate::deployment::worktrees;
 use crate::failure::Failure;
 use crate::output::plain;
+use crate::spawn_context::worktrees;
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let (listed, damaged) = worktrees(app).list(&app.env.cwd)?;

@@ -7,8 +7,8 @@ use swarm_worktree::{Condition, MergeOutcome, Merged, Slug, WorktreeError, Workt
 
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::deployment::worktrees;
 use crate::failure::Failure;
+use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::commands::{called_off_by_signals, runtime};
-use crate::deployment::{identity, worktrees};
 use crate::failure::Failure;
+use crate::spawn_context::{identity, worktrees};
 
 /// The worktree of a lead, from the start of its run to the end.
 pub(in crate::commands) struct OwnWorktree {

@@ -9,8 +9,8 @@ use swarm_worktree::{ListedWorktree, Pruned, Slug, WorktreeError};
 use super::list::{record, why};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::deployment::worktrees;
 use crate::failure::Failure;
+use crate::spawn_context::worktrees;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::{AgentId, MemberName, TeamName, ToolKind};
-use swarm_team::Seat;
+use swarm_team::MemberContext;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use swarm_supervisor::Leadership;
@@ -15,7 +15,7 @@ use swarm_supervisor::Leadership;
 /// Makes the lead's team.
 #[derive(Debug)]
 pub(crate) struct TeamCreate {
-    pub(crate) seat: Arc<Seat>,
+    pub(crate) context: Arc<MemberContext>,
     pub(crate) leadership: Arc<Leadership>,
 }
 
@@ -61,7 +61,7 @@ impl Tool for TeamCreate {
 impl TeamCreate {
     fn create(&self, input: Value) -> Result<ToolOutput, String> {
         let input: Input = parse(self.name(), input)?;
-        if let Some(team) = self.seat.team() {
+        if let Some(team) = self.context.team() {
             return Err(format!(
                 "you lead the team {} already: delete it with TeamDelete first",
                 team.name()
@@ -72,7 +72,11 @@ impl TeamCreate {
             .leadership
             .create_under_free_name(&name, input.description.as_deref())
             .map_err(|error| error.to_string())?;
-        let file = self.seat.join(&team).team_directory().join("config.json");
+        let file = self
+            .context
+            .join(&team)
+            .team_directory()
+            .join("config.json");
         let mut out = json!({
             "team_name": team,
             "team_file_path": file,

@@ -6,15 +6,15 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 use swarm_store::Team;
-use swarm_supervisor::{Deployment, LeadError, Leadership, await_reported_end, clear_dead};
-use swarm_team::Seat;
+use swarm_supervisor::{LeadError, Leadership, SpawnContext, await_reported_end, clear_dead};
+use swarm_team::MemberContext;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 /// Deletes the lead's team once its members have left.
 #[derive(Debug)]
 pub(crate) struct TeamDelete {
-    pub(crate) deployment: Deployment,
-    pub(crate) seat: Arc<Seat>,
+    pub(crate) spawn_context: SpawnContext,
+    pub(crate) context: Arc<MemberContext>,
     pub(crate) leadership: Arc<Leadership>,
 }
 
@@ -44,18 +44,18 @@ impl Tool for TeamDelete {
         if let Err(why) = parse::<NoParameters>(self.name(), input) {
             return ToolOutput::error(why);
         }
-        let Some(team) = self.seat.team() else {
+        let Some(team) = self.context.team() else {
             return ToolOutput::error("you lead no team");
         };
         if let Err(error) = self.await_departing(&*team).await {
             return ToolOutput::error(error.to_string());
         }
-        if let Err(error) = clear_dead(&self.deployment, team.name()).await {
+        if let Err(error) = clear_dead(&self.spawn_context, team.name()).await {
             return ToolOutput::error(error.to_string());
         }
         match team.delete(false, false) {
             Ok(archive) => {
-                self.seat.leave();
+                self.context.leave();
                 self.leadership.forget();
                 let team = team.name();
                 let kept = archive.map(|path| path.display().to_string());
@@ -74,7 +74,7 @@ impl TeamDelete {
     /// Waits a moment for members that have agreed to shut down: their processes end right after.
     async fn await_departing(&self, team: &dyn Team) -> Result<(), LeadError> {
         for member in team.config()?.teammates() {
-            await_reported_end(&self.deployment, team.name(), &member.name).await?;
+            await_reported_end(&self.spawn_context, team.name(), &member.name).await?;
         }
         Ok(())
     }

@@ -9,17 +9,17 @@ use swarm_panes::is_own_socket;
 use swarm_permissions::Isolation;
 use swarm_protocol::{AgentEvent, LEAD_NAME, Member, MemberName, PermissionMode};
 use swarm_store::Draft;
-use swarm_team::Seat;
+use swarm_team::MemberContext;
 
 use swarm_supervisor::namesake;
-use swarm_supervisor::{Deployment, LeadError, Leadership};
+use swarm_supervisor::{LeadError, Leadership, SpawnContext};
 use swarm_supervisor::{SpawnOptions, SpawnedMember, WorktreeWish, spawn_in_turn};
 
 /// Spawns teammates for the lead's model.
 #[derive(Debug)]
 pub(crate) struct LeadSpawner {
-    deployment: Deployment,
-    seat: Arc<Seat>,
+    spawn_context: SpawnContext,
+    context: Arc<MemberContext>,
     leadership: Arc<Leadership>,
     /// No teammate may do more than the lead may at the moment of its spawn.
     rights: Arc<Rights>,
@@ -31,14 +31,14 @@ pub(crate) struct LeadSpawner {
 
 impl LeadSpawner {
     pub(crate) fn new(
-        deployment: Deployment,
-        seat: Arc<Seat>,
+        spawn_context: SpawnContext,
+        context: Arc<MemberContext>,
         leadership: Arc<Leadership>,
         rights: Arc<Rights>,
     ) -> Self {
         Self {
-            deployment,
-            seat,
+            spawn_context,
+            context,
             leadership,
             rights,
             shown: Mutex::default(),
@@ -83,14 +83,14 @@ impl LeadSpawner {
         let mut shown = self.shown.lock();
         if *shown != place {
             *shown = place;
-            self.seat.emit(AgentEvent::Notice { line });
+            self.context.emit(AgentEvent::Notice { line });
         }
     }
 
     /// Shows why a spawn failed, in full: the line of the call has no room for the last lines of a process.
     fn show_failure(&self, error: &LeadError) -> String {
         let why = error.to_string();
-        self.seat.emit(AgentEvent::Notice { line: why.clone() });
+        self.context.emit(AgentEvent::Notice { line: why.clone() });
         why
     }
 }
@@ -103,7 +103,7 @@ impl TeammateSpawner for LeadSpawner {
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
         let team = self
-            .seat
+            .context
             .team_or_found()
             .map_err(|error| error.to_string())?;
         if let Some(named) = request
@@ -118,12 +118,12 @@ impl TeammateSpawner for LeadSpawner {
         }
         // A member that died or has left comes back as it was, unless the call says otherwise.
         let dead =
-            namesake(&self.deployment, team.name(), &name).map_err(|error| error.to_string())?;
+            namesake(&self.spawn_context, team.name(), &name).map_err(|error| error.to_string())?;
         let mode = self.rights.mode();
-        let deployment = Deployment {
+        let spawn_context = SpawnContext {
             mode,
             ceiling: self.ceiling_of_members(&request)?,
-            ..self.deployment.clone()
+            ..self.spawn_context.clone()
         };
         let dead_mode = dead
             .as_ref()
@@ -152,7 +152,7 @@ impl TeammateSpawner for LeadSpawner {
                 .cwd
                 .clone()
                 .or(dead_cwd)
-                .unwrap_or_else(|| self.deployment.cwd.clone()),
+                .unwrap_or_else(|| self.spawn_context.cwd.clone()),
             worktree: (request.isolation == Some(Isolation::Worktree)).then(WorktreeWish::default),
             backend: None,
             env: std::collections::BTreeMap::new(),
@@ -163,7 +163,7 @@ impl TeammateSpawner for LeadSpawner {
         };
         // Making a worktree can take long, and the others do not wait for it.
         let turn = turn.filter(|_| options.worktree.is_none());
-        let member = spawn_in_turn(&deployment, team.name(), options, turn)
+        let member = spawn_in_turn(&spawn_context, team.name(), options, turn)
             .await
             .map_err(|error| self.show_failure(&error))?;
         self.show_place(&member);

@@ -31,14 +31,14 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn new() -> Self {
         let mut world = World::without_team();
-        world.deployment.mode = PermissionMode::BypassPermissions;
-        world.deployment.ceiling = PermissionMode::BypassPermissions;
-        world.deployment.limits.shutdown_grace_ms = 20;
+        world.spawn_context.mode = PermissionMode::BypassPermissions;
+        world.spawn_context.ceiling = PermissionMode::BypassPermissions;
+        world.spawn_context.limits.shutdown_grace_ms = 20;
         let model = Arc::new(FakeModel::default());
         let asked: Arc<dyn Model> = model.clone();
         let parts = LeadParts {
             worktree: None,
-            deployment: world.deployment.clone(),
+            spawn_context: world.spawn_context.clone(),
             home: None,
             session: SessionId::random(),
             team: None,
@@ -292,7 +292,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     run.model.on(move |_| {
         let spawn = reserve(&world.store, &world.path(), "bob", None);
         commit(&world.store, spawn);
-        tell.send(Child::start(&world.deployment.root, "bob", spawn))
+        tell.send(Child::start(&world.spawn_context.root, "bob", spawn))
             .unwrap();
         // A list of tasks that cannot be read stops the run.
         let tasks = world.store.team(&team()).tasks_directory();
@@ -332,12 +332,12 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     swarm_team::reconcile(&*world.store.team(&team())).unwrap();
     let bob = reserve(&world.store, &world.path(), "bob", None);
     commit(&world.store, bob);
-    let mut child = Child::start(&world.deployment.root, "bob", bob);
+    let mut child = Child::start(&world.spawn_context.root, "bob", bob);
     run.parts.team = Some(team());
     run.parts.beginning = Beginning::Respawn;
     // Nobody can be brought back by a program that is not there.
-    run.parts.deployment.program = world.path().join("missing");
-    let (root, cwd) = (&world.deployment.root, &world.deployment.cwd);
+    run.parts.spawn_context.program = world.path().join("missing");
+    let (root, cwd) = (&world.spawn_context.root, &world.spawn_context.cwd);
     let transcript = swarm_agent::transcript_path(root, cwd, run.parts.session);
     run.parts.events = Arc::new(BreaksTranscript(transcript));
     let error = run.go().await.unwrap_err();
@@ -384,13 +384,13 @@ async fn a_person_who_interrupts_gets_an_orderly_end() {
 #[tokio::test]
 async fn a_person_who_will_not_wait_gets_an_end_at_once() {
     let mut run = Run::with_team();
-    run.parts.deployment.limits.shutdown_grace_ms = 3_600_000;
+    run.parts.spawn_context.limits.shutdown_grace_ms = 3_600_000;
     let (stop, kill) = (run.parts.stop.clone(), run.parts.kill.clone());
     let world = run.world.clone();
     let (tell, told) = std::sync::mpsc::channel();
     run.model.on(move |_| {
         let spawn = world.join("bob");
-        tell.send(Child::stubborn(&world.deployment.root, "bob", spawn))
+        tell.send(Child::stubborn(&world.spawn_context.root, "bob", spawn))
             .unwrap();
         stop.cancel();
         kill.cancel();
@@ -429,10 +429,10 @@ async fn the_team_outlives_its_lead_and_names_no_leader_then() {
         &world.store,
         &team(),
         "team-lead",
-        world.deployment.spawn_id,
+        world.spawn_context.spawn_id,
     ));
     let mut parts = again.parts;
-    parts.deployment = world.deployment.clone();
+    parts.spawn_context = world.spawn_context.clone();
     let error = run_lead(parts, Some("again".to_owned())).await.unwrap_err();
     assert!(
         matches!(error, LeadError::Store(StoreError::TeamExists { .. })),
@@ -443,8 +443,8 @@ async fn the_team_outlives_its_lead_and_names_no_leader_then() {
 #[tokio::test]
 async fn a_question_of_the_lead_is_answered_in_the_queue_and_leaves_no_mail() {
     let mut run = Run::with_team();
-    run.parts.deployment.mode = PermissionMode::Default;
-    run.parts.deployment.limits.permission_timeout_ms = 3_600_000;
+    run.parts.spawn_context.mode = PermissionMode::Default;
+    run.parts.spawn_context.limits.permission_timeout_ms = 3_600_000;
     run.model
         .then(call("Bash", json!({"command": "touch made"})));
     run.model.then(say("made"));
@@ -573,7 +573,7 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
         say("done")
     });
     let mut run = run;
-    run.parts.deployment.program = run.world.path().join("missing");
+    run.parts.spawn_context.program = run.world.path().join("missing");
     let world = run.world.clone();
     let report = run.go().await.unwrap();
     assert_eq!(
@@ -604,7 +604,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
             Reply::Hang
         });
         let world = run.world.clone();
-        let session = world.deployment.process.clone();
+        let session = world.spawn_context.process.clone();
         let report = run.go().await.unwrap();
         let expected = if is_hangup {
             Outcome::Interrupted

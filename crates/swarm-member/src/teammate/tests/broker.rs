@@ -19,7 +19,7 @@ fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
     let world = World::new();
     let spawn = world.join("bob", None);
     world.say("hello");
-    let mail = MailHandler::new(world.seat(spawn), Arc::new(TeammateMail::default()));
+    let mail = MailHandler::new(world.context(spawn), Arc::new(TeammateMail::default()));
     let broker = PermissionBroker {
         mail: Arc::new(mail),
         watcher: Arc::new(DirectoryWatcher::new()),

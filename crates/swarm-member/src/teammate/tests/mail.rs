@@ -32,7 +32,7 @@ impl std::ops::Deref for Mail {
 
 fn mail(world: &World) -> Mail {
     let role = Arc::new(TeammateMail::default());
-    let handler = MailHandler::new(world.seat(world.join("bob", None)), role.clone());
+    let handler = MailHandler::new(world.context(world.join("bob", None)), role.clone());
     Mail { handler, role }
 }
 
@@ -251,7 +251,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     let handler = Arc::new(TeammateMail::default());
     let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
     handler.may_change(&rights, spawn, &world.reporter(spawn));
-    let mail = MailHandler::new(world.seat(spawn), handler);
+    let mail = MailHandler::new(world.context(spawn), handler);
     let files = world.store.team(&world.team);
     let by = || AnsweredBy::person(1, None);
     for (mode, then) in [

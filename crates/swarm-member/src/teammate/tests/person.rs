@@ -116,8 +116,8 @@ fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>,
     let store = FileStore::new(world.directory.path().join("root"), Arc::new(SystemClock));
     let store = Arc::new(store.with_limits(limits));
     let spawn = world.join("bob", None);
-    let seat = world.seat_at(store.clone(), spawn);
-    let mail = Arc::new(MailHandler::new(seat, Arc::new(TeammateMail::default())));
+    let context = world.seat_at(store.clone(), spawn);
+    let mail = Arc::new(MailHandler::new(context, Arc::new(TeammateMail::default())));
     let screen = Screen::default();
     let reporter = world.reporter_on(spawn, Box::new(screen.clone()));
     let person = Person::new(None, mail, reporter, commands(rights()));

@@ -77,7 +77,7 @@ async fn t5_who_forgets_a_task_is_reminded_once_and_then_it_is_flagged_once() {
     world.in_state(MemberState::IdleUnreported).await;
 
     // Somebody else may see to the task.
-    let by = world.seat(running.spawn_id).actor(&world.team);
+    let by = world.context(running.spawn_id).actor(&world.team);
     world
         .store
         .team(&world.team)

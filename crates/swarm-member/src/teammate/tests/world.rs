@@ -17,7 +17,8 @@ use swarm_protocol::{
 };
 use swarm_store::{Draft, FileStore, TeamStore, process};
 use swarm_team::{
-    Incoming, MemberLimits, Seat, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown, sort_mail,
+    Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
+    sort_mail,
 };
 pub(crate) use swarm_testkit::{name, until};
 use swarm_ui::{PaneHeader, PaneInput, PaneView, Theme};
@@ -381,14 +382,14 @@ impl World {
         swarm_os::replace_alone(&path, text.as_bytes()).unwrap();
     }
 
-    pub(crate) fn seat(&self, spawn_id: SpawnId) -> Arc<Seat> {
+    pub(crate) fn context(&self, spawn_id: SpawnId) -> Arc<MemberContext> {
         self.seat_at(self.store.clone(), spawn_id)
     }
 
-    pub(crate) fn seat_at(&self, store: Arc<FileStore>, spawn_id: SpawnId) -> Arc<Seat> {
+    pub(crate) fn seat_at(&self, store: Arc<FileStore>, spawn_id: SpawnId) -> Arc<MemberContext> {
         let agent = AgentId::new(bob(), self.team.clone());
         let nobody = |_: AgentEvent| {};
-        Arc::new(Seat::teammate(
+        Arc::new(MemberContext::teammate(
             store,
             self.clock.clone(),
             &agent,

@@ -15,7 +15,7 @@ use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, ba
 use swarm_permissions::RequestSettings;
 use swarm_protocol::{ErrorKind, Member, PermissionMode, SpawnId};
 use swarm_store::process::start_time;
-use swarm_supervisor::{Deployment, ProcessIdentity, RuleTexts};
+use swarm_supervisor::{ProcessIdentity, RuleTexts, SpawnContext};
 use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
@@ -52,7 +52,7 @@ impl Choices {
 /// What starting members takes.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) deployment: Deployment,
+    pub(crate) spawn_context: SpawnContext,
     /// The permission rules of the one who acts, and what else stands in `settings.json` files.
     pub(crate) claude: ClaudeSettings,
     /// The agent definitions, with what is wrong with them.
@@ -67,37 +67,41 @@ impl Prepared {
     pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<(), Failure> {
         self.settings.permit("permissions.mode", mode.name())?;
         if mode != PermissionMode::Plan {
-            self.deployment.ceiling = mode;
+            self.spawn_context.ceiling = mode;
         }
         Ok(())
     }
 
     /// The full name of a model for a member.
     pub(crate) fn model(&self, name: &str) -> Result<String, Failure> {
-        Ok(permitted_model(name, &self.settings, &self.deployment.cwd)?)
+        Ok(permitted_model(
+            name,
+            &self.settings,
+            &self.spawn_context.cwd,
+        )?)
     }
 
-    /// The deployment for a member that comes back as the roster has it. Everybody's programs write the roster, so the
+    /// The spawn_context for a member that comes back as the roster has it. Everybody's programs write the roster, so the
     /// machine's policy is asked as if a person named these.
-    pub(crate) fn for_return_of(&self, member: &Member) -> Result<Deployment, Failure> {
-        let mode = member.known_mode().unwrap_or(self.deployment.mode);
+    pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext, Failure> {
+        let mode = member.known_mode().unwrap_or(self.spawn_context.mode);
         let allowed = self.settings.permit("permissions.mode", mode.name());
         allowed.map_err(|error| Failure {
             message: format!("{} is not started: {error}", member.name),
             ..error.into()
         })?;
-        Ok(Deployment {
+        Ok(SpawnContext {
             ceiling: match mode {
-                PermissionMode::Plan => self.deployment.ceiling,
+                PermissionMode::Plan => self.spawn_context.ceiling,
                 mode => mode,
             },
-            ..self.deployment.clone()
+            ..self.spawn_context.clone()
         })
     }
 }
 
-/// The deployment of this process, with the settings that it comes from.
-pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
+/// The spawn_context of this process, with the settings that it comes from.
+pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
     if choices.in_run {
@@ -136,7 +140,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
         claude.variable(&app.env, "ANTHROPIC_SMALL_FAST_MODEL"),
     )?;
     let asked = settings.clone();
-    let deployment = Deployment {
+    let spawn_context = SpawnContext {
         program,
         backend: backend(app, choices.backend.as_deref())?,
         model,
@@ -152,7 +156,7 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
         ..for_stopping(app)
     };
     Ok(Prepared {
-        deployment,
+        spawn_context,
         claude,
         definitions,
         settings,
@@ -161,8 +165,8 @@ pub(crate) fn deployment(app: &App, choices: &Choices) -> Result<Prepared, Failu
 
 /// What ending members takes. Nothing in it can be wrong in a settings file, so that whatever runs can be stopped;
 /// it starts nobody.
-pub(crate) fn for_stopping(app: &App) -> Deployment {
-    Deployment {
+pub(crate) fn for_stopping(app: &App) -> SpawnContext {
+    SpawnContext {
         root: app.root.clone(),
         cwd: app.env.cwd.clone(),
         store: Arc::clone(&app.store),

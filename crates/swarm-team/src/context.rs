@@ -36,7 +36,7 @@ pub enum NoTeam {
 type EventFn = dyn Fn(AgentEvent) + Send + Sync;
 
 /// Who acts through the team tools.
-pub struct Seat {
+pub struct MemberContext {
     /// The one owner of the files.
     pub store: Arc<dyn TeamStore>,
     /// Time for frames.
@@ -58,9 +58,9 @@ pub struct Seat {
     led_by_another: OnceLock<bool>,
 }
 
-impl fmt::Debug for Seat {
+impl fmt::Debug for MemberContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat")
+        f.debug_struct("MemberContext")
             .field("name", &self.name)
             .field("spawn_id", &self.spawn_id)
             .field(
@@ -71,8 +71,8 @@ impl fmt::Debug for Seat {
     }
 }
 
-impl Seat {
-    /// A teammate's seat in its team.
+impl MemberContext {
+    /// A teammate's context in its team.
     pub fn teammate(
         store: Arc<dyn TeamStore>,
         clock: Arc<dyn Clock>,
@@ -99,7 +99,7 @@ impl Seat {
         }
     }
 
-    /// The lead's seat; its team may come later, made by `creator` when a tool first needs one.
+    /// The lead's context; its team may come later, made by `creator` when a tool first needs one.
     pub fn lead(
         store: Arc<dyn TeamStore>,
         clock: Arc<dyn Clock>,
@@ -146,7 +146,7 @@ impl Seat {
         Ok(created)
     }
 
-    /// Takes a seat in a team.
+    /// Takes a context in a team.
     pub fn join(&self, team: &TeamName) -> Arc<dyn Team> {
         let team = self.handle(team);
         *self.team.lock() = Some(Arc::clone(&team));

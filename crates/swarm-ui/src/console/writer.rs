@@ -15,7 +15,7 @@ const LIMIT: usize = 256 * 1024;
 /// Writes into a terminal from a thread of its own. What does not fit behind a terminal that does not read is left out, and the
 /// terminal is told so once it reads again. Clones lead to the same terminal.
 #[derive(Clone)]
-pub struct Outlet(Arc<Shared>);
+pub struct NonBlockingWriter(Arc<Shared>);
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -33,13 +33,13 @@ struct Queue {
     is_over: bool,
 }
 
-impl fmt::Debug for Outlet {
+impl fmt::Debug for NonBlockingWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outlet").finish_non_exhaustive()
+        f.debug_struct("NonBlockingWriter").finish_non_exhaustive()
     }
 }
 
-impl Outlet {
+impl NonBlockingWriter {
     /// Leads to `terminal`.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Outlet {
     }
 }
 
-impl Write for Outlet {
+impl Write for NonBlockingWriter {
     /// Takes all of a piece or, where there is no room, nothing of it: half a sequence would garble what follows.
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.queue.lock();
@@ -95,7 +95,7 @@ impl Write for Outlet {
         Ok(piece.len())
     }
 
-    /// Waits for nothing; [`Outlet::settle`] does.
+    /// Waits for nothing; [`NonBlockingWriter::settle`] does.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_is_written_arrives_in_order() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         let lines: Vec<String> = (0..100).map(|number| format!("line {number}\n")).collect();
         for line in &lines {
             outlet.write_all(line.as_bytes()).unwrap();
@@ -155,7 +155,7 @@ mod tests {
         theirs
             .set_read_timeout(Some(Duration::from_millis(10)))
             .unwrap();
-        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         let piece = [b'x'; 1000];
         // Far more than the kernel and the queue hold: this comes back all the same.
         for _ in 0..20_000 {
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_half_written_is_waited_for() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         // More than the kernel holds, in one piece.
         let piece = vec![b'x'; 8 * 1024 * 1024];
         outlet.write_all(&piece).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     fn a_terminal_that_is_gone_is_an_error_and_is_not_waited_for() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
-        let mut outlet = Outlet::new(Box::new(ours)).unwrap();
+        let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         outlet.write_all(b"into the void").unwrap();
         assert!(outlet.settle(SOON));
         outlet.write_all(b"again").unwrap_err();

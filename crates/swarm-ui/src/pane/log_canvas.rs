@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::pane::flow::{Flow, broken};
 use crate::pane::markdown::Markdown;
+use crate::pane::text_wrap::{TextWrap, broken};
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;
@@ -12,19 +12,19 @@ use crate::width::columns;
 pub(super) const INDENT: usize = 2;
 
 /// Writes lines. A screen that cannot be written to is left alone: it must not stop an agent.
-pub(super) struct Sheet<W> {
+pub(super) struct LogCanvas<W> {
     out: W,
     theme: Theme,
-    flow: Flow,
+    flow: TextWrap,
     markdown: Markdown,
-    /// Whether the cursor stands behind a line that [`Sheet::open_line`] wrote.
+    /// Whether the cursor stands behind a line that [`LogCanvas::open_line`] wrote.
     open: bool,
     pieces: u64,
 }
 
-impl<W: Write> Sheet<W> {
+impl<W: Write> LogCanvas<W> {
     pub(super) fn new(out: W, theme: Theme) -> Self {
-        let flow = Flow::new(INDENT, theme.width);
+        let flow = TextWrap::new(INDENT, theme.width);
         Self {
             out,
             theme,

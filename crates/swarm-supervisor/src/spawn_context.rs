@@ -77,7 +77,7 @@ pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
 /// Everything that starting and ending members takes.
 #[derive(Clone)]
-pub struct Deployment {
+pub struct SpawnContext {
     /// The root of all state.
     pub root: PathBuf,
     /// The working directory of the actor.
@@ -136,7 +136,7 @@ pub struct Deployment {
 /// in it needs a moment to end.
 const SHUTDOWN_MARGIN: Duration = Duration::from_secs(3);
 
-impl Deployment {
+impl SpawnContext {
     /// The model of a member or sub-agent, as it was written, and who chose it.
     pub fn choose_model(
         &self,
@@ -181,9 +181,9 @@ impl Deployment {
     }
 }
 
-impl fmt::Debug for Deployment {
+impl fmt::Debug for SpawnContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deployment")
+        f.debug_struct("SpawnContext")
             .field("root", &self.root)
             .field("program", &self.program)
             .field("backend", &self.backend)

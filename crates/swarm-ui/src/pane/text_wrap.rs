@@ -12,13 +12,13 @@ const TAB: usize = 8;
 
 /// A whole block of clean text, each of its lines ended.
 pub(super) fn broken(indent: usize, width: Option<usize>, text: &str) -> String {
-    let mut flow = Flow::new(indent, width);
+    let mut flow = TextWrap::new(indent, width);
     flow.push(text) + &flow.end()
 }
 
 /// Lays out one block of text. What it hands out is to be written at once and in order.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(super) struct TextWrap {
     indent: usize,
     width: Option<usize>,
     /// Columns that the line has so far, indentation included; zero before its first word.
@@ -39,7 +39,7 @@ pub(super) struct Flow {
     begun: bool,
 }
 
-impl Flow {
+impl TextWrap {
     /// A block whose lines begin after `indent` columns and end before `width`.
     pub(super) fn new(indent: usize, width: Option<usize>) -> Self {
         Self {
@@ -208,7 +208,7 @@ fn push_in_styles(word: &str, styles: &[(usize, String)], out: &mut String) {
     }
 }
 
-/// A text without the sequences that [`Flow::push_styled`] adds.
+/// A text without the sequences that [`TextWrap::push_styled`] adds.
 #[cfg(test)]
 pub(super) fn without_styles(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
@@ -227,7 +227,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn laid_out(pieces: &[&str], width: Option<usize>) -> String {
-        let mut flow = Flow::new(2, width);
+        let mut flow = TextWrap::new(2, width);
         let mut out: String = pieces.iter().map(|piece| flow.push(piece)).collect();
         out += &flow.end();
         out
