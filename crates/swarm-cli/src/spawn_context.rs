@@ -81,7 +81,7 @@ impl Prepared {
         )?)
     }
 
-    /// The spawn_context for a member that comes back as the roster has it. Everybody's programs write the roster, so the
+    /// The spawn context for a member that comes back as the roster has it. Everybody's programs write the roster, so the
     /// machine's policy is asked as if a person named these.
     pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext, Failure> {
         let mode = member.known_mode().unwrap_or(self.spawn_context.mode);
@@ -100,7 +100,7 @@ impl Prepared {
     }
 }
 
-/// The spawn_context of this process, with the settings that it comes from.
+/// The spawn context of this process, with the settings that it comes from.
 pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;

@@ -162,10 +162,10 @@ mod tests {
 
     const PAGE: &str = "# Architecture\n\n## Crates\n\nText.\n\n| crate | directory | sentence | uses |\n|---|---|---|---|\n\
         | `swarm-os` | `crates/swarm-os` | The disk. | – |\n\
-        | `swarm-store` | `crates/swarm-store` | The store. | fs, protocol |\n\
+        | `swarm-store` | `crates/swarm-store` | The store. | os, protocol |\n\
         | `swarm` | `crates/swarm-cli` | The commands. | all |\n\n\
         ## Dependencies\n\n| package | used in | why |\n|---|---|---|\n\
-        | `serde`, `serde_json` | anywhere | JSON. |\n| `tempfile` | fs, tests | Names. |\n\n## More\n";
+        | `serde`, `serde_json` | anywhere | JSON. |\n| `tempfile` | os, tests | Names. |\n\n## More\n";
 
     #[test]
     fn both_tables_are_read() {
@@ -183,6 +183,6 @@ mod tests {
     #[test]
     fn a_page_without_its_tables_is_refused() {
         assert!(ArchitecturePage::parse("# Architecture\n").is_err());
-        assert!(ArchitecturePage::parse(&PAGE.replace("| fs, protocol |", "|")).is_err());
+        assert!(ArchitecturePage::parse(&PAGE.replace("| os, protocol |", "|")).is_err());
     }
 }
