@@ -274,7 +274,7 @@ fn no_checkout(directory: &Path, said: &str) -> WorktreeError {
             directory: directory.to_owned(),
         };
     }
-    if said.contains("must be run in a worktree") || said.contains("safe.bareRepository") {
+    if said.contains("must be run in a work tree") || said.contains("safe.bareRepository") {
         let why = "this is git's own directory, or a bare repository: go to a checkout of it";
         return unsuitable(directory, why);
     }
