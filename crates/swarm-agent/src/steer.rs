@@ -43,10 +43,8 @@ impl Session {
         self.unanswered = Usage::default();
         self.recent = Recent::default();
         self.forget_told();
-        self.emit(AgentEvent::Compacted {
-            trigger: CompactTrigger::Manual.word().to_owned(),
-            before,
-            after: self.meter.tokens(),
+        self.emit(AgentEvent::Notice {
+            line: "conversation cleared".to_owned(),
         });
         self.emit_context();
         Ok(())

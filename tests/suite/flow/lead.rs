@@ -171,8 +171,12 @@ fn a_person_sees_results_changes_the_mode_and_runs_commands_of_their_own() {
             ask.news_has("<bash-stdout>on my 42 own</bash-stdout>")
                 && ask.news_has("what did I run?")
         });
+    run.line("/stauts");
+    run.shows("unknown command /stauts: did you mean /status?");
+    run.line("!");
+    run.shows("type a command after `!`");
     run.line("/clear");
-    run.shows("conversation compacted");
+    run.shows("conversation cleared");
     run.line("anew");
     let ask = run
         .api

@@ -89,7 +89,16 @@ fn prompt_of(message: &Value) -> Option<String> {
         .into_iter()
         .chain(blocks.filter_map(|block| block["text"].as_str()));
     let mut texts = texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    texts.find(|text| !text.is_empty() && !text.starts_with("<system-reminder>"))
+    let text = texts.find(|text| !text.is_empty() && !text.starts_with("<system-reminder>"))?;
+    Some(shell_line(&text).unwrap_or(text))
+}
+
+/// A command that the person ran in their own shell, as it was typed. Claude Code marks it with the same tag.
+fn shell_line(text: &str) -> Option<String> {
+    let (line, _) = text
+        .strip_prefix("<bash-input>")?
+        .split_once("</bash-input>")?;
+    Some(format!("!{line}"))
 }
 
 #[cfg(test)]
@@ -137,5 +146,14 @@ mod tests {
             .collect();
         assert_eq!(found, [(first, "Find the bug")]);
         assert_eq!(lead_sessions(root, Path::new("/some/other")), []);
+    }
+
+    #[test]
+    fn a_conversation_that_began_with_a_shell_command_is_listed_as_it_was_typed() {
+        let root = tempfile::tempdir().unwrap();
+        let (root, cwd) = (root.path(), Path::new("/some/project"));
+        let ran = "<bash-input>ls -l</bash-input>\n<bash-stdout>a\n</bash-stdout>";
+        write(root, cwd, &[said("team-lead", ran)]);
+        assert_eq!(lead_sessions(root, cwd)[0].first_prompt, "!ls -l");
     }
 }

@@ -36,6 +36,9 @@ const TYPE_HERE: &str =
 const TALK_HERE: &str =
     "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the session";
 
+/// The reply to `!` alone.
+const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
+
 /// Within this time a second Ctrl-C ends an interactive lead.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -248,9 +251,10 @@ impl Typist {
             PaneInput::Line(line) => {
                 self.history.add(&line);
                 let shell = line.strip_prefix('!').map(str::trim);
-                let shell = shell.filter(|shell| self.is_interactive && !shell.is_empty());
-                if let Some(shell) = shell {
-                    return self.run_shell(shell.to_owned());
+                match shell.filter(|_| self.is_interactive) {
+                    Some("") => return self.commands.show(NO_SHELL_LINE.to_owned()),
+                    Some(shell) => return self.run_shell(shell.to_owned()),
+                    None => {}
                 }
                 match self.commands.take(line) {
                     Typed::Prompt(line) => PaneInput::Line(line),

@@ -10,7 +10,7 @@ use clap::{CommandFactory as _, Parser as _};
 use swarm_agent::EventSink;
 use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
 use swarm_member::LeadParts;
-use swarm_permissions::ReadFilter;
+use swarm_permissions::{ReadFilter, nearest};
 use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::TeamStore;
 use swarm_supervisor::implicit_team_name;
@@ -157,20 +157,37 @@ impl TerminalCommands {
 
     /// What Tab completes of a text.
     pub(super) fn complete(&self, text: &str) -> (usize, Vec<String>) {
-        let own = ["clear", "context", "cost", "help", "mode", "model", "quit"];
-        let mut names: Vec<String> = own.map(str::to_owned).to_vec();
-        let known = Args::command();
-        let known = known.get_subcommands().filter(|known| !known.is_hide_set());
-        names.extend(known.map(|known| known.get_name().to_owned()));
-        names.extend(self.prompts.names());
-        names.sort();
-        names.dedup();
+        let names = self.names();
         let config = self
             .team()
             .and_then(|team| self.store.team(&team).config().ok());
         let members = config.iter().flat_map(TeamConfig::names);
         let members: Vec<String> = members.map(|name| name.to_string()).collect();
         complete(text, &self.env.cwd, &names, &members)
+    }
+
+    /// The names of all commands that can be typed, sorted.
+    fn names(&self) -> Vec<String> {
+        let own = ["clear", "context", "cost", "help", "mode", "model", "quit"];
+        let mut names: Vec<String> = own.map(str::to_owned).to_vec();
+        let known = Args::command();
+        let known = known.get_subcommands().filter(|known| !known.is_hide_set());
+        names.extend(known.map(|known| known.get_name().to_owned()));
+        names.extend(self.prompts.names());
+        names.extend(self.skills.iter().cloned());
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The error for a command that does not exist.
+    fn unknown(&self, name: &str) -> String {
+        let names = self.names();
+        let tip = match nearest(name, names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean /{meant}? "),
+            None => String::new(),
+        };
+        format!("unknown command /{name}: {tip}/help lists the commands")
     }
 
     /// The wish for another mode, or for the next one. It may be above the mode with which the session began where only a
@@ -268,6 +285,7 @@ impl TerminalCommands {
             Some((name, rest)) => match self.expanded(name, rest) {
                 Some(Ok(prompt)) => return Typed::Prompt(prompt),
                 Some(Err(why)) => self.show(why),
+                None if !is_command(name) => self.show(self.unknown(name)),
                 None => self.show_run(&format!("{name} {rest}")),
             },
         }
@@ -282,7 +300,8 @@ impl TerminalCommands {
             .flatten()
     }
 
-    fn show(&self, text: String) {
+    /// Shows a text with the lead's work.
+    pub(super) fn show(&self, text: String) {
         self.view.emit(AgentEvent::CommandOutput { text });
     }
 
