@@ -96,7 +96,7 @@ mod tests {
         | `swarm-os` | `crates/swarm-os` | Disk. | – |\n\
         | `swarm-store` | `crates/swarm-store` | Store. | os |\n\
         ## Dependencies\n| a | b | c |\n|--|--|--|\n\
-        | `serde` | anywhere | JSON. |\n| `fd-lock` | os | Locks. |\n| `tempfile` | fs, tests | Names. |\n";
+        | `serde` | anywhere | JSON. |\n| `fd-lock` | os | Locks. |\n| `tempfile` | os, tests | Names. |\n";
 
     fn violations(store_uses: &[(&str, DependencyKind)], fs_uses: &[&str]) -> Vec<String> {
         let package = |name: &str, uses: Vec<(&str, DependencyKind)>| Package {
