@@ -1,4 +1,4 @@
-//! How the web is reached. Whoever makes the tools brings the client.
+//! Interface to the HTTP client, which the creator of the tools provides.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,35 +8,35 @@ use async_trait::async_trait;
 /// One request. Redirects are not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebRequest {
-    /// The address, `http` or `https`.
+    /// URL, `http` or `https`.
     pub url: String,
-    /// Whether it may lie on this machine or in a local network.
+    /// Whether the host may be this machine or in a local network.
     pub private: bool,
-    /// Bytes of the answer that are read at most.
+    /// Maximum number of bytes to read.
     pub max_bytes: usize,
-    /// Time for all of it.
+    /// Timeout of the whole request.
     pub timeout: Duration,
 }
 
-/// What a server answered.
+/// An HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAnswer {
-    /// Status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// Where it points instead, as an absolute address.
+    /// Redirect target as an absolute URL.
     pub location: Option<String>,
-    /// `Content-Type`.
+    /// `Content-Type`; empty if there is none.
     pub content_type: String,
-    /// The body, or its beginning.
+    /// The body, possibly truncated.
     pub body: Vec<u8>,
-    /// Whether the body was longer.
+    /// Whether the body was truncated.
     pub cut: bool,
 }
 
-/// Sends requests. An address that must not be reached is refused after its name was resolved, and the connection goes to
-/// the very address that was judged.
+/// An HTTP client. It checks the resolved addresses of the host, and connects only to an address
+/// that it has checked.
 #[async_trait]
 pub trait WebAccess: Send + Sync + fmt::Debug {
-    /// The answer, or in a sentence why there is none.
+    /// Sends a GET request. The error is a sentence.
     async fn get(&self, request: WebRequest) -> Result<WebAnswer, String>;
 }
