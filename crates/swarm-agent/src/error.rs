@@ -15,7 +15,7 @@ pub enum AgentError {
     Model(#[from] ModelError),
     /// The model ran out of context window in the middle of its answer.
     #[error(
-        "the model's context window is full: the conversation has grown too long. Start the agent afresh or give it less to read"
+        "the conversation exceeds the model's context window. Start a new agent or give it less to read"
     )]
     ContextFull,
     /// No summary of the conversation came about.

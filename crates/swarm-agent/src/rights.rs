@@ -79,7 +79,7 @@ impl ModeSwitch for Rights {
         self.set_mode(mode).then_some(mode)
     }
 
-    fn lend(&self, rules: &[String], origin: &str) {
+    fn grant_for_turn(&self, rules: &[String], origin: &str) {
         let rules: Vec<Rule> = rules
             .iter()
             .filter_map(|rule| match Rule::parse(rule) {
@@ -384,7 +384,7 @@ mod tests {
             "Bash(git *)".to_owned(),
             "Bash(".to_owned(),
         ];
-        ModeSwitch::lend(&rights, &lent, "skill release");
+        ModeSwitch::grant_for_turn(&rights, &lent, "skill release");
         let origins = |rights: &Rights| -> Vec<String> {
             let rules = rights.rules().allow.into_iter();
             rules.map(|sourced| sourced.origin).collect()

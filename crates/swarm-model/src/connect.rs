@@ -1,4 +1,4 @@
-//! From a model's name to a client for it.
+//! Creates the client for a model name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::name::{ModelName, Provider};
 use crate::scripted::{Pace, ScriptedModel};
 
-/// What the providers' clients need to know.
+/// Settings of all providers' clients.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSettings {
     /// For [`Provider::Anthropic`].
@@ -21,8 +21,8 @@ pub struct ModelSettings {
     pub pace: Pace,
 }
 
-/// Makes the client for a model. Call it once per process and model and share the result: a client owns
-/// its connections.
+/// Creates the client for a model. Call it once per process and model and share the result: a
+/// client owns its connection pool.
 pub fn connect(name: &ModelName, settings: &ModelSettings) -> Result<Arc<dyn Model>, ModelError> {
     match name.provider {
         Provider::Anthropic => {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_openai_model_needs_a_key_or_an_address() {
+    fn an_openai_model_requires_a_key_or_an_address() {
         let name = ModelName::parse("openai/gpt-oss:20b").unwrap();
         let mut settings = ModelSettings::default();
         let error = connect(&name, &settings).unwrap_err().to_string();
@@ -56,14 +56,14 @@ mod tests {
     }
 
     #[test]
-    fn an_anthropic_model_without_a_key_says_which_variable_to_set() {
+    fn the_error_for_a_missing_anthropic_key_names_the_variable() {
         let name = ModelName::parse("claude-x").unwrap();
         let error = connect(&name, &ModelSettings::default()).unwrap_err();
         assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
     }
 
     #[test]
-    fn a_missing_scenario_is_an_error_with_its_path() {
+    fn the_error_for_a_missing_scenario_names_its_path() {
         let name = ModelName::parse("scripted//nowhere/demo.toml").unwrap();
         let error = connect(&name, &ModelSettings::default()).unwrap_err();
         assert!(error.to_string().contains("/nowhere/demo.toml"), "{error}");

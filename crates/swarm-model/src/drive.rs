@@ -1,4 +1,4 @@
-//! Turns a future that works on a request into the stream of its events.
+//! Converts the future that processes a request into a stream of events.
 
 use std::future::Future;
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::ModelError;
 use crate::model::{ModelEvent, ModelEvents, ModelResponse};
 
-/// Where working code puts its events.
+/// Sends the events of one request to its stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Emitter {
     events: UnboundedSender<Result<ModelEvent, ModelError>>,
@@ -21,17 +21,17 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
-    /// Passes an event on. Nobody listens once the stream is dropped, and the work is dropped with it.
+    /// Sends an event. Fails only if the stream was dropped, which also drops the work.
     pub(crate) fn emit(&self, event: ModelEvent) {
         self.send(Ok(event));
     }
 
-    /// Notes what the request has used so far, should no answer come of it.
+    /// Records the usage so far, which is reported if the request fails.
     pub(crate) fn count(&self, usage: Usage) {
         *self.counted.lock() = usage;
     }
 
-    /// The end of the request.
+    /// Sends the outcome, preceded by the usage if the request failed.
     fn end(&self, outcome: Result<ModelResponse, ModelError>) {
         let usage = *self.counted.lock();
         if outcome.is_err() && usage != Usage::default() {
@@ -42,12 +42,13 @@ impl Emitter {
 
     fn send(&self, item: Result<ModelEvent, ModelError>) {
         if self.events.unbounded_send(item).is_err() {
-            tracing::debug!("a model event came after its stream was dropped");
+            tracing::debug!("dropped a model event: its stream is closed");
         }
     }
 }
 
-/// Runs `work` inside the stream itself: no task is spawned, so polling drives it and dropping ends it.
+/// Runs `work` inside the stream. No task is spawned: polling drives the work and dropping the
+/// stream cancels it.
 pub(crate) fn drive<W, F>(cancel: CancellationToken, work: W) -> ModelEvents
 where
     W: FnOnce(Emitter) -> F,
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_request_used_is_told_when_no_answer_comes_of_it() {
+    async fn a_failed_or_cancelled_request_reports_its_usage() {
         let usage = Usage {
             input_tokens: 7,
             ..Usage::default()
@@ -128,7 +129,7 @@ mod tests {
     async fn a_request_cancelled_before_it_starts_does_no_work() {
         let cancel = CancellationToken::new();
         cancel.cancel();
-        // More than once, since an unfair choice between the two would be right half of the time.
+        // Repeated, because a random choice between the branches would pass half of the time.
         for _ in 0..20 {
             let events: Vec<_> = drive(cancel.clone(), |emit| async move {
                 emit.emit(ModelEvent::TextDelta("never".into()));

@@ -1,4 +1,4 @@
-//! What can go wrong with a model, in words for the person who has to act on it.
+//! Errors of model requests. The messages say what to do.
 
 use std::time::Duration;
 
@@ -6,115 +6,112 @@ use swarm_protocol::ErrorKind;
 
 use crate::name::Provider;
 
-/// Why a request got no answer. Messages never contain a key.
+/// Reason why a request failed. Messages never contain a key.
 ///
-/// The variants with `attempts` are the transient ones: they were retried that many times before they
-/// are reported.
+/// Variants with `attempts` are transient: they are reported after that many attempts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// No credentials are set where they are needed for sure.
-    #[error("{} is not set, and the provider {} needs a key{}", provider.key_variables(), provider.as_str(), provider.without_key())]
+    /// Required credentials are missing.
+    #[error("{} is not set: the provider {} requires a key{}", provider.key_variables(), provider.as_str(), provider.without_key())]
     NoKey {
-        /// Whose credentials.
+        /// The provider that the credentials are for.
         provider: Provider,
     },
-    /// The credentials are wrong, or not good for this model (401, 403).
+    /// The credentials are invalid or do not permit this model (401, 403).
     #[error(
-        "the model server does not accept the credentials: {message}. Check {}",
+        "the model server rejected the credentials: {message}. Check {}",
         provider.key_variables()
     )]
     Auth {
-        /// Whose credentials.
+        /// The provider that the credentials are for.
         provider: Provider,
-        /// The server's words.
+        /// Message of the server.
         message: String,
     },
-    /// The account cannot pay (402, or a spent balance).
-    #[error(
-        "the model server wants payment first: {message}. Check the account's balance and plan"
-    )]
+    /// The account has no credit (402, or an exhausted balance).
+    #[error("the model server requires payment: {message}. Check the account's balance and plan")]
     Billing {
-        /// The server's words.
+        /// Message of the server.
         message: String,
     },
-    /// The server has no such model (404).
+    /// The model does not exist on the server (404).
     #[error(
-        "the model server knows no model {model}: {message}. Choose another with --model, or correct model.aliases in swarm.toml"
+        "model {model} not found on the model server: {message}. Choose another with --model, or correct model.aliases in swarm.toml"
     )]
     UnknownModel {
-        /// The model asked for.
+        /// The requested model.
         model: String,
-        /// The server's words.
+        /// Message of the server.
         message: String,
     },
-    /// The server refuses the request as it is (400 and other 4xx).
+    /// The server rejected the request as invalid (400 and other 4xx).
     #[error(
-        "the model server refuses the request: {message}. It will refuse it again; change the prompt, the tools or the settings"
+        "the model server rejected the request: {message}. A retry would fail again; change the prompt, the tools or the settings"
     )]
     InvalidRequest {
-        /// The server's words.
+        /// Message of the server.
         message: String,
     },
-    /// The conversation does not fit the model's context window or the server's size limit (413).
+    /// The conversation exceeds the model's context window or the server's size limit (413).
     #[error(
-        "the conversation has grown too long for the model: {message}. Start the agent afresh or give it less to read"
+        "the conversation is too long for the model: {message}. Start a new agent or give it less to read"
     )]
     ContextTooLong {
-        /// The server's words.
+        /// Message of the server.
         message: String,
     },
-    /// Too many requests or tokens per minute (429), to the last attempt.
+    /// Too many requests or tokens per minute (429) in every attempt.
     #[error(
-        "the model server's rate limit held through {}: {message}. Wait a while, or run fewer agents at once",
+        "rate limited by the model server in {}: {message}. Wait, or run fewer agents at the same time",
         times(*attempts)
     )]
     RateLimited {
-        /// The server's words.
+        /// Message of the server.
         message: String,
-        /// How long the server last asked to wait, if it said so.
+        /// The wait that the server last requested, if any.
         retry_after: Option<Duration>,
-        /// Attempts made.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The server has too much to do (529), to the last attempt.
+    /// The server was overloaded (529) in every attempt.
     #[error(
-        "the model server stayed overloaded through {}: {message}. Try again later or use another model",
+        "the model server was overloaded in {}: {message}. Try again later or use another model",
         times(*attempts)
     )]
     Overloaded {
-        /// The server's words.
+        /// Message of the server.
         message: String,
-        /// Attempts made.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The server failed (5xx), to the last attempt.
+    /// The server failed (5xx) in every attempt.
     #[error(
-        "the model server failed in {}: {message}. Try again later; if it lasts, look at the server's log or the provider's status page",
+        "the model server failed in {}: {message}. Try again later; if it persists, check the server's log or the provider's status page",
         times(*attempts)
     )]
     Server {
-        /// The server's words, with the status.
+        /// Message of the server, with the status.
         message: String,
-        /// Attempts made.
+        /// Number of attempts.
         attempts: u32,
     },
     /// The server could not be reached, or the connection broke.
     #[error(
-        "no connection to the model server at {server} in {}: {message}. Check that it runs, and check the network, the proxy and {}",
+        "cannot connect to the model server at {server} in {}: {message}. Check that it is running, and check the network, the proxy and {}",
         times(*attempts),
         provider.address_variable()
     )]
     Network {
-        /// Whose server.
+        /// The provider of the server.
         provider: Provider,
         /// Scheme, host and port.
         server: String,
-        /// What the system said.
+        /// Error of the operating system or the HTTP client.
         message: String,
-        /// Attempts made.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The server fell silent in the middle.
+    /// The server stopped sending before the answer was complete.
     #[error(
         "the model server at {server} sent nothing for {} s in {}. Check the network, or try again later",
         idle.as_secs_f32(),
@@ -123,37 +120,37 @@ pub enum ModelError {
     IdleTimeout {
         /// Scheme, host and port.
         server: String,
-        /// The silence allowed.
+        /// The idle timeout that expired.
         idle: Duration,
-        /// Attempts made.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// What came is not a whole answer.
-    #[error("the model server's answer was unusable in {}: {message}", times(*attempts))]
+    /// The response is not a complete answer.
+    #[error("the model server's response was invalid in {}: {message}", times(*attempts))]
     BadStream {
-        /// What is wrong with it, and what to check.
+        /// What is invalid, and what to check.
         message: String,
-        /// Attempts made.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The client's own settings cannot work.
+    /// The client's settings are invalid.
     #[error("the model client cannot be set up: {message}")]
     Setup {
-        /// What to change.
+        /// The invalid setting and how to correct it.
         message: String,
     },
-    /// The scenario has no answer for this request, or its file cannot be used.
+    /// The scenario has no answer for this request, or its file is unusable.
     #[error("{message}")]
     Scenario {
         /// What is missing, where, and what to add.
         message: String,
     },
-    /// The caller cancelled.
-    #[error("the request to the model was cancelled; ask again when ready")]
+    /// The caller cancelled the request.
+    #[error("the model request was cancelled")]
     Cancelled,
 }
 
-/// A number of attempts, in words.
+/// Formats a number of attempts.
 fn times(attempts: u32) -> String {
     match attempts {
         1 => "1 attempt".to_owned(),
@@ -162,7 +159,7 @@ fn times(attempts: u32) -> String {
 }
 
 impl ModelError {
-    /// Whether waiting could help: the same request may succeed later, unchanged.
+    /// Whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -175,7 +172,7 @@ impl ModelError {
         )
     }
 
-    /// The kind that scripts see.
+    /// Kind of the error in machine-readable output.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoKey { .. } | Self::Auth { .. } | Self::Billing { .. } | Self::Setup { .. } => {

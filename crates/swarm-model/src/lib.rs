@@ -1,8 +1,9 @@
-//! Model clients behind one streaming trait: the Messages API, OpenAI-compatible servers, and a scripted model.
+//! Model clients behind one streaming trait: the Messages API, OpenAI-compatible servers, and a
+//! scripted model.
 //!
-//! A [`ModelRequest`] goes in, a stream of [`ModelEvent`]s comes out and ends with one
-//! [`ModelEvent::Completed`] or one [`ModelError`]. Clients keep no conversation: every request carries
-//! all of its messages.
+//! A [`ModelRequest`] yields a stream of [`ModelEvent`]s that ends with one
+//! [`ModelEvent::Completed`] or one [`ModelError`]. Clients are stateless: every request carries
+//! the whole conversation.
 
 mod chat_completions;
 mod connect;

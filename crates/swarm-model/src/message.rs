@@ -6,11 +6,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-/// Who said a message.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person or program in front of the model; tool results count as theirs.
+    /// The user or the program that calls the model; tool results have this role too.
     User,
     /// The model.
     Assistant,
@@ -19,14 +19,14 @@ pub enum Role {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who said it.
+    /// Author of the message.
     pub role: Role,
-    /// What was said, in order.
+    /// Content blocks in order.
     pub content: Vec<ContentBlock>,
 }
 
 impl Message {
-    /// A user message of one text block.
+    /// Creates a user message with one text block.
     pub fn user_text(text: impl Into<String>) -> Self {
         Self {
             role: Role::User,
@@ -34,7 +34,7 @@ impl Message {
         }
     }
 
-    /// An assistant message with the content of a response.
+    /// Creates an assistant message with the content of a response.
     pub fn assistant(content: Vec<ContentBlock>) -> Self {
         Self {
             role: Role::Assistant,
@@ -43,43 +43,44 @@ impl Message {
     }
 }
 
-/// One block of a message, in the shape of the Messages API.
+/// One block of a message, in the format of the Messages API.
 ///
-/// A block whose type or shape is not one of these is kept whole as [`ContentBlock::Other`] and goes back
-/// to the server as it came.
+/// A block of another type or shape is kept as [`ContentBlock::Other`] and sent back to the server
+/// unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Prose.
+    /// Plain text.
     Text {
-        /// The prose.
+        /// The text.
         text: String,
     },
-    /// The model's thinking. The Messages API checks the signature, so both fields go back unchanged.
+    /// The model's thinking. The Messages API checks the signature, so both fields are sent back
+    /// unchanged.
     Thinking {
         /// The thinking in clear text.
         thinking: String,
-        /// The server's signature over it. Empty for thinking of servers that sign nothing; such thinking is for people
-        /// only and goes to no server.
+        /// The server's signature. Empty for servers that do not sign; such thinking is only
+        /// displayed and never sent.
         signature: String,
     },
-    /// Thinking that the server encrypted; goes back unchanged.
+    /// Thinking that the server encrypted; sent back unchanged.
     RedactedThinking {
-        /// Opaque to everybody but the server.
+        /// Opaque data that only the server can read.
         data: String,
     },
-    /// A call of a tool.
+    /// A tool call.
     ToolUse {
         /// Id that the result refers to.
         id: String,
         /// Name of the tool.
         name: String,
-        /// A JSON object; or, when the model wrote something else or broken JSON, a `Value::String` with
-        /// exactly what it wrote. Such a call is answered with an error result (see
+        /// A JSON object. If the model wrote something else or invalid JSON, a `Value::String` with
+        /// exactly that text; such a call is answered with an error result (see
         /// [`ContentBlock::broken_input`]).
         input: Value,
     },
-    /// What a tool call gave.
+    /// The result of a tool call.
     ToolResult {
         /// Id of the call.
         tool_use_id: String,
@@ -90,18 +91,18 @@ pub enum ContentBlock {
         #[serde(default, skip_serializing_if = "is_false")]
         is_error: bool,
     },
-    /// Any other block, as it came.
+    /// Any other block, unchanged.
     #[serde(untagged)]
     Other(Value),
 }
 
 impl ContentBlock {
-    /// A text block.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// What the model wrote as input of this tool call, if it was not a JSON object.
+    /// Returns the model's input of this tool call if it is not a JSON object.
     pub fn broken_input(&self) -> Option<&str> {
         match self {
             Self::ToolUse {
@@ -113,8 +114,8 @@ impl ContentBlock {
     }
 }
 
-/// The input of a call from the text that a model wrote. Nothing stands for no input. Anything but an object becomes a
-/// `Value::String` of the text, for the engine to answer with an error result.
+/// Parses the input that a model wrote. Empty text means an empty input. Anything but an object
+/// becomes a `Value::String`, which the engine answers with an error result.
 pub(crate) fn call_input(text: String) -> Value {
     if text.trim().is_empty() {
         return json!({});
@@ -125,7 +126,8 @@ pub(crate) fn call_input(text: String) -> Value {
     }
 }
 
-/// The input of a call as servers take it back: objects only. The model gets to see what it wrote.
+/// Returns the input in a form that servers accept, which is objects only; other input is wrapped
+/// in an object.
 pub(crate) fn sendable_input(input: &Value) -> Cow<'_, Value> {
     match input {
         Value::Object(_) => Cow::Borrowed(input),
@@ -141,8 +143,8 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Accepts the two shapes of a result: a string, or a list of text blocks (joined by line breaks). A list
-/// with anything else is refused here and thereby kept whole as [`ContentBlock::Other`].
+/// Accepts both shapes of a result: a string, or a list of text blocks (joined by line breaks). A
+/// list with other blocks is an error here, so that the block is kept as [`ContentBlock::Other`].
 fn result_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_in_text_blocks_becomes_text_and_one_with_an_image_is_kept() {
+    fn text_blocks_of_a_result_are_joined_and_a_result_with_an_image_is_kept_whole() {
         let texts = json!({"type":"tool_result","tool_use_id":"t","content":[
             {"type":"text","text":"a"},{"type":"text","text":"b"}]});
         let block: ContentBlock = serde_json::from_value(texts).unwrap();

@@ -1,4 +1,4 @@
-//! The trait that every client implements, and what its stream carries.
+//! The trait that every client implements, and the events of its stream.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -14,33 +14,34 @@ use crate::stop::StopReason;
 
 /// The stream of one request.
 ///
-/// It ends after one [`ModelEvent::Completed`] or one error. Nothing happens before it is first polled, and
-/// dropping it ends the request.
+/// It ends after one [`ModelEvent::Completed`] or one error. It is lazy: nothing happens until it
+/// is polled, and dropping it cancels the request.
 pub type ModelEvents = BoxStream<'static, Result<ModelEvent, ModelError>>;
 
 /// A model that answers requests.
 pub trait Model: Send + Sync + Debug {
-    /// Asks the model. Transient failures are retried inside; `cancel` ends the stream at once with
-    /// [`ModelError::Cancelled`].
+    /// Sends a request. Transient failures are retried internally; `cancel` ends the stream
+    /// immediately with [`ModelError::Cancelled`].
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents;
 
-    /// Whether it leaves deferred tools out of the prompt until a result refers to them ([`crate::ToolSpec::deferred`]).
+    /// Whether the server keeps deferred tools out of the prompt until a result refers to them
+    /// ([`crate::ToolSpec::deferred`]).
     fn defers_tools(&self) -> bool {
         false
     }
 
-    /// Whether it takes PDF files as `document` blocks of the Messages API.
+    /// Whether the model accepts PDF files as `document` blocks of the Messages API.
     fn takes_documents(&self) -> bool {
         false
     }
 }
 
-/// Something that happened while a model answers.
+/// An event of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
-    /// More of the prose.
+    /// The next part of the text.
     TextDelta(String),
-    /// More of the thinking.
+    /// The next part of the thinking.
     ThinkingDelta(String),
     /// The model began to write a tool call; its input comes with `Completed`.
     ToolUseStarted {
@@ -49,57 +50,57 @@ pub enum ModelEvent {
         /// Name of the tool.
         name: String,
     },
-    /// The attempt failed and the whole request is sent again after `wait`. Everything streamed so far is
-    /// void.
+    /// The attempt failed and the whole request is sent again after `wait`. Discard everything
+    /// streamed so far.
     Retrying {
-        /// Number of the attempt that will be made, from 2.
+        /// Number of the next attempt, from 2.
         attempt: u32,
-        /// Time until then.
+        /// Time until the request is sent.
         wait: Duration,
-        /// What went wrong, for people.
+        /// Reason for the failure, for display.
         reason: String,
-        /// Whether the server has too much to do.
+        /// Whether the server is overloaded.
         is_overload: bool,
     },
-    /// Another model than before may answer from here on. What was streamed so far is void.
+    /// Another model may answer from now on. Discard everything streamed so far.
     Switched {
-        /// What people are told; `None` where nothing has changed.
+        /// Notice for display; `None` if the model is unchanged.
         notice: Option<String>,
-        /// Tokens of its context window; `None` where it is not known.
+        /// Context window in tokens; `None` if unknown.
         window: Option<u64>,
-        /// Output tokens of one response; `None` where its limit is not known.
+        /// Output limit in tokens; `None` if unknown.
         max_output: Option<u32>,
     },
-    /// The request is not sent before `wait` is over: the server has refused another client for its load.
+    /// The request is delayed by `wait`, because the server refused another client due to overload.
     Waiting {
-        /// Time until then.
+        /// Time until the request is sent.
         wait: Duration,
     },
-    /// No answer will come; an error follows.
+    /// The request failed; an error follows.
     Unanswered {
-        /// What all attempts used, as far as the server told.
+        /// Usage of all attempts, as far as the server reported it.
         usage: Usage,
     },
-    /// The whole answer; the last event.
+    /// The complete answer; the last event.
     Completed(ModelResponse),
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
-    /// What the model said. May be empty.
+    /// Content blocks; may be empty.
     pub content: Vec<ContentBlock>,
-    /// Why it stopped.
+    /// Why the model stopped.
     pub stop_reason: StopReason,
-    /// Tokens of the answer and of the attempts that failed before it, as far as the server told; zeros from a server that
-    /// counts none.
+    /// Tokens of the answer and of the failed attempts before it, as far as the server reported
+    /// them; zero if the server does not count.
     pub usage: Usage,
-    /// The model that answered, as the server names it.
+    /// Name of the answering model, as reported by the server.
     pub model: String,
 }
 
 impl ModelResponse {
-    /// All prose of the answer, blocks joined by line breaks.
+    /// Returns the text blocks of the answer, joined by line breaks.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content

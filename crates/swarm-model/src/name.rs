@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Who serves a model.
+/// Provider of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Provider {
     /// The Messages API.
@@ -19,7 +19,7 @@ pub enum Provider {
 impl Provider {
     const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Scripted];
 
-    /// The word before the slash.
+    /// Returns the prefix in model names.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -28,7 +28,7 @@ impl Provider {
         }
     }
 
-    /// What its interface is called.
+    /// Returns the name of the provider's API.
     pub fn api(self) -> &'static str {
         match self {
             Self::Anthropic => "Messages API",
@@ -37,7 +37,7 @@ impl Provider {
         }
     }
 
-    /// The environment variables that hold its credentials, for people.
+    /// Returns the environment variables with the credentials, for messages.
     pub fn key_variables(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
@@ -46,17 +46,17 @@ impl Provider {
         }
     }
 
-    /// How to do without a key, as the end of a sentence.
+    /// Returns a hint for working without a key, as the end of a sentence.
     pub(crate) fn without_key(self) -> &'static str {
         match self {
             Self::OpenAi => {
-                "; for a server of your own set OPENAI_BASE_URL instead, for Ollama to http://127.0.0.1:11434/v1"
+                "; for your own server set OPENAI_BASE_URL instead (Ollama: http://127.0.0.1:11434/v1)"
             }
             Self::Anthropic | Self::Scripted => "",
         }
     }
 
-    /// The environment variable that holds its address.
+    /// Returns the environment variable with the server address.
     pub fn address_variable(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_BASE_URL",
@@ -73,25 +73,25 @@ impl Provider {
 /// A model with its provider, written `provider/model`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelName {
-    /// Who serves it.
+    /// Provider of the model.
     pub provider: Provider,
-    /// The provider's id for it; for [`Provider::Scripted`] the path of the scenario file.
+    /// The provider's model id; for [`Provider::Scripted`] the path of the scenario file.
     pub model: String,
 }
 
-/// A model name that cannot be used.
+/// An invalid model name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelNameError {
-    /// The word before the slash is no provider.
+    /// The prefix is not a provider.
     #[error(
-        "the model {} names no known provider; write provider/model with one of {}",
+        "unknown provider in model {}; write provider/model with one of {}",
         .name.escape_debug(), Provider::known()
     )]
     UnknownProvider {
         /// The whole name.
         name: String,
     },
-    /// A bare name that is not an alias and not an id of Anthropic's, which all begin with `claude`.
+    /// A bare name that is neither an alias nor an Anthropic model id, which begins with `claude`.
     #[error(
         "unknown model {name}: it is not an alias and not a Claude model; write provider/model, for example openai/{name} \
          or anthropic/{name}",
@@ -101,16 +101,17 @@ pub enum ModelNameError {
         /// The whole name.
         name: String,
     },
-    /// Nothing, or nothing after the slash, or white space or control characters in it.
-    #[error("the model name {name:?} is not usable; write provider/model, an alias or a model id")]
+    /// The name is empty, has nothing after the slash, or contains white space or control
+    /// characters.
+    #[error("invalid model name {name:?}; write provider/model, an alias or a model id")]
     Malformed {
         /// The whole name.
         name: String,
     },
-    /// Aliases point at each other.
-    #[error("the model alias {} leads back to itself; correct the alias table", .name.escape_debug())]
+    /// The aliases form a cycle.
+    #[error("the model alias {} refers to itself; correct model.aliases in swarm.toml", .name.escape_debug())]
     Circular {
-        /// The alias first asked for.
+        /// The requested alias.
         name: String,
     },
 }
@@ -133,7 +134,7 @@ impl ModelName {
                 (provider, model)
             }
         };
-        // A path may contain blanks; a model id never does.
+        // A path may contain spaces; a model id never does.
         let blank_allowed = provider == Provider::Scripted;
         let unusable = |c: char| c.is_control() || (c.is_whitespace() && !blank_allowed);
         if model.trim().is_empty() || model.contains(unusable) {
@@ -164,8 +165,8 @@ impl ModelName {
         })
     }
 
-    /// The same name with a relative scenario path put under `directory`, so that it means the same file in a
-    /// child with another working directory. Other providers' names are unchanged.
+    /// Makes a relative scenario path absolute, based on `directory`, so that a child process with
+    /// another working directory opens the same file. Names of other providers are unchanged.
     #[must_use]
     pub fn anchored(self, directory: &Path) -> Self {
         if self.provider != Provider::Scripted {
@@ -237,21 +238,21 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_of_another_provider_is_refused_with_the_way_to_write_it() {
+    fn the_error_for_a_bare_name_of_another_provider_suggests_a_prefix() {
         let error = ModelName::parse("gpt-5").unwrap_err().to_string();
         assert!(error.starts_with("unknown model gpt-5:"), "{error}");
         assert!(error.contains("openai/gpt-5"), "{error}");
     }
 
     #[test]
-    fn an_unknown_provider_is_refused_with_the_known_ones() {
+    fn the_error_for_an_unknown_provider_lists_the_known_ones() {
         let error = ModelName::parse("google/gemini").unwrap_err().to_string();
         assert!(error.contains("google/gemini"), "{error}");
         assert!(error.contains("anthropic, openai, scripted"), "{error}");
     }
 
     #[test]
-    fn empty_and_blank_names_and_circles_are_refused() {
+    fn empty_names_blank_names_and_alias_cycles_are_rejected() {
         for name in ["", "  ", "anthropic/", "scripted/", "claude sonnet", "a\nb"] {
             assert!(
                 matches!(
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn only_scenario_paths_are_anchored() {
+    fn only_scenario_paths_are_made_absolute() {
         let directory = Path::new("/work");
         let anchor = |name| {
             ModelName::parse(name)

@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to a model.
 
 use std::sync::Arc;
 
@@ -7,27 +7,31 @@ use swarm_protocol::{Effort, Thinking};
 
 use crate::stored::StoredMessage;
 
-/// One request: everything the model gets to see.
+/// One request: everything that the model sees.
 ///
-/// The same request serializes to the same bytes, and a request with more messages at the end starts with
-/// the bytes of the shorter one (apart from prompt-cache markers), so that the server's prompt cache holds.
+/// The same request serializes to the same bytes, and a request with more messages at the end
+/// starts with the bytes of the shorter one (apart from cache markers), so that the server's prompt
+/// cache hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// The model's id at its provider, without the `provider/` in front.
+    /// The provider's model id, without the prefix `provider/`.
     pub model: String,
     /// The system prompt, in blocks.
     pub system: Arc<[SystemBlock]>,
-    /// The tools on offer. Their order is part of the cached prefix.
+    /// The available tools. Their order is part of the cached prefix.
     pub tools: Arc<[ToolSpec]>,
     /// The conversation so far, ending with a user message.
     pub messages: Arc<[Arc<StoredMessage>]>,
-    /// The most output tokens the answer may have.
+    /// Maximum number of output tokens.
     pub max_tokens: u32,
-    /// Whether it thinks before it answers. What it thinks counts towards `max_tokens`. Clients send what the model takes.
+    /// Extended thinking. Thinking counts towards `max_tokens`. Clients send what the model
+    /// supports.
     pub thinking: Thinking,
-    /// How hard it thinks; `None`, and a model or server that knows no effort, leaves it to the model.
+    /// Reasoning effort. With `None`, or if the model or server does not support it, the model
+    /// decides.
     pub effort: Option<Effort>,
-    /// Who asks. The scripted model matches on it; servers never see it.
+    /// Name of the agent that sends the request. Only the scripted model and logs use it; it is not
+    /// sent to servers.
     pub agent: String,
 }
 
@@ -36,20 +40,20 @@ pub struct ModelRequest {
 pub struct SystemBlock {
     /// The text.
     pub text: String,
-    /// Whether the prompt cache should keep everything up to the end of this block.
+    /// Whether to cache the prompt up to the end of this block.
     pub cache: bool,
 }
 
-/// A tool as the model sees it.
+/// A tool as described to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// The name the model calls it by.
+    /// Name of the tool.
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
     /// JSON schema of its input.
     pub input_schema: Value,
-    /// Whether the prompt has it only once a result of a tool search refers to it. For models that can do that
-    /// ([`crate::Model::defers_tools`]).
+    /// Whether the tool is part of the prompt only after a tool search result refers to it. For
+    /// models that support it ([`crate::Model::defers_tools`]).
     pub deferred: bool,
 }

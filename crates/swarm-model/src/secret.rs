@@ -1,18 +1,18 @@
-//! Text that must not be shown.
+//! Secrets that must not be displayed.
 
 use std::fmt;
 
-/// A key or token. Its `Debug` shows nothing of it.
+/// A key or token. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a secret; white space around it (the line break of a key file) is not part of it.
+    /// Wraps a secret. Surrounding white space, such as the line break of a key file, is removed.
     pub fn new(text: impl AsRef<str>) -> Self {
         Self(text.as_ref().trim().to_owned())
     }
 
-    /// The secret itself, for the one place that sends it.
+    /// Returns the secret. Only for sending and redacting it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

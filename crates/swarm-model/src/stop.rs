@@ -1,10 +1,10 @@
-//! Why a model stopped.
+//! Stop reasons of a model.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why the model ended its message: the `stop_reason` of the Messages API.
+/// Reason why the model stopped: the `stop_reason` of the Messages API.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -14,21 +14,22 @@ pub enum StopReason {
     ToolUse,
     /// `max_tokens` was reached. The last block may be incomplete.
     MaxTokens,
-    /// A stop sequence came up.
+    /// The model generated a stop sequence.
     StopSequence,
-    /// The server paused a long message; the same conversation with this message added goes on.
+    /// The server paused a long message; to continue, send the conversation with this message
+    /// added.
     PauseTurn,
-    /// The model or its safety layer declined to go on. The content may be empty or cut.
+    /// The model or its safety layer declined to continue. The content may be empty or truncated.
     Refusal,
     /// The context window is full. The last block may be incomplete.
     ModelContextWindowExceeded,
-    /// A reason that this client does not know.
+    /// Any other reason.
     #[serde(untagged)]
     Other(String),
 }
 
 impl StopReason {
-    /// The word on the wire.
+    /// Returns the value in the API.
     pub fn as_str(&self) -> &str {
         match self {
             Self::EndTurn => "end_turn",

@@ -1,7 +1,7 @@
-//! Messages of a conversation as it is kept in memory: each block is the JSON that is sent.
+//! In-memory format of a conversation: each block is stored as the JSON that is sent.
 //!
-//! A long conversation is sent again with every request. Keeping its JSON makes a request a matter of joining bytes, and
-//! the JSON is the only copy: text is parsed out of it where a client needs text.
+//! The whole conversation is sent with every request. With the JSON stored, building a request only
+//! joins bytes, and the JSON is the only copy: clients that need text parse it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use serde_json::value::RawValue;
 
 use crate::message::{ContentBlock, Message, Role};
 
-/// A message in its stored form.
+/// A stored message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredMessage {
-    /// Who said it.
+    /// Author of the message.
     pub role: Role,
-    /// What was said, in order.
+    /// Content blocks in order.
     #[serde(rename = "content")]
     pub blocks: Vec<StoredBlock>,
 }
 
 impl StoredMessage {
-    /// The same as text.
+    /// Parses the blocks and returns the message.
     pub fn message(&self) -> Message {
         Message {
             role: self.role,
@@ -43,71 +43,71 @@ impl From<Message> for StoredMessage {
     }
 }
 
-/// What a stored block is, as far as validity, cache markers and dialects depend on it.
+/// Kind of a stored block, as far as validation, cache markers and dialects depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Prose without a character.
+    /// Empty text.
     EmptyText,
-    /// Prose of white space.
+    /// Text that consists of white space.
     BlankText,
-    /// Any other prose.
+    /// Any other text.
     Text,
     /// Thinking that the server signed or encrypted.
     Thinking,
-    /// Thinking without a signature, which goes to no server.
+    /// Thinking without a signature, which is never sent.
     UnsignedThinking,
-    /// A call of a tool.
+    /// A tool call.
     ToolUse,
-    /// A call whose input is not a JSON object.
+    /// A tool call whose input is not a JSON object.
     BrokenToolUse,
-    /// The result of a call as text.
+    /// A tool result that is text.
     ToolResult,
     /// Any other block.
     Other,
 }
 
-/// A block in its stored form. Clones share the JSON.
+/// A stored block. Clones share the JSON.
 #[derive(Clone)]
 pub struct StoredBlock {
     kind: BlockKind,
     json: Bytes,
-    /// The id of the call that this is, or that this is the result of.
+    /// Id of the tool call, for calls and results.
     id: Option<Arc<str>>,
 }
 
 impl StoredBlock {
-    /// What it is.
+    /// Returns the kind of the block.
     pub fn kind(&self) -> BlockKind {
         self.kind
     }
 
-    /// Its JSON in the shape of the Messages API.
+    /// Returns the JSON in the format of the Messages API.
     pub fn json(&self) -> &str {
-        // It was written as JSON, which is text.
+        // serde_json writes valid UTF-8.
         std::str::from_utf8(&self.json).unwrap_or_default()
     }
 
-    /// The same as bytes, without a check that they are text.
+    /// Returns the JSON as bytes, without UTF-8 validation.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.json
     }
 
-    /// The id of the call, if it is one.
+    /// Returns the id of the call if the block is a tool call.
     pub fn call_id(&self) -> Option<&Arc<str>> {
         let is_call = matches!(self.kind, BlockKind::ToolUse | BlockKind::BrokenToolUse);
         self.id.as_ref().filter(|_| is_call)
     }
 
-    /// The id of the call that it is the result of. A result with more than text in it is of the kind
-    /// [`BlockKind::Other`].
+    /// Returns the id of the call if the block is a tool result. A result with more than text has
+    /// the kind [`BlockKind::Other`].
     pub fn result_id(&self) -> Option<&Arc<str>> {
         let is_result = matches!(self.kind, BlockKind::ToolResult | BlockKind::Other);
         self.id.as_ref().filter(|_| is_result)
     }
 
-    /// The same as text.
+    /// Parses the block.
     pub fn block(&self) -> ContentBlock {
-        // It was written by `from`, and every block can be read again.
+        // The JSON was serialized from a block, so it always parses.
         serde_json::from_str(self.json()).unwrap_or(ContentBlock::Other(Value::Null))
     }
 }
@@ -146,25 +146,25 @@ impl StoredBlock {
 
 impl From<&ContentBlock> for StoredBlock {
     fn from(block: &ContentBlock) -> Self {
-        // Strings and JSON values, which can always be written.
+        // Serializing strings and JSON values cannot fail.
         let json = serde_json::to_vec(block).unwrap_or_default();
         Self::new(block, json.into_boxed_slice().into())
     }
 }
 
-/// Bytes of a piece of memory that an arena stores blocks in.
-const PIECE: usize = 64 * 1024;
+/// Size in bytes of the memory chunks of an arena.
+const CHUNK: usize = 64 * 1024;
 
-/// The longest block that shares a piece with others. What a longer one would leave unused at the end of a piece could be
-/// much.
-const LONGEST_SHARED: usize = PIECE / 16;
+/// Maximum size in bytes of a block that shares a chunk. Longer blocks could leave much of a chunk
+/// unused.
+const MAX_SHARED: usize = CHUNK / 16;
 
-/// Stores the JSON of blocks side by side. Blocks with memory of their own leave gaps of half their size between them, which
-/// are too small for the next ones, and take longer to collect for a request.
+/// Stores the JSON of blocks contiguously. Separate allocations would fragment the heap and make
+/// requests slower to assemble.
 #[derive(Debug, Default)]
 pub struct BlockArena {
     free: BytesMut,
-    /// Where a block is written before its length is known.
+    /// Scratch buffer for serializing a block.
     draft: Vec<u8>,
 }
 
@@ -172,18 +172,18 @@ impl BlockArena {
     /// Stores a block.
     pub fn store(&mut self, block: &ContentBlock) -> StoredBlock {
         self.draft.clear();
-        // As above.
+        // Serializing strings and JSON values cannot fail.
         serde_json::to_writer(&mut self.draft, block).unwrap_or_default();
         StoredBlock::new(block, self.keep())
     }
 
     fn keep(&mut self) -> Bytes {
         let length = self.draft.len();
-        if length > LONGEST_SHARED {
+        if length > MAX_SHARED {
             return std::mem::take(&mut self.draft).into_boxed_slice().into();
         }
         if self.free.capacity() < length {
-            self.free = BytesMut::with_capacity(PIECE);
+            self.free = BytesMut::with_capacity(CHUNK);
         }
         self.free.extend_from_slice(&self.draft);
         self.free.split().freeze()
@@ -209,7 +209,7 @@ impl fmt::Debug for StoredBlock {
     }
 }
 
-/// Messages as a request has them.
+/// Converts messages to the form that a request has.
 #[cfg(test)]
 pub(crate) fn stored(messages: Vec<Message>) -> Arc<[Arc<StoredMessage>]> {
     let messages = messages.into_iter().map(StoredMessage::from);
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_of_an_arena_share_pieces_unless_they_are_long() {
+    fn short_blocks_of_an_arena_share_chunks() {
         let mut arena = BlockArena::default();
         let texts: Vec<String> = (0..200).map(|number| "x".repeat(number * 31)).collect();
         let blocks: Vec<ContentBlock> = texts.iter().map(ContentBlock::text).collect();
@@ -237,20 +237,20 @@ mod tests {
         let short: usize = texts
             .iter()
             .map(String::len)
-            .filter(|length| *length <= LONGEST_SHARED)
+            .filter(|length| *length <= MAX_SHARED)
             .sum();
         let long = texts
             .iter()
-            .filter(|text| text.len() > LONGEST_SHARED - 40)
+            .filter(|text| text.len() > MAX_SHARED - 40)
             .count();
         assert!(
-            apart <= long + short / (PIECE - LONGEST_SHARED) + 1,
+            apart <= long + short / (CHUNK - MAX_SHARED) + 1,
             "{apart} {long}"
         );
     }
 
     #[test]
-    fn every_block_is_read_again_as_it_was() {
+    fn every_block_round_trips() {
         let blocks = [
             ContentBlock::text("a \"b\"\n\u{1}ü"),
             ContentBlock::text(""),

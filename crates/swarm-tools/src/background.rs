@@ -1,16 +1,17 @@
-//! Agents that work beside the one that calls, as tools know them.
+//! Interface of tools to background sub-agents.
 
 use std::fmt;
 
 use async_trait::async_trait;
 
-/// Whoever knows the sub-agents of this process.
+/// The sub-agents of this process.
 #[async_trait]
 pub trait BackgroundAgents: Send + Sync + fmt::Debug {
     /// Whether a sub-agent has this id or name.
     fn knows(&self, who: &str) -> bool;
 
-    /// Gives a message to a sub-agent by its id or name: one that works reads it between two calls, one that has ended
-    /// goes on in the background with it. `None` when nobody is called so; an error says why it was refused.
+    /// Sends a message to a sub-agent by id or name. A running sub-agent reads it between two
+    /// calls; a finished one resumes in the background. Returns `None` if there is no such
+    /// sub-agent; an error gives the reason for a refusal.
     async fn send(&self, to: &str, text: &str) -> Option<Result<String, String>>;
 }

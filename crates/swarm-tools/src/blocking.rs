@@ -1,8 +1,8 @@
-//! Running file work off the runtime's threads.
+//! Runs blocking file operations outside the runtime's threads.
 
 use crate::{ToolContext, ToolOutput};
 
-/// Runs `work` on a thread that may block. When the call is interrupted, its result is dropped.
+/// Runs `work` on the blocking pool. If the call is interrupted, the result is dropped.
 pub(crate) async fn run(
     ctx: &ToolContext,
     work: impl FnOnce(&ToolContext) -> ToolOutput + Send + 'static,
@@ -11,6 +11,6 @@ pub(crate) async fn run(
     let task = tokio::task::spawn_blocking(move || work(&inner));
     match task.await {
         Ok(output) => output,
-        Err(error) => ToolOutput::error(format!("The tool failed inside: {error}")),
+        Err(error) => ToolOutput::error(format!("Internal error of the tool: {error}")),
     }
 }

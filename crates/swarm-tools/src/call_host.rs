@@ -1,4 +1,4 @@
-//! What a call can turn to while it runs.
+//! Services that the host provides to a running call.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-/// The agent around a call: a person who can be asked, and somewhere to show how far the call is.
+/// The host of a call: asks the user questions and displays progress.
 #[async_trait]
 pub trait CallHost: Send + Sync + fmt::Debug {
-    /// Asks a person the questions of an input of `AskUserQuestion`. `why` says who asks. When `cancel` falls, the questions
-    /// are withdrawn.
+    /// Asks the user the questions of an `AskUserQuestion` input. `why` says who asks. When
+    /// `cancel` is triggered, the questions are withdrawn.
     async fn ask(&self, input: Value, why: String, cancel: CancellationToken) -> PersonAnswer;
 
-    /// Shows how far the call is. The line is short and free of control characters.
+    /// Displays progress. The line is short and contains no control characters.
     fn progress(&self, line: String);
 }
 
-/// What a person said.
+/// Answer of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PersonAnswer {
     /// The answer to each question.
     Answered(Map<String, Value>),
-    /// The questions were seen and passed over.
+    /// The user skipped the questions.
     Skipped,
-    /// They were refused, or nobody was there; the reason is half a sentence.
+    /// The questions were refused or no user was available; the reason is part of a sentence.
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! What a call may use of the world.
+//! Context of a tool call.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,85 +14,86 @@ use crate::{
     ProtectedPaths,
 };
 
-/// Everything a call is given besides its input. Cheap to clone.
+/// Context of a tool call, in addition to its input. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The working directory, absolute and without symbolic links in it. Relative paths in an input start here, and so does
-    /// the first shell command.
+    /// The working directory, absolute and without symbolic links. Relative paths in an input and
+    /// the first shell command start here.
     pub cwd: PathBuf,
-    /// The environment of shell commands: exactly this, nothing of our own process.
+    /// The complete environment of shell commands; nothing is inherited from this process.
     pub env: Arc<BTreeMap<String, String>>,
-    /// What file tools leave alone in every mode.
+    /// Paths that file tools refuse to change in every mode.
     pub protected: Arc<ProtectedPaths>,
-    /// The repository around the working directory as it was when the agent started; its sub-agents have the same.
+    /// The repository of the working directory, as found when the agent started; shared with its
+    /// sub-agents.
     pub checkout: Arc<Checkout>,
-    /// The only directory in which this agent writes, where it has one of its own.
+    /// The only directory in which this agent may write, if it is confined.
     pub confine: Option<Arc<Confinement>>,
-    /// What surrounds its shell commands.
+    /// Sandbox and shims of shell commands.
     pub guards: Arc<ShellGuards>,
-    /// Where its shell is.
+    /// Working directory of its shell.
     pub shell: Arc<AgentShell>,
-    /// Which files this agent has read, and how they were then.
+    /// Files that this agent has read, with their state at that time.
     pub files: Arc<Mutex<FileState>>,
-    /// The caller's permission mode, where its tools may change it; filled in per call.
+    /// The caller's permission mode, if its tools may change it; set for each call.
     pub modes: Option<Arc<dyn ModeSwitch>>,
-    /// Ends the call when the turn is interrupted.
+    /// Cancels the call when the turn is interrupted.
     pub cancel: CancellationToken,
-    /// The directory for output that is too long for a result.
+    /// Directory for output that is too long for a result.
     pub scratch: Option<Arc<Path>>,
-    /// Its commands in the background. An agent without them can have none.
+    /// Its background commands; `None` if background commands are not available.
     pub commands: Option<Arc<BackgroundCommands>>,
-    /// The agent around the call, where there is one; filled in per call.
+    /// The host of the call, if there is one; set for each call.
     pub host: Option<Arc<dyn CallHost>>,
-    /// Whether the model takes PDF files as documents; filled in per call.
+    /// Whether the model accepts PDF files as documents; set for each call.
     pub documents: bool,
-    /// Bounds on time and size.
+    /// Limits on time and size.
     pub limits: ToolLimits,
     /// The model's id of this call.
     pub tool_use_id: String,
-    /// Who calls.
+    /// The agent that calls.
     pub caller: Caller,
 }
 
 /// The agent on whose behalf a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Its name.
+    /// Name of the agent.
     pub name: MemberName,
-    /// Its team, once there is one.
+    /// Team of the agent, if it has one.
     pub team: Option<TeamName>,
-    /// `name@team`, once there is a team.
+    /// `name@team`, if there is a team.
     pub agent_id: Option<AgentId>,
 }
 
-/// Bounds that keep one call from filling memory or a context window, or from running for ever.
+/// Limits that prevent a call from filling memory or the context window, or from running forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// Lines that Read returns when the call names no limit.
+    /// Default number of lines that Read returns.
     pub read_lines: usize,
-    /// Characters of one line that Read returns.
+    /// Maximum characters of one line that Read returns.
     pub read_line_chars: usize,
-    /// Characters that Read returns in all; the model is told where to continue.
+    /// Maximum characters that Read returns; the result says where to continue.
     pub read_chars: usize,
-    /// Paths that Glob returns.
+    /// Maximum number of paths that Glob returns.
     pub glob_paths: usize,
-    /// Lines or entries that Grep returns when the call names no head limit.
+    /// Default number of lines or entries that Grep returns.
     pub grep_entries: usize,
-    /// Characters of one line that Grep returns.
+    /// Maximum characters of one line that Grep returns.
     pub grep_line_chars: usize,
-    /// Characters that Grep returns in all.
+    /// Maximum characters that Grep returns.
     pub grep_chars: usize,
-    /// Characters of a command's output that Bash returns.
+    /// Maximum characters of output that Bash returns.
     pub bash_chars: usize,
-    /// Bytes of a command's output that are kept in a file.
+    /// Maximum size of an output file in bytes.
     pub bash_file_bytes: u64,
-    /// Time limit of a command that names none.
+    /// Default timeout of a command.
     pub bash_timeout: Duration,
-    /// The longest time limit that a command may name.
+    /// Maximum timeout of a command.
     pub bash_timeout_max: Duration,
-    /// How long processes that were told to end may take before they are killed.
+    /// Time between SIGTERM and SIGKILL when a command is terminated.
     pub kill_grace: Duration,
-    /// How long to wait for the rest of the output once the shell itself has ended.
+    /// How long to wait for remaining output after the shell has exited.
     pub drain_grace: Duration,
 }
 

@@ -1,26 +1,27 @@
-//! What a call printed or changed, as a pane shows it.
+//! Output and changes of a call, for display in a pane.
 
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 use swarm_protocol::{DetailLine, LineChange};
 
-/// Most lines that an event carries. A pane folds them to a few; a person who unfolds them reads no more than this.
-const MOST_LINES: usize = 400;
+/// Maximum number of lines in an event. A pane folds them to a few lines and shows at most this
+/// many when unfolded.
+const MAX_LINES: usize = 400;
 
-/// Most bytes of one line that an event carries.
-const LONGEST: usize = 1000;
+/// Maximum length of a line in bytes.
+const MAX_LINE_BYTES: usize = 1000;
 
-/// Unchanged lines around a change.
+/// Number of context lines around a change.
 const CONTEXT: usize = 2;
 
-/// Time to look for the smallest difference; then a coarser one is taken.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Time limit for a minimal diff; after that the diff is approximate.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The end of an output.
-pub(crate) fn printed(output: &str) -> Vec<DetailLine> {
+/// Returns the last lines of an output.
+pub(crate) fn output_lines(output: &str) -> Vec<DetailLine> {
     let lines: Vec<&str> = output.lines().collect();
-    let left_out = lines.len().saturating_sub(MOST_LINES);
+    let left_out = lines.len().saturating_sub(MAX_LINES);
     let note = (left_out > 0).then(|| DetailLine::output(format!("[{left_out} earlier lines]")));
     let kept = lines[left_out..].iter();
     note.into_iter()
@@ -28,13 +29,14 @@ pub(crate) fn printed(output: &str) -> Vec<DetailLine> {
         .collect()
 }
 
-/// The lines by which two versions of a file differ, with a few around them. Empty where one of them is not text.
-pub(crate) fn difference(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
+/// Returns the diff of two versions of a file with context lines. Empty if one of them is not
+/// UTF-8.
+pub(crate) fn line_diff(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
     let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(after)) else {
         return Vec::new();
     };
     let difference = TextDiff::configure()
-        .timeout(PATIENCE)
+        .timeout(DIFF_TIMEOUT)
         .diff_lines(before, after);
     let mut lines = Vec::new();
     for group in difference.grouped_ops(CONTEXT) {
@@ -52,16 +54,16 @@ pub(crate) fn difference(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
             }
         }));
     }
-    let left_out = lines.len().saturating_sub(MOST_LINES);
+    let left_out = lines.len().saturating_sub(MAX_LINES);
     if left_out > 0 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_LINES);
         lines.push(DetailLine::output(format!("[{left_out} more lines]")));
     }
     lines
 }
 
 fn short(line: &str) -> String {
-    line[..line.floor_char_boundary(LONGEST)].to_owned()
+    line[..line.floor_char_boundary(MAX_LINE_BYTES)].to_owned()
 }
 
 #[cfg(test)]
@@ -81,30 +83,33 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_numbers_its_lines_as_they_are_in_the_file() {
+    fn a_diff_shows_the_line_numbers_of_the_file() {
         let before = "a\nb\nc\nd\ne\nf\ng\n";
         let after = "a\nb\nc\nD\nnew\ne\nf\ng\n";
         assert_eq!(
-            shown(&difference(before.as_bytes(), after.as_bytes())),
+            shown(&line_diff(before.as_bytes(), after.as_bytes())),
             [
                 "2   b", "3   c", "4 - d", "4 + D", "5 + new", "6   e", "7   f"
             ]
         );
-        assert_eq!(shown(&difference(b"", b"x\r\ny")), ["1 + x", "2 + y"]);
-        assert_eq!(difference(b"\xff", b"x"), []);
+        assert_eq!(shown(&line_diff(b"", b"x\r\ny")), ["1 + x", "2 + y"]);
+        assert_eq!(line_diff(b"\xff", b"x"), []);
     }
 
     #[test]
-    fn long_output_keeps_its_end_and_a_long_difference_its_beginning() {
+    fn long_output_keeps_its_end_and_a_long_diff_its_start() {
         let text: String =
             (0..500).fold(String::new(), |text, line| text + &format!("line {line}\n"));
-        let output = printed(&text);
-        assert_eq!(output.len(), MOST_LINES + 1);
+        let output = output_lines(&text);
+        assert_eq!(output.len(), MAX_LINES + 1);
         assert_eq!(output[0].text, "[100 earlier lines]");
         assert_eq!(output.last().unwrap().text, "line 499");
-        let written = difference(b"", text.as_bytes());
+        let written = line_diff(b"", text.as_bytes());
         assert_eq!(written[0].text, "line 0");
         assert_eq!(written.last().unwrap().text, "[100 more lines]");
-        assert_eq!(printed(&"x".repeat(5000))[0].text.len(), LONGEST);
+        assert_eq!(
+            output_lines(&"x".repeat(5000))[0].text.len(),
+            MAX_LINE_BYTES
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The Tool trait and the built-in tools, with the names, parameters and meaning that models
-//! trained for Claude Code expect.
+//! The [`Tool`] trait and the built-in tools. Names, parameters and behaviour match Claude Code,
+//! which models know.
 
 mod background;
 mod bash;

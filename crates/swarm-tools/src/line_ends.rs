@@ -1,6 +1,6 @@
-//! Counting lines.
+//! Line counting.
 
-/// How many line ends there are.
+/// Counts the line ends.
 pub(crate) fn line_ends(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').count() - 1
 }

@@ -1,24 +1,26 @@
-//! The permission mode of the agent that calls, as far as its own tools may change it.
+//! Permission mode of the calling agent, as far as its tools may change it.
 
 use std::fmt;
 
 use swarm_protocol::PermissionMode;
 
-/// Switches an agent into plan mode and back, and grants what a skill in use needs. Never above what the agent may be.
+/// Switches an agent into plan mode and back, and grants the permissions of a skill in use. Never
+/// exceeds the agent's own permissions.
 pub trait ModeSwitch: Send + Sync + fmt::Debug {
-    /// The mode in force.
+    /// Returns the current mode.
     fn mode(&self) -> PermissionMode;
 
-    /// Switches to plan mode; the mode so far is kept for the way back.
+    /// Switches to plan mode and remembers the previous mode.
     fn enter_plan(&self);
 
-    /// The mode that leaving plan mode would lead to. `None` where the agent may be in no other.
+    /// Returns the mode after plan mode, or `None` if the agent is limited to plan mode.
     fn after_plan(&self) -> Option<PermissionMode>;
 
-    /// Switches to that mode and tells which it is. `None`, and nothing changed, where there is none.
+    /// Leaves plan mode and returns the new mode. Returns `None` and changes nothing if the agent
+    /// is limited to plan mode.
     fn leave_plan(&self) -> Option<PermissionMode>;
 
-    /// Lets calls that these permission rules name run without a question until the turn ends. What is denied or asked
-    /// about stays so.
-    fn lend(&self, rules: &[String], origin: &str);
+    /// Allows calls that match these permission rules until the turn ends. Deny and ask rules still
+    /// apply.
+    fn grant_for_turn(&self, rules: &[String], origin: &str);
 }

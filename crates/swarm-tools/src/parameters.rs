@@ -1,4 +1,5 @@
-//! Tool parameters: the JSON Schema that a model sees and the parsing of its calls, both from one type.
+//! Tool parameters: the JSON Schema that a model sees and the parsing of its calls, both from one
+//! type.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -20,13 +21,13 @@ macro_rules! prompt {
     };
 }
 
-/// The parameters of a tool that has none.
+/// Parameters of a tool without parameters.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// Returns the JSON Schema of a tool's parameters. The same type always gives the same bytes, so that requests share a
-/// cached prefix.
+/// Returns the JSON Schema of a tool's parameters. The output is deterministic, so that requests
+/// share a cached prefix.
 pub fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -38,9 +39,9 @@ pub fn schema<T: JsonSchema>() -> Value {
         .to_value();
     simplify(&mut schema);
     if let Some(fields) = schema.as_object_mut() {
-        // Of the Rust type, not of the tool.
+        // This describes the Rust type, not the tool.
         fields.shift_remove("description");
-        // Some servers refuse an object without it.
+        // Some servers refuse an object schema without properties.
         fields
             .entry("properties")
             .or_insert_with(|| Map::new().into());
@@ -48,7 +49,8 @@ pub fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Removes what says nothing to a model: names of Rust types, number formats, and `null` where a parameter is optional.
+/// Removes details that are irrelevant to a model: names of Rust types, number formats, and `null`
+/// for optional parameters.
 fn simplify(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {
         return;
@@ -100,8 +102,9 @@ fn flatten_optional(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Parses the input of a call. Strict about names and types, lenient about how models spell a value: numbers and
-/// booleans in quotes, numbers where text is expected, `null` for an absent parameter.
+/// Parses the input of a call. Strict about names and types, lenient about how models spell a
+/// value: numbers and booleans in quotes, numbers where text is expected, `null` for an absent
+/// parameter.
 ///
 /// # Errors
 /// A sentence for the model that names the tool and the parameter.
@@ -165,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// One of each.
+    /// Parameters of every supported kind.
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Parameters {
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_says_what_a_model_needs_and_no_more() {
+    fn a_schema_contains_only_what_a_model_needs() {
         assert_eq!(
             schema::<Parameters>(),
             json!({
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn values_may_be_spelled_in_quotes_and_null_is_absent() {
+    fn quoted_values_are_accepted_and_null_counts_as_absent() {
         let input = json!({"filePath": 7, "limit": " 5 ", "everywhere": "true", "kind": null, "items": [{"title": 1}]});
         let parsed: Parameters = parse("T", input).unwrap();
         assert_eq!(parsed.file_path, "7");

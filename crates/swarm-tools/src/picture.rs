@@ -1,4 +1,4 @@
-//! Pictures as models take them.
+//! Images in a form that models accept.
 
 use std::io::Cursor;
 
@@ -8,42 +8,42 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 
-/// The longest side in pixels. The Messages API scales larger pictures down to it, which costs time and shows no more
-/// (<https://docs.claude.com/en/docs/build-with-claude/vision>).
-const LONGEST_SIDE: u32 = 1568;
+/// The maximum side length in pixels. The Messages API scales larger images down to it, which costs
+/// time without adding detail (<https://docs.claude.com/en/docs/build-with-claude/vision>).
+const MAX_SIDE: u32 = 1568;
 
-/// Bytes of a picture: the API takes 5 MB of base64, which is a third longer.
-const LARGEST: usize = 3_750_000;
+/// Maximum size of an image in bytes: the API accepts 5 MB of base64, which is a third longer.
+const MAX_IMAGE_BYTES: usize = 3_750_000;
 
-/// Bytes of a file that is looked at at all.
-pub(crate) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+/// Maximum size in bytes of a file that is decoded.
+pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Memory that unpacking a picture may take, in bytes. A small file can hold a huge one.
-const MEMORY: u64 = 512 * 1024 * 1024;
+/// Maximum memory for decoding an image in bytes. A small file can contain a huge image.
+const MAX_DECODE_BYTES: u64 = 512 * 1024 * 1024;
 
-/// The quality of pictures that are packed again.
+/// JPEG quality of re-encoded images, from 1 to 100.
 const QUALITY: u8 = 85;
 
-/// A picture that a model can be shown.
+/// An image that can be sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// Its type, such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
-    /// Its bytes in base64.
+    /// Content in base64.
     pub base64: String,
 }
 
-/// A picture and what is said of it.
+/// An image with its dimensions.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) picture: Picture,
-    /// Its width and height in pixels.
+    /// Original width and height in pixels.
     pub(crate) size: (u32, u32),
-    /// The size that the model sees, where that is another.
+    /// Width and height that the model sees, if the image was scaled.
     pub(crate) scaled: Option<(u32, u32)>,
 }
 
-/// Whether content that begins like this is a picture of a kind that models take.
+/// Whether content that begins with these bytes is an image of a supported format.
 pub(crate) fn is_picture(beginning: &[u8]) -> bool {
     format(beginning).is_some()
 }
@@ -58,18 +58,18 @@ fn format(beginning: &[u8]) -> Option<ImageFormat> {
 }
 
 impl Picture {
-    /// A picture of these bytes, scaled down where it is larger than models take.
+    /// Creates an image from bytes, scaled down if it exceeds the limits.
     ///
     /// # Errors
-    /// Why it is none, as half a sentence.
+    /// The reason, as a clause for use in a sentence.
     pub fn of(bytes: &[u8]) -> Result<Self, String> {
         Ok(shown(bytes)?.picture)
     }
 
-    /// The same for bytes in base64.
+    /// Creates an image from base64, scaled down if it exceeds the limits.
     ///
     /// # Errors
-    /// As there.
+    /// The reason, as a clause for use in a sentence.
     pub fn of_base64(base64: &str) -> Result<Self, String> {
         let bytes = STANDARD
             .decode(base64.trim())
@@ -78,12 +78,12 @@ impl Picture {
     }
 }
 
-/// The same with its size.
+/// Creates an image from bytes and returns it with its dimensions.
 pub(crate) fn shown(bytes: &[u8]) -> Result<Shown, String> {
-    let format = format(bytes).ok_or("it is not a PNG, JPEG, GIF or WebP picture")?;
+    let format = format(bytes).ok_or("it is not a PNG, JPEG, GIF or WebP image")?;
     let damaged = |error: image::ImageError| format!("it is damaged or too large ({error})");
     let (width, height) = reader(bytes, format).into_dimensions().map_err(damaged)?;
-    if width.max(height) <= LONGEST_SIDE && bytes.len() <= LARGEST {
+    if width.max(height) <= MAX_SIDE && bytes.len() <= MAX_IMAGE_BYTES {
         return Ok(Shown {
             picture: encoded(format, bytes),
             size: (width, height),
@@ -91,8 +91,8 @@ pub(crate) fn shown(bytes: &[u8]) -> Result<Shown, String> {
         });
     }
     let whole = reader(bytes, format).decode().map_err(damaged)?;
-    let small = if width.max(height) > LONGEST_SIDE {
-        whole.resize(LONGEST_SIDE, LONGEST_SIDE, FilterType::Triangle)
+    let small = if width.max(height) > MAX_SIDE {
+        whole.resize(MAX_SIDE, MAX_SIDE, FilterType::Triangle)
     } else {
         whole
     };
@@ -106,16 +106,16 @@ pub(crate) fn shown(bytes: &[u8]) -> Result<Shown, String> {
 fn reader(bytes: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MEMORY);
+    limits.max_alloc = Some(MAX_DECODE_BYTES);
     reader.limits(limits);
     reader
 }
 
-/// As PNG, which keeps letters and lines sharp, unless that is too large.
+/// Encodes as PNG, which keeps text and lines sharp, or as JPEG if the PNG is too large.
 fn packed(picture: &DynamicImage) -> Result<Picture, image::ImageError> {
     let mut bytes = Vec::new();
     picture.write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png)?;
-    if bytes.len() <= LARGEST {
+    if bytes.len() <= MAX_IMAGE_BYTES {
         return Ok(encoded(ImageFormat::Png, &bytes));
     }
     let mut bytes = Vec::new();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_models_take_is_passed_as_it_is() {
+    fn an_image_within_the_limits_is_unchanged() {
         for (format, media_type) in [
             (ImageFormat::Png, "image/png"),
             (ImageFormat::Jpeg, "image/jpeg"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_picture_is_scaled_down_in_proportion() {
+    fn a_large_image_is_scaled_down_proportionally() {
         let shown = shown(&drawn(4000, 1000, ImageFormat::Png)).unwrap();
         assert_eq!(
             (shown.size, shown.scaled),
@@ -175,16 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_that_unpacks_to_more_than_memory_is_refused() {
+    fn a_small_file_with_a_huge_image_is_refused() {
         let mut bytes = drawn(10, 10, ImageFormat::Png);
-        // The width and height in the header, which says 60000 x 60000 then; its checksum comes behind.
+        // Set width and height in the header to 60000 x 60000; the checksum follows and becomes
+        // invalid.
         bytes[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
         assert!(shown(&bytes).is_err());
     }
 
     proptest! {
         #[test]
-        fn damaged_pictures_are_refused_without_a_panic(
+        fn damaged_images_are_refused_without_a_panic(
             format in prop_oneof![
                 Just(ImageFormat::Png), Just(ImageFormat::Jpeg), Just(ImageFormat::Gif), Just(ImageFormat::WebP),
             ],

@@ -10,18 +10,18 @@ use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
-/// Items that a pane shows of a list.
-const SHOWN: usize = 8;
+/// Maximum number of items that a pane shows.
+const MAX_SHOWN: usize = 8;
 
-/// Keeps an agent's own to-do list, which is in its conversation for the model and in its pane for people. Other members
-/// do not see it, unlike the team's tasks.
+/// Updates the agent's private to-do list. It is part of the conversation and shown in the agent's
+/// pane; unlike the team's tasks, other members do not see it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TodoWrite;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The whole list
+    /// The complete list
     todos: Vec<Item>,
 }
 
@@ -32,7 +32,7 @@ struct Item {
     #[schemars(length(min = 1))]
     content: String,
     status: Status,
-    /// The same in progress: `Running the tests`
+    /// The present continuous form, for example `Running the tests`
     active_form: Option<String>,
     #[schemars(skip)]
     #[expect(dead_code, reason = "accepted, since models pass it")]
@@ -87,9 +87,9 @@ impl Tool for TodoWrite {
         let Ok(items) = items(input) else {
             return Vec::new();
         };
-        let mut lines: Vec<String> = items.iter().take(SHOWN).map(line).collect();
-        if items.len() > SHOWN {
-            lines.push(format!("and {} more", items.len() - SHOWN));
+        let mut lines: Vec<String> = items.iter().take(MAX_SHOWN).map(line).collect();
+        if items.len() > MAX_SHOWN {
+            lines.push(format!("and {} more", items.len() - MAX_SHOWN));
         }
         lines
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_short_lines_in_a_pane() {
+    fn a_pane_shows_a_list_as_short_lines() {
         assert_eq!(
             TodoWrite.one_line(&list(3)),
             "TodoWrite 1 of 3 items done: doing 1"
@@ -161,12 +161,12 @@ mod tests {
             ["[x] step 0", "[>] doing 1", "[ ] step 2"]
         );
         let long = TodoWrite.shown(&list(20));
-        assert_eq!(long.len(), SHOWN + 1);
-        assert_eq!(long[SHOWN], "and 12 more");
+        assert_eq!(long.len(), MAX_SHOWN + 1);
+        assert_eq!(long[MAX_SHOWN], "and 12 more");
     }
 
     #[test]
-    fn what_is_no_list_of_steps_is_refused_by_name() {
+    fn invalid_lists_are_rejected_with_the_reason() {
         for (input, part) in [
             (json!({}), "`todos`"),
             (json!({"todos": "x"}), "`todos`"),

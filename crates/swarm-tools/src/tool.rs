@@ -1,4 +1,4 @@
-//! What a tool is to the engine, and what it hands back.
+//! The interface between tools and the engine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,109 +13,116 @@ use crate::{
     NotebookEdit, Picture, Read, TodoWrite, ToolContext, Write,
 };
 
-/// Something a model can call.
+/// A tool that a model can call.
 #[async_trait]
 pub trait Tool: Send + Sync + std::fmt::Debug {
-    /// The name the model calls, such as `Read`.
+    /// Returns the name, such as `Read`.
     fn name(&self) -> &str;
 
-    /// Other names under which models know it; a call of one is a call of the tool.
+    /// Returns alternative names that calls may use.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What the model is told about the tool.
+    /// Returns the description for the model.
     fn description(&self) -> String;
 
-    /// JSON Schema of the input.
+    /// Returns the JSON Schema of the input.
     fn input_schema(&self) -> Value;
 
-    /// Whether a model may be told only its name until it asks for the rest, where there are too many such tools.
+    /// Whether the schema may be deferred: the model sees only the name until it searches for the
+    /// tool.
     fn is_deferrable(&self) -> bool {
         false
     }
 
-    /// The family that permission modes speak of.
+    /// Returns the kind of the tool, on which permission modes depend.
     fn kind(&self) -> ToolKind;
 
-    /// Whether this call changes nothing, so that it may run in parallel with other such calls.
+    /// Whether this call changes nothing, so that it may run in parallel with other read-only
+    /// calls.
     fn is_read_only(&self, _input: &Value) -> bool {
         false
     }
 
-    /// Whether this very call may run beside others of the same message: it only reads, or it minds its own business.
-    fn runs_beside_others(&self, input: &Value) -> bool {
+    /// Whether this call may run in parallel with others of the same message: it is read-only or
+    /// independent of them.
+    fn runs_in_parallel(&self, input: &Value) -> bool {
         self.is_read_only(input)
     }
 
-    /// The call as one line for a pane, such as `Read src/lib.rs`. Short and free of control characters.
+    /// Summarizes the call in one line for a pane, such as `Read src/lib.rs`. Short and without
+    /// control characters.
     fn one_line(&self, input: &Value) -> String;
 
-    /// Refuses a call that could not work, before anybody is asked about it. The error is for the model.
+    /// Validates a call before permission is requested. The error is a message for the model.
     fn check(&self, _input: &Value, _ctx: &ToolContext) -> Result<(), String> {
         Ok(())
     }
 
-    /// Further lines for a pane when the call has worked. Short and free of control characters.
+    /// Returns additional lines for a pane after a successful call. Short and without control
+    /// characters.
     fn shown(&self, _input: &Value) -> Vec<String> {
         Vec::new()
     }
 
-    /// The paths that this call would touch, with every symbolic link resolved, for the permission decision.
-    ///
-    /// Empty for tools that name no path in their input.
+    /// Returns the paths that this call accesses, with symbolic links resolved, for the permission
+    /// check. Empty for tools without paths in their input.
     fn touches(&self, _input: &Value, _cwd: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// The directory to which this tool has moved an agent that began in `origin`: its calls run there.
+    /// Returns the directory to which this tool has moved an agent that started in `origin`; its
+    /// calls run there.
     fn workplace(&self, _origin: &Path) -> Option<Workplace> {
         None
     }
 
-    /// Does it. Failures are outputs with `is_error`, since the model is the one to react to them.
+    /// Executes the call. Failures are outputs with `is_error`, so that the model can react to
+    /// them.
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput;
 }
 
 /// A directory to which an agent has moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workplace {
-    /// Its working directory there.
+    /// New working directory.
     pub cwd: PathBuf,
-    /// The directory outside of which nothing is written there, as it was found when the agent moved.
+    /// The only writable directory, as resolved when the agent moved.
     pub confine: Arc<Confinement>,
 }
 
-/// What a call gave.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// What the model reads.
+    /// Text for the model.
     pub content: String,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The outcome for a pane, such as `ok, 12 lines`. Short and free of control characters.
+    /// Summary for a pane, such as `ok, 12 lines`. Short and without control characters.
     pub one_line: String,
-    /// What the model sees behind the text.
+    /// Attachments for the model, after the text.
     pub attachments: Vec<Attachment>,
-    /// What the call printed or changed, for a pane. The model does not see it.
+    /// Output or changes of the call, for a pane only.
     pub detail: Vec<DetailLine>,
-    /// The result as hooks read it, in the shape of the tool of this name in Claude Code; see [`ToolOutput::response`].
+    /// The result for hooks, in the format of Claude Code's tool of this name; see
+    /// [`ToolOutput::response`].
     pub response: Option<Value>,
 }
 
-/// Something that is no text, behind the text of a result.
+/// A non-text part of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attachment {
-    /// A picture.
+    /// An image.
     Picture(Picture),
-    /// A PDF file in base64, for models that take documents ([`ToolContext::documents`]).
+    /// A PDF file in base64, for models that accept documents ([`ToolContext::documents`]).
     Pdf(String),
-    /// The name of a deferred tool whose schema the model gets with this result.
+    /// Name of a deferred tool whose schema the model receives with this result.
     ToolReference(String),
 }
 
 impl ToolOutput {
-    /// The output of a call that worked.
+    /// Creates the output of a successful call.
     pub fn ok(content: impl Into<String>, one_line: impl Into<String>) -> Self {
         Self {
             content: content.into(),
@@ -127,7 +134,8 @@ impl ToolOutput {
         }
     }
 
-    /// The output of a call that failed; the pane gets the first line of the text, with a mark if there are more.
+    /// Creates the output of a failed call; the pane shows the first line of the text, with an
+    /// ellipsis if there are more.
     pub fn error(content: impl Into<String>) -> Self {
         let content = content.into();
         let (first, rest) = content.split_once('\n').unwrap_or((&content, ""));
@@ -145,35 +153,35 @@ impl ToolOutput {
         }
     }
 
-    /// The same with what the call printed or changed.
+    /// Adds output or changes for a pane.
     #[must_use]
     pub fn with_detail(mut self, detail: Vec<DetailLine>) -> Self {
         self.detail = detail;
         self
     }
 
-    /// The same with pictures behind the text.
+    /// Adds images.
     #[must_use]
     pub fn with_pictures(self, pictures: Vec<Picture>) -> Self {
         self.with_attachments(pictures.into_iter().map(Attachment::Picture).collect())
     }
 
-    /// The same with attachments behind the text.
+    /// Adds attachments.
     #[must_use]
     pub fn with_attachments(mut self, attachments: Vec<Attachment>) -> Self {
         self.attachments = attachments;
         self
     }
 
-    /// The same with an object that hooks read in place of the text.
+    /// Sets the object that hooks receive instead of the text.
     #[must_use]
     pub fn with_response(mut self, response: Value) -> Self {
         self.response = Some(response);
         self
     }
 
-    /// The result as an object, as `tool_response` of hooks has it: what the tool says itself, else the text in the
-    /// shape of a tool result of MCP.
+    /// Returns the `tool_response` object for hooks: the one set by the tool, otherwise the text in
+    /// the format of an MCP tool result.
     pub fn response(&self) -> Value {
         match &self.response {
             Some(response) => response.clone(),
@@ -182,7 +190,7 @@ impl ToolOutput {
     }
 }
 
-/// The built-in tools in the order in which a model is told of them.
+/// Returns the built-in tools in the order of the prompt.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Read),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
-use crate::detail::difference;
+use crate::detail::line_diff;
 use crate::files::{self, Freshness, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
@@ -67,7 +67,7 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let target = Target::to_write(&input.file_path, ctx)?;
     let content = input.content.as_bytes();
     let given = target.given.display();
-    // Held throughout: of two calls on one file, the later one sees what the earlier one did.
+    // Locked during the whole call, so that concurrent calls on one file are serialized.
     let mut state = ctx.files.lock();
     let existing = files::load(&target)?;
     let (stamp, done) = match &existing {
@@ -78,7 +78,7 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         }
     };
     let stamp = stamp.map_err(|error| write_error(&error, &target))?;
-    state.saw(&target.real, stamp);
+    state.record(&target.real, stamp);
     let before = existing.as_ref().map_or(&[][..], |(before, _)| before);
     let lines = counted(input.content.lines().count(), "line");
     let response = json!({
@@ -90,11 +90,11 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         format!("{given} was {done}; it has {lines}."),
         format!("{done}, {lines}"),
     )
-    .with_detail(difference(before, content));
+    .with_detail(line_diff(before, content));
     Ok(output.with_response(response))
 }
 
-/// Refuses to overwrite what the model has not seen.
+/// Refuses to overwrite content that the model has not seen.
 pub(crate) fn refuse_unseen(freshness: Freshness, target: &Target) -> Result<(), String> {
     let given = target.given.display();
     match freshness {
@@ -105,29 +105,29 @@ pub(crate) fn refuse_unseen(freshness: Freshness, target: &Target) -> Result<(),
         Freshness::Changed { seen, now } => Err(format!(
             "{given} changed since you read it (by a person, a program or another agent): its hash was {} \
              and is now {}. Read it again, then apply your change to the current content.",
-            named(seen),
-            named(now)
+            hash_text(seen),
+            hash_text(now)
         )),
     }
 }
 
-/// A hash as the model reads it.
-fn named(hash: Option<u64>) -> String {
+/// Formats a hash for the model.
+fn hash_text(hash: Option<u64>) -> String {
     hash.map_or_else(
-        || "seen in part only".to_owned(),
+        || "unknown (only part of it was read)".to_owned(),
         |hash| format!("{hash:016x}"),
     )
 }
 
-/// What a failed write means to the model.
+/// Formats the error of a failed write for the model.
 pub(crate) fn write_error(error: &io::Error, target: &Target) -> String {
     let given = target.given.display();
     match error.kind() {
         io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists => {
             format!(
-                "{given} was changed by another program at the same moment; nothing was written. Read it again."
+                "{given} was changed by another program at the same time; nothing was written. Read it again."
             )
         }
-        _ => format!("{given} cannot be written: {error}. Nothing was changed."),
+        _ => format!("cannot write {given}: {error}. Nothing was changed."),
     }
 }

@@ -38,7 +38,7 @@ fn a_picture_that_is_read_is_seen_by_the_model_in_this_process_and_the_next() {
     };
     spawn(&["--prompt", "look at it"]);
     let shown = json!([
-        {"type": "text", "text": "[png picture, 1 x 1 pixels]"},
+        {"type": "text", "text": "[png image, 1 x 1 pixels]"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
     ]);
     let with_mark = |ask: &Ask| {

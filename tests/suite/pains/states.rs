@@ -229,15 +229,15 @@ fn d8_a_member_whose_key_is_refused_is_shown_as_failed_with_the_reason() {
     let told = status["members"][1].to_string();
     let shown = world.swarm(&["status"]).stdout;
     let shown = shown.lines().find(|line| line.contains("bob")).unwrap();
-    let reason = "does not accept the credentials";
+    let reason = "rejected the credentials";
     for text in [told.as_str(), shown] {
         assert!(text.contains("failed") && text.contains(reason), "{text}");
     }
     world.swarm(&["kill", "--all"]).ok();
 }
 
-/// Most time until a death is shown here. The aim is a tenth of a second on a quiet machine; who only looks again from time
-/// to time takes seconds.
+/// Most time until a death is shown here. The aim is a tenth of a second on a quiet machine; who
+/// only looks again from time to time takes seconds.
 const SHOWN: Duration = Duration::from_millis(750);
 
 #[test]

@@ -69,7 +69,7 @@ impl Tool for SkillCall {
                 ));
             }
         };
-        SkillTool::lend(&skill, ctx);
+        SkillTool::grant_for_turn(&skill, ctx);
         let mut call = json!({
             "description": format!("skill {}", skill.name),
             "prompt": text,

@@ -218,7 +218,7 @@ impl Tool for AgentTool {
         ToolKind::Team
     }
 
-    fn runs_beside_others(&self, _input: &Value) -> bool {
+    fn runs_in_parallel(&self, _input: &Value) -> bool {
         true
     }
 

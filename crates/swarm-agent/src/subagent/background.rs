@@ -76,7 +76,7 @@ impl SubAgents {
         // In this order: the word is there before it is said that the work is over.
         !self.in_background().is_empty()
             || !self.lock().mail.is_empty()
-            || self.kit().commands.has_ended_ones()
+            || self.kit().commands.has_unreported()
     }
 
     /// Takes the ends of sub-agents and commands into the conversation of the agent of the process; tells whether there were any.
@@ -115,7 +115,7 @@ impl SubAgents {
                 root.events.emit(event);
             }
         }
-        let commands = self.kit().commands.take_ended();
+        let commands = self.kit().commands.take_unreported();
         if let Ok(root) = self.root() {
             for command in &commands {
                 let line = format!("{} {}", command.id(), command_outcome(command));

@@ -340,7 +340,7 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
     ToolContext {
         cwd,
         protected,
-        shell: Arc::new(parent.shell.of_another(record.is_fork())),
+        shell: Arc::new(parent.shell.for_other_agent(record.is_fork())),
         files: Arc::new(Mutex::new(files)),
         env: Arc::new(env),
         confine: confine.or_else(|| parent.confine.clone()),

@@ -22,7 +22,7 @@ impl Record {
             let (Some(record), Some(own)) = (record.upgrade(), own.upgrade()) else {
                 return;
             };
-            let ended = own.take_ended();
+            let ended = own.take_unreported();
             let words = ended.iter().map(|command| command_ended(command, chars));
             record.live().mail.extend(words);
             record.came.notify_one();

@@ -110,7 +110,7 @@ impl TaskOutput {
                     () = ctx.cancel.cancelled() => {}
                 }
             }
-            commands.handed_out_if_ended(&command);
+            commands.mark_reported(&command);
             return report_command(&command, &input, limit);
         }
         let record = known(&agents, &input.task_id, ctx)?;
@@ -133,7 +133,7 @@ fn report_command(
     input: &Input,
     limit: usize,
 ) -> Result<ToolOutput, String> {
-    let output = command.news(limit, input.filter.as_deref())?;
+    let output = command.take_new_output(limit, input.filter.as_deref())?;
     let (state, id) = (command.state(), command.id());
     let is_running = state == CommandState::Running;
     let retrieval = retrieval(is_running, input.block);

@@ -134,7 +134,7 @@ pub(super) fn known(
             "There is no sub-agent or command `{}`. {} {}",
             asked.escape_debug(),
             agents.who_runs(),
-            commands.map_or_else(String::new, |own| own.who_runs())
+            commands.map_or_else(String::new, |own| own.running_summary())
         )
     })
 }

@@ -154,7 +154,7 @@ impl Session {
     fn may_share(&self, call: &Call, verdict: &Verdict) -> bool {
         let tool = self.tool_name(call);
         let hooked = self.parts.hooks.any(HookEvent::PreToolUse, Some(tool));
-        verdict.runs_beside_others() && !hooked
+        verdict.runs_in_parallel() && !hooked
     }
 
     /// Runs one call to its result and shows both.
@@ -390,9 +390,9 @@ impl Refusal {
 
 impl Verdict {
     /// Whether the call may be handled beside others: its tool says so, or it is not run at all.
-    fn runs_beside_others(&self) -> bool {
+    fn runs_in_parallel(&self) -> bool {
         match self {
-            Self::Run(ready) => ready.tool.runs_beside_others(&ready.input),
+            Self::Run(ready) => ready.tool.runs_in_parallel(&ready.input),
             Self::Refuse(_) => true,
             Self::Ask { .. } => false,
         }

@@ -46,7 +46,9 @@ impl Session {
                 prompt.text = format!("The user starts the skill `{}`.\n\n{text}", skill.name);
                 if !skill.allowed_tools.is_empty() {
                     let origin = format!("skill {}", skill.name);
-                    self.parts.rights.lend(&skill.allowed_tools, &origin);
+                    self.parts
+                        .rights
+                        .grant_for_turn(&skill.allowed_tools, &origin);
                 }
             }
             Err(error) => self.emit(AgentEvent::Notice {

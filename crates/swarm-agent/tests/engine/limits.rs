@@ -108,7 +108,7 @@ async fn a_refusal_and_a_full_context_fail_the_turn_and_answer_its_calls() {
         (StopReason::Refusal, "declined to answer and said: no"),
         (
             StopReason::ModelContextWindowExceeded,
-            "context window is full",
+            "exceeds the model's context window",
         ),
     ] {
         let world = World::new(vec![echo()]);

@@ -124,7 +124,7 @@ async fn a_skill_for_people_is_neither_offered_nor_loaded() {
         .unwrap();
     assert!(tool.description.contains("- review") && !tool.description.contains("deploy"));
     let told = format!("{:?}", request.messages);
-    assert!(told.contains("is for people to start"), "{told}");
+    assert!(told.contains("Only users can start"), "{told}");
     let file = directory.join("review/list.md").display().to_string();
     assert!(told.contains(&format!("In {file}: all")), "{told}");
 }

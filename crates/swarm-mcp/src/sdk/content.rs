@@ -6,8 +6,9 @@ use swarm_tools::Picture;
 /// Pictures of one result that are passed on.
 const MOST_PICTURES: usize = 20;
 
-/// All blocks in their order as text, and the pictures among them. What is neither is named, with its type and size.
-/// Structured content is shown where no block is text: servers repeat it as text for clients that do not know it.
+/// All blocks in their order as text, and the pictures among them. What is neither is named, with
+/// its type and size. Structured content is shown where no block is text: servers repeat it as text
+/// for clients that do not know it.
 pub(super) fn content(result: &CallToolResult) -> (String, Vec<Picture>) {
     let mut pictures = Vec::new();
     let mut parts = Vec::new();
@@ -103,7 +104,7 @@ mod tests {
         ]}));
         assert_eq!(
             content(&mixed).0,
-            "first\n[image: image/png, 3 bytes, not shown: it is not a PNG, JPEG, GIF or WebP picture]\n[audio: audio/wav, 6 bytes, not shown]\n\
+            "first\n[image: image/png, 3 bytes, not shown: it is not a PNG, JPEG, GIF or WebP image]\n[audio: audio/wav, 6 bytes, not shown]\n\
              [resource a: file:///a (what a is)]\n[resource x://b]\ninside\n[resource x://c: a/b, 3 bytes]"
         );
     }

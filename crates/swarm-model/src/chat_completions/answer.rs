@@ -1,4 +1,4 @@
-//! Puts a streamed answer together from its pieces.
+//! Assembles an answer from the chunks of a stream.
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -11,10 +11,10 @@ use crate::model::{ModelEvent, ModelResponse};
 use crate::remote::{Assembly, Refusal, Step};
 use crate::stop::StopReason;
 
-/// What ends a stream.
+/// Data of the event that ends a stream.
 const DONE: &str = "[DONE]";
 
-/// An answer in the making.
+/// A partially received answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     model: String,
@@ -27,7 +27,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer to a request for `model`, which the server may name more exactly.
+    /// Creates an empty answer to a request for `model`; the server may return a more specific
+    /// name.
     pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
@@ -59,7 +60,7 @@ impl Answer {
         }
     }
 
-    /// Whether there is anything that could be an answer, although the server did not say that it is done.
+    /// Whether the content can be used as an answer although the server sent no finish reason.
     fn has_content(&self) -> bool {
         !self.text.is_empty() || !self.calls.is_empty()
     }
@@ -69,7 +70,7 @@ impl Answer {
             Some("length" | "model_length") => StopReason::MaxTokens,
             Some("content_filter") => StopReason::Refusal,
             _ if self.has_refused => StopReason::Refusal,
-            // Many servers say `stop` here too, and some `tool_calls` without any.
+            // Many servers also send `stop` for tool calls, and some send `tool_calls` without any.
             _ if !self.calls.is_empty() => StopReason::ToolUse,
             Some("stop" | "tool_calls" | "function_call") | None => StopReason::EndTurn,
             Some(other) => StopReason::Other(other.to_owned()),
@@ -101,18 +102,19 @@ impl Answer {
 impl Assembly for Answer {
     fn take(&mut self, data: &str) -> Result<Step, String> {
         if data.trim() == DONE {
-            return if self.is_spoken() || self.has_content() {
+            return if self.is_content_complete() || self.has_content() {
                 Ok(Step::Complete(self.finish()))
             } else {
                 Err("the stream ended without an answer".to_owned())
             };
         }
-        let strange = |error| format!("a piece of the answer is not the API's JSON ({error})");
-        let json: Value = serde_json::from_str(data).map_err(strange)?;
+        let invalid =
+            |error| format!("a chunk of the answer is not valid JSON of the API ({error})");
+        let json: Value = serde_json::from_str(data).map_err(invalid)?;
         if let Some(refusal) = Refusal::from_json(&json) {
             return Ok(Step::Refused(refusal));
         }
-        let piece = Piece::deserialize(json).map_err(strange)?;
+        let piece = Piece::deserialize(json).map_err(invalid)?;
         if let Some(model) = piece.model.filter(|model| !model.is_empty()) {
             self.model = model;
         }
@@ -129,22 +131,22 @@ impl Assembly for Answer {
             }
             match choice.finish_reason {
                 Some(word) if matches!(word.as_str(), "error" | "abort") => {
-                    return Err("the server says that it failed in the middle".to_owned());
+                    return Err("the server reported a failure during the answer".to_owned());
                 }
                 Some(word) if !word.is_empty() => self.finish_reason = Some(word),
-                // Some servers write an empty reason into each piece.
+                // Some servers send an empty reason in each chunk.
                 _ => {}
             }
         }
         Ok(Step::Show(shown))
     }
 
-    /// Some servers forget the last line. With a reason for its end an answer is whole without it.
+    /// Some servers omit the final `[DONE]`. An answer with a finish reason is complete without it.
     fn end(&mut self) -> Option<ModelResponse> {
-        self.is_spoken().then(|| self.finish())
+        self.is_content_complete().then(|| self.finish())
     }
 
-    fn is_spoken(&self) -> bool {
+    fn is_content_complete(&self) -> bool {
         self.finish_reason.is_some()
     }
 

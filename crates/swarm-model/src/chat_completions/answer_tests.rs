@@ -1,10 +1,10 @@
-//! Answers put together from pieces as servers send them.
+//! Assembly of answers from chunks as servers send them.
 
 use serde_json::json;
 
 use super::*;
 
-/// Runs the data of events through an answer; gives what was shown and how it ended.
+/// Feeds event data to an answer; returns the emitted events and the final answer.
 fn read(pieces: &[Value]) -> (Vec<ModelEvent>, Answer) {
     let mut answer = Answer::new("asked-for");
     let mut shown = Vec::new();
@@ -46,7 +46,7 @@ fn stop_of(pieces: &[Value]) -> StopReason {
 }
 
 #[test]
-fn prose_with_usage_at_the_end_as_openai_sends_it() {
+fn openai_text_with_usage_at_the_end_is_assembled() {
     let (shown, response) = whole(&[
         delta(&json!({"role": "assistant", "content": "", "refusal": null})),
         delta(&json!({"content": "Grü"})),
@@ -72,7 +72,7 @@ fn prose_with_usage_at_the_end_as_openai_sends_it() {
 }
 
 #[test]
-fn thinking_under_each_of_its_names_is_shown_once_and_not_signed() {
+fn thinking_is_emitted_once_under_each_field_name_and_unsigned() {
     for thought in [
         json!({"reasoning_content": "hm"}),
         json!({"reasoning": "hm"}),
@@ -137,7 +137,7 @@ fn a_tool_call_is_announced_and_completed() {
 }
 
 #[test]
-fn each_reason_to_finish_has_its_meaning() {
+fn each_finish_reason_maps_to_a_stop_reason() {
     let text = delta(&json!({"content": "x"}));
     let reason = |word| stop_of(&[text.clone(), finish(word)]);
     assert_eq!(reason("stop"), StopReason::EndTurn);
@@ -148,7 +148,7 @@ fn each_reason_to_finish_has_its_meaning() {
     assert_eq!(
         stop_of(&[call("Read"), finish("stop")]),
         StopReason::ToolUse,
-        "as Ollama says"
+        "as sent by Ollama"
     );
     assert_eq!(
         stop_of(&[call("Read"), finish("length")]),
@@ -163,30 +163,30 @@ fn each_reason_to_finish_has_its_meaning() {
 }
 
 #[test]
-fn a_server_that_forgets_its_last_line_or_its_reason_is_understood() {
+fn a_missing_last_line_or_finish_reason_is_tolerated() {
     let (_, mut answer) = read(&[delta(&json!({"content": "x"})), finish("stop")]);
     assert_eq!(answer.end().unwrap().text(), "x");
     assert_eq!(stop_of(&[call("Read")]), StopReason::ToolUse);
     let empty = json!({"choices": [{"delta": {"content": "x"}, "finish_reason": ""}]});
     let (_, mut answer) = read(&[empty]);
-    assert_eq!(answer.end(), None, "an empty reason is none");
+    assert_eq!(answer.end(), None, "an empty reason does not count");
     let mut nothing = Answer::new("m");
     nothing.take(DONE).unwrap_err();
 }
 
 #[test]
-fn an_answer_in_one_piece_is_an_answer() {
+fn an_answer_without_streaming_is_accepted() {
     let (shown, mut answer) = read(&[json!({"object": "chat.completion", "model": "served",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "all at once"}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "complete"}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 4}})]);
-    assert_eq!(shown, [ModelEvent::TextDelta("all at once".into())]);
+    assert_eq!(shown, [ModelEvent::TextDelta("complete".into())]);
     let response = answer.end().unwrap();
-    assert_eq!(response.text(), "all at once");
+    assert_eq!(response.text(), "complete");
     assert_eq!(response.usage.output_tokens, 4);
 }
 
 #[test]
-fn what_servers_add_of_their_own_does_no_harm() {
+fn unknown_fields_of_servers_are_ignored() {
     let (_, response) = whole(&[
         json!({"choices": [], "prompt_filter_results": []}),
         json!({"choices": null, "error": null, "usage": null, "timings": {"n": 1}}),
@@ -202,13 +202,13 @@ fn what_servers_add_of_their_own_does_no_harm() {
             response.usage.cache_read_input_tokens
         ),
         (0, 5),
-        "never more cached than there is"
+        "cached tokens never exceed the prompt"
     );
     assert_eq!(response.model, "asked-for");
 }
 
 #[test]
-fn an_error_in_the_stream_is_a_refusal_and_garbage_is_named() {
+fn a_stream_error_is_a_refusal_and_invalid_data_is_reported() {
     for error in [
         json!({"error": {"message": "busy", "type": "server_error", "code": 503}}),
         json!({"error": "busy"}),

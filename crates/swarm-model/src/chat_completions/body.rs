@@ -1,9 +1,10 @@
-//! The body of a request: the same request gives the same bytes, so that a server's prefix cache holds.
+//! Builds the request body deterministically, so that the server's prefix cache hits.
 //!
-//! A system prompt is one message at the front. Each tool call is answered by a message of its own directly after the
-//! calls, before anything else is said; the API has no place for an error there, so the text says it. Messages of one role
-//! in a row are joined, because the chat templates of some models refuse them. Thinking is not sent: most servers have no
-//! place for it and some refuse it.
+//! The system prompt is a single message at the start. Each tool call is answered by a separate
+//! message directly after the calls, before any other message; the API has no error flag there, so
+//! the text carries it. Consecutive messages with the same role are joined, because the chat
+//! templates of some models refuse them. Thinking is not sent: most servers have no field for it
+//! and some refuse it.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::habits::{Habits, TokenLimit};
+use super::capabilities::{ServerCapabilities, TokenLimit};
 use super::images::{Images, UserContent};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
@@ -19,27 +20,33 @@ use crate::remote::Body;
 use crate::request::{ModelRequest, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Stands between texts that become one, as JSON writes two line breaks.
-const BETWEEN: &str = r"\n\n";
+/// Separator between joined texts: two line breaks, escaped as in JSON.
+const SEPARATOR: &str = r"\n\n";
 
-/// Stands in front of the result of a call that failed.
+/// Prefix of the result of a failed call.
 const ERROR: &str = "Error: ";
 
-/// Serializes a request for a server with these habits.
-pub(super) fn request_body(request: &ModelRequest, habits: Habits) -> Result<Body, ModelError> {
-    let limit = |name| (habits.limit == name).then_some(request.max_tokens);
+/// Serializes a request for a server with the given capabilities.
+pub(super) fn request_body(
+    request: &ModelRequest,
+    capabilities: ServerCapabilities,
+) -> Result<Body, ModelError> {
+    let limit = |name| (capabilities.limit == name).then_some(request.max_tokens);
     let body = Wire {
         model: &request.model,
         max_tokens: limit(TokenLimit::MaxTokens),
         max_completion_tokens: limit(TokenLimit::MaxCompletionTokens),
         stream: true,
-        stream_options: habits.counts_tokens.then_some(StreamOptions {
+        stream_options: capabilities.counts_tokens.then_some(StreamOptions {
             include_usage: true,
         }),
-        reasoning_effort: request.effort.and_then(|wanted| habits.effort.word(wanted)),
-        // Deferred ones too, which a conversation that has changed its model may have: these servers load none on demand.
+        reasoning_effort: request
+            .effort
+            .and_then(|effort| capabilities.effort.word(effort)),
+        // Includes deferred tools, which a conversation may have after switching models: these
+        // servers do not load tools on demand.
         tools: request.tools.iter().map(WireTool::new).collect(),
-        messages: wire_messages(request, habits.sees),
+        messages: wire_messages(request, capabilities.vision),
     };
     match serde_json::to_vec(&body) {
         Ok(bytes) => Ok(bytes.into()),
@@ -98,7 +105,8 @@ impl<'a> WireTool<'a> {
     }
 }
 
-/// A text as the JSON string that stands for it. A conversation is kept as JSON, so most texts are taken over as they are.
+/// A text in its JSON encoding, with quotes. The conversation is stored as JSON, so most texts are
+/// reused without decoding.
 pub(super) type Text<'a> = Cow<'a, RawValue>;
 
 #[derive(Debug, Serialize)]
@@ -111,7 +119,7 @@ enum WireMessage<'a> {
         content: UserContent<'a>,
     },
     Assistant {
-        /// Empty beside calls alone: templates of some models cannot do with `null`.
+        /// Empty if there are only calls: the templates of some models fail on `null`.
         content: Text<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<WireCall<'a>>,
@@ -133,11 +141,11 @@ struct WireCall<'a> {
 #[derive(Debug, Serialize)]
 struct WireCalled<'a> {
     name: Text<'a>,
-    /// JSON as text.
+    /// JSON encoded as a string.
     arguments: Cow<'a, str>,
 }
 
-/// The parts of stored blocks that are sent, as the JSON that they are kept as.
+/// The fields of stored blocks that are sent, as raw JSON.
 #[derive(Deserialize)]
 struct StoredText<'a> {
     #[serde(borrow)]
@@ -164,7 +172,7 @@ struct StoredResult<'a> {
     is_error: bool,
 }
 
-fn wire_messages(request: &ModelRequest, sees: bool) -> Vec<WireMessage<'_>> {
+fn wire_messages(request: &ModelRequest, vision: bool) -> Vec<WireMessage<'_>> {
     let system = request.system.iter().map(|block| written(&block.text));
     let mut wire = Vec::new();
     let content = joined(system);
@@ -173,15 +181,15 @@ fn wire_messages(request: &ModelRequest, sees: bool) -> Vec<WireMessage<'_>> {
     }
     for message in &*request.messages {
         match message.role {
-            Role::Assistant => say(&mut wire, message),
-            Role::User => tell(&mut wire, message, sees),
+            Role::Assistant => push_assistant(&mut wire, message),
+            Role::User => push_user(&mut wire, message, vision),
         }
     }
     wire
 }
 
-/// What the model said.
-fn say<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
+/// Appends an assistant message.
+fn push_assistant<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
     let text = joined(message.blocks.iter().filter_map(text_of));
     let calls: Vec<WireCall> = message.blocks.iter().filter_map(call_of).collect();
     match wire.last_mut() {
@@ -200,10 +208,10 @@ fn say<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage) {
     }
 }
 
-/// What the model was told: results first, then what came with them, then the images of both.
-fn tell<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage, sees: bool) {
+/// Appends a user message: tool results first, then the other text, then the images of both.
+fn push_user<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage, vision: bool) {
     let mut images = Images {
-        sees,
+        vision,
         found: Vec::new(),
     };
     for block in &message.blocks {
@@ -213,7 +221,7 @@ fn tell<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage, sees: b
         .blocks
         .iter()
         .filter(|block| block.result_id().is_none());
-    let text = joined(others.filter_map(|block| told(block, &mut images)));
+    let text = joined(others.filter_map(|block| user_text(block, &mut images)));
     let images = images.found;
     match wire.last_mut() {
         _ if is_empty(&text) && images.is_empty() => {}
@@ -266,7 +274,7 @@ fn result_of<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<WireMess
             return None;
         };
         let parts = value["content"].as_array().map_or(&[][..], Vec::as_slice);
-        let content = joined(parts.iter().map(|one| written(&images.told(one, true))));
+        let content = joined(parts.iter().map(|one| written(&images.as_text(one, true))));
         let id = written(value["tool_use_id"].as_str()?);
         (id, content, value["is_error"] == true)
     };
@@ -283,13 +291,13 @@ fn result_of<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<WireMess
     })
 }
 
-/// A block of a user message as text.
-fn told<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<Text<'a>> {
+/// Converts a block of a user message to text.
+fn user_text<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<Text<'a>> {
     if block.kind() != BlockKind::Other {
         return text_of(block);
     }
     match block.block() {
-        ContentBlock::Other(value) => Some(written(&images.told(&value, false))),
+        ContentBlock::Other(value) => Some(written(&images.as_text(&value, false))),
         _ => None,
     }
 }
@@ -306,7 +314,7 @@ fn append<'a>(text: &mut Text<'a>, more: Text<'a>) {
     if is_empty(text) {
         *text = more;
     } else if !is_empty(&more) {
-        *text = quoted(format!("\"{}{BETWEEN}{}\"", inside(text), inside(&more)));
+        *text = quoted(format!("\"{}{SEPARATOR}{}\"", inside(text), inside(&more)));
     }
 }
 
@@ -314,7 +322,7 @@ pub(super) fn is_empty(text: &RawValue) -> bool {
     inside(text).is_empty()
 }
 
-/// What stands between the quotes.
+/// Returns the text between the quotes, still escaped.
 fn inside(text: &RawValue) -> &str {
     let text = text.get();
     text.get(1..text.len().saturating_sub(1))
@@ -322,11 +330,11 @@ fn inside(text: &RawValue) -> &str {
 }
 
 fn written<'a>(text: &str) -> Text<'a> {
-    // A string can always be written.
+    // Serializing a string cannot fail.
     Cow::Owned(to_raw_value(text).unwrap_or_default())
 }
 
-/// A JSON string that was put together of such.
+/// Wraps a string composed of valid JSON string fragments.
 fn quoted<'a>(json: String) -> Text<'a> {
     Cow::Owned(RawValue::from_string(json).unwrap_or_default())
 }

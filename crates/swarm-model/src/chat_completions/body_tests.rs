@@ -1,4 +1,4 @@
-//! Requests as servers get them.
+//! Serialized requests.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use proptest::prelude::*;
 use serde_json::json;
 use swarm_protocol::{Effort, Thinking};
 
-use super::super::habits::EffortLimit;
+use super::super::capabilities::EffortLimit;
 use super::*;
 use crate::message::Message;
 use crate::request::SystemBlock;
 use crate::stored::stored;
 
-const HABITS: Habits = Habits {
+const CAPABILITIES: ServerCapabilities = ServerCapabilities {
     limit: TokenLimit::MaxTokens,
     counts_tokens: true,
     effort: EffortLimit::Highest,
-    sees: false,
+    vision: false,
 };
 
 fn request(messages: Vec<Message>) -> ModelRequest {
@@ -41,12 +41,12 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     }
 }
 
-fn body(request: &ModelRequest, habits: Habits) -> Value {
-    serde_json::from_slice(&request_body(request, habits).unwrap().joined()).unwrap()
+fn body(request: &ModelRequest, capabilities: ServerCapabilities) -> Value {
+    serde_json::from_slice(&request_body(request, capabilities).unwrap().joined()).unwrap()
 }
 
 fn messages(said: Vec<Message>) -> Vec<Value> {
-    let body = body(&request(said), HABITS);
+    let body = body(&request(said), CAPABILITIES);
     body["messages"].as_array().unwrap()[1..].to_vec()
 }
 
@@ -77,17 +77,17 @@ fn result(id: &str, content: &str, is_error: bool) -> ContentBlock {
 fn an_effort_is_sent_until_the_server_refuses_it() {
     let mut request = request(vec![Message::user_text("hello")]);
     request.effort = Some(Effort::Medium);
-    assert_eq!(body(&request, HABITS)["reasoning_effort"], "medium");
-    let refused = Habits {
-        effort: EffortLimit::Unsaid,
-        ..HABITS
+    assert_eq!(body(&request, CAPABILITIES)["reasoning_effort"], "medium");
+    let refused = ServerCapabilities {
+        effort: EffortLimit::Omitted,
+        ..CAPABILITIES
     };
     assert!(body(&request, refused).get("reasoning_effort").is_none());
 }
 
 #[test]
-fn a_request_has_the_shape_that_servers_know() {
-    let whole = body(&request(vec![Message::user_text("hello")]), HABITS);
+fn a_request_has_the_format_of_the_api() {
+    let whole = body(&request(vec![Message::user_text("hello")]), CAPABILITIES);
     assert_eq!(
         whole,
         json!({
@@ -100,28 +100,28 @@ fn a_request_has_the_shape_that_servers_know() {
 }
 
 #[test]
-fn a_request_follows_the_habits_of_its_server() {
+fn a_request_omits_what_its_server_does_not_support() {
     let asked = request(vec![Message::user_text("hello")]);
-    let keys = |habits| {
-        let body = body(&asked, habits);
+    let keys = |capabilities| {
+        let body = body(&asked, capabilities);
         let keys = body.as_object().unwrap().keys();
         keys.cloned().collect::<Vec<_>>()
     };
-    let completion = Habits {
+    let completion = ServerCapabilities {
         limit: TokenLimit::MaxCompletionTokens,
-        ..HABITS
+        ..CAPABILITIES
     };
     assert!(keys(completion).contains(&"max_completion_tokens".to_owned()));
-    let bare = Habits {
-        limit: TokenLimit::Unsaid,
+    let bare = ServerCapabilities {
+        limit: TokenLimit::Omitted,
         counts_tokens: false,
-        ..HABITS
+        ..CAPABILITIES
     };
     assert_eq!(keys(bare), ["model", "stream", "tools", "messages"]);
 }
 
 #[test]
-fn results_answer_their_calls_before_anything_else_is_said() {
+fn results_follow_their_calls_before_other_messages() {
     let said = vec![
         Message::user_text("go"),
         Message::assistant(vec![
@@ -154,7 +154,7 @@ fn results_answer_their_calls_before_anything_else_is_said() {
 }
 
 #[test]
-fn broken_input_goes_back_as_json_and_an_error_is_marked_once() {
+fn broken_input_is_sent_as_json_and_an_error_is_marked_once() {
     let said = vec![
         Message::assistant(vec![call("a", json!("{\"z"))]),
         user(vec![result("a", "error: bad input", true)]),
@@ -169,7 +169,7 @@ fn broken_input_goes_back_as_json_and_an_error_is_marked_once() {
 }
 
 #[test]
-fn what_has_no_place_in_this_api_is_named_or_left_out() {
+fn unsupported_blocks_are_named_or_omitted() {
     let image = json!({"type": "image", "source": {}});
     let said = vec![
         user(vec![
@@ -188,7 +188,7 @@ fn what_has_no_place_in_this_api_is_named_or_left_out() {
     assert_eq!(
         wire[0],
         json!({"role": "user", "content": format!("look\n\n{stand_in}\n\nwell?")}),
-        "two user messages with nothing between them are one"
+        "consecutive user messages are joined"
     );
     assert_eq!(
         wire[2],
@@ -197,7 +197,7 @@ fn what_has_no_place_in_this_api_is_named_or_left_out() {
 }
 
 #[test]
-fn a_model_that_reads_images_gets_them_behind_the_results() {
+fn a_vision_model_gets_images_after_the_results() {
     let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
     let said = vec![
         Message::user_text("look"),
@@ -211,11 +211,11 @@ fn a_model_that_reads_images_gets_them_behind_the_results() {
             ContentBlock::Other(image("Qg==")),
         ]),
     ];
-    let habits = Habits {
-        sees: true,
-        ..HABITS
+    let capabilities = ServerCapabilities {
+        vision: true,
+        ..CAPABILITIES
     };
-    let wire = &body(&request(said), habits)["messages"];
+    let wire = &body(&request(said), capabilities)["messages"];
     let below = "seen\n\n[The image is in the next user message.]";
     assert_eq!(
         wire[3],
@@ -232,7 +232,7 @@ fn a_model_that_reads_images_gets_them_behind_the_results() {
     );
 }
 
-/// One exchange: calls with their results, and what was said around them.
+/// One exchange: calls with their results, and the surrounding text.
 fn exchange() -> impl Strategy<Value = Vec<Message>> {
     let text = || "[a-zé ]{0,6}";
     let calls = proptest::collection::vec((any::<bool>(), text()), 0..4);
@@ -262,15 +262,15 @@ proptest! {
         let mut answered = 0;
         for (at, message) in wire.iter().enumerate() {
             if message["role"] == "tool" {
-                prop_assert_eq!(Some(&message["tool_call_id"]), open.first(), "in the order of the calls");
+                prop_assert_eq!(Some(&message["tool_call_id"]), open.first(), "results are in the order of the calls");
                 open.remove(0);
                 answered += 1;
                 continue;
             }
-            prop_assert!(open.is_empty(), "said before every call was answered: {:?}", wire);
+            prop_assert!(open.is_empty(), "message before every call was answered: {:?}", wire);
             let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
-            prop_assert!(message["content"] != "" || !calls.is_empty(), "an empty message");
-            prop_assert!(at == 0 || wire[at - 1]["role"] != message["role"], "a role twice in a row: {:?}", wire);
+            prop_assert!(message["content"] != "" || !calls.is_empty(), "empty message");
+            prop_assert!(at == 0 || wire[at - 1]["role"] != message["role"], "same role twice in a row: {:?}", wire);
             open = calls.iter().map(|call| call["id"].clone()).collect();
             for call in calls {
                 let arguments = call["function"]["arguments"].as_str().unwrap();
@@ -282,14 +282,14 @@ proptest! {
     }
 
     #[test]
-    fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
+    fn a_longer_conversation_starts_with_the_bytes_of_the_shorter_one(
         before in proptest::collection::vec(exchange(), 1..4), after in exchange(),
     ) {
         let said: Vec<Message> = before.into_iter().flatten().collect();
         let longer = [said.clone(), after].concat();
-        let text = |said| String::from_utf8(request_body(&request(said), HABITS).unwrap().joined().to_vec()).unwrap();
+        let text = |said| String::from_utf8(request_body(&request(said), CAPABILITIES).unwrap().joined().to_vec()).unwrap();
         let (shorter, longer) = (text(said), text(longer));
-        // The last message may grow, so its closing quotes and brackets do not count.
+        // The last message may grow, so its closing quotes and brackets are ignored.
         let shorter = shorter.trim_end_matches(['}', ']', '"']);
         prop_assert!(longer.starts_with(shorter), "{shorter}\n{longer}");
     }

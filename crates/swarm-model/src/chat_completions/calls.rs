@@ -1,9 +1,10 @@
-//! Puts tool calls together from their pieces.
+//! Assembles tool calls from the pieces of a stream.
 //!
-//! By the book a call's first piece has its index, id and name, and the others its index and more of its input. Known to
-//! differ: Ollama, which left the index out for long and sends a call whole; `LiteLLM` before some servers, which gives
-//! every call index 0; servers that leave the id out or repeat it for each call; llama-cpp-python, which repeats id and name in
-//! every piece; servers that send the input as an object.
+//! By the specification a call's first piece has its index, id and name, and later pieces have the
+//! index and more of the input. Known deviations: Ollama (older versions omit the index, and a call
+//! arrives in one piece); `LiteLLM` in front of some servers (every call has index 0); servers that
+//! omit the id or repeat it for each call; llama-cpp-python (repeats id and name in every piece);
+//! servers that send the input as an object.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -12,20 +13,20 @@ use super::piece::{CallPiece, FunctionPiece};
 use crate::message::{ContentBlock, call_input};
 use crate::model::ModelEvent;
 
-/// Stands for the name of a call that has none: servers refuse an empty one when the conversation comes back to them.
-const NAMELESS: &str = "unnamed_tool";
+/// Replaces a missing name: servers refuse an empty one when the conversation is sent back.
+const MISSING_NAME: &str = "unnamed_tool";
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<GrowingCall>);
+pub(super) struct Calls(Vec<PartialCall>);
 
 #[derive(Debug)]
-struct GrowingCall {
+struct PartialCall {
     index: Option<u64>,
-    /// As the server gave it; empty if it did not.
+    /// As sent by the server; empty if it sent none.
     id: String,
-    /// Unlike that of any other call of the answer.
-    own_id: String,
+    /// Unique within the answer.
+    unique_id: String,
     name: String,
     arguments: String,
 }
@@ -35,7 +36,7 @@ impl Calls {
         self.0.is_empty()
     }
 
-    /// Takes a piece in. Gives an event when a call has got its name.
+    /// Adds a piece. Returns an event when the name of a call becomes known.
     pub(super) fn take(&mut self, piece: CallPiece) -> Option<ModelEvent> {
         let function = piece.function.unwrap_or_default();
         let id = piece.id.unwrap_or_default();
@@ -52,45 +53,45 @@ impl Calls {
         }
         call.name = name;
         Some(ModelEvent::ToolUseStarted {
-            id: call.own_id.clone(),
+            id: call.unique_id.clone(),
             name: call.name.clone(),
         })
     }
 
-    /// The call that a piece continues.
+    /// Returns the position of the call that a piece continues.
     fn find(&self, index: Option<u64>, id: &str, name: &str, more: &str) -> Option<usize> {
         let at = match index {
             Some(_) => self.0.iter().rposition(|call| call.index == index)?,
             None if !id.is_empty() => self.0.iter().rposition(|call| call.id == id)?,
             None => self.0.len().checked_sub(1)?,
         };
-        (!self.0[at].is_succeeded_by(id, name, more)).then_some(at)
+        (!self.0[at].is_followed_by_new_call(id, name, more)).then_some(at)
     }
 
     fn begin(&mut self, index: Option<u64>, id: String) -> usize {
-        let is_taken = self.0.iter().any(|call| call.own_id == id);
-        let own_id = if id.is_empty() || is_taken {
+        let is_taken = self.0.iter().any(|call| call.unique_id == id);
+        let unique_id = if id.is_empty() || is_taken {
             format!("call_{}", Uuid::new_v4().simple())
         } else {
             id.clone()
         };
-        self.0.push(GrowingCall {
+        self.0.push(PartialCall {
             index,
             id,
-            own_id,
+            unique_id,
             name: String::new(),
             arguments: String::new(),
         });
         self.0.len() - 1
     }
 
-    /// The calls as content. One that was cut off has what came of it.
+    /// Converts the calls to content blocks. A truncated call keeps the input received so far.
     pub(super) fn into_content(self) -> impl Iterator<Item = ContentBlock> {
         self.0.into_iter().map(|call| ContentBlock::ToolUse {
-            id: call.own_id,
+            id: call.unique_id,
             input: input(call.arguments),
             name: if call.name.is_empty() {
-                NAMELESS.to_owned()
+                MISSING_NAME.to_owned()
             } else {
                 call.name
             },
@@ -98,11 +99,12 @@ impl Calls {
     }
 }
 
-impl GrowingCall {
-    /// Whether a piece that claims this call's place begins another call: it has a name as only the first piece of a call
-    /// needs one, and either an id of its own, or the start of an input although this call's is whole already. White space
-    /// behind a whole input is no start: llama-cpp-python sends it in pieces with id and name.
-    fn is_succeeded_by(&self, id: &str, name: &str, more: &str) -> bool {
+impl PartialCall {
+    /// Whether a piece at this call's position begins another call: it has a name, which only a
+    /// first piece needs, and either a different id or the start of an input although this call's
+    /// input is already complete. White space after a complete input does not count as a start:
+    /// llama-cpp-python sends it in pieces with id and name.
+    fn is_followed_by_new_call(&self, id: &str, name: &str, more: &str) -> bool {
         if name.is_empty() || self.name.is_empty() {
             return false;
         }
@@ -120,7 +122,8 @@ fn arguments(function: &FunctionPiece) -> String {
     }
 }
 
-/// Models served this way write `null` for no input now and then, and write an object as JSON within JSON.
+/// Parses the input of a call. Some models write `null` for an empty input, or encode the object as
+/// a JSON string.
 fn input(arguments: String) -> Value {
     match serde_json::from_str::<Value>(&arguments) {
         Ok(Value::Null) => call_input(String::new()),

@@ -1,11 +1,11 @@
-//! Calls put together from pieces as servers send them.
+//! Assembly of tool calls from pieces as servers send them.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// The calls made of these pieces, as id, name and input.
+/// Assembles pieces and returns the calls as id, name and input.
 fn calls(pieces: &[Value]) -> Vec<(String, String, Value)> {
     let mut calls = Calls::default();
     for piece in pieces {
@@ -27,7 +27,7 @@ fn inputs(pieces: &[Value]) -> Vec<(String, Value)> {
     ids.dedup();
     assert!(
         ids.len() == calls.len() && !ids.contains(&""),
-        "each has an id of its own: {calls:?}"
+        "ids are unique: {calls:?}"
     );
     calls
         .into_iter()
@@ -94,7 +94,7 @@ fn whole_calls_without_index_or_id_are_kept_apart() {
 }
 
 #[test]
-fn calls_without_input_that_share_an_index_are_told_apart_by_their_ids() {
+fn calls_without_input_that_share_an_index_are_distinguished_by_id() {
     let piece =
         |id: &str| json!({"index": 0, "id": id, "function": {"name": "List", "arguments": ""}});
     let expected = ("List".to_owned(), json!({}));
@@ -120,7 +120,7 @@ fn pieces_that_repeat_id_and_name_are_one_call() {
 }
 
 #[test]
-fn input_comes_as_object_or_null_or_text_in_text() {
+fn input_may_be_an_object_or_null_or_doubly_encoded() {
     for (arguments, expected) in [
         (json!({"x": 1}), json!({"x": 1})),
         (json!(null), json!({})),
@@ -136,7 +136,7 @@ fn input_comes_as_object_or_null_or_text_in_text() {
 }
 
 #[test]
-fn broken_input_is_kept_raw_for_the_engine_to_answer() {
+fn broken_input_is_kept_as_raw_text() {
     for raw in ["{\"x\":", "[1]", "\"text\"", "7", "{}{}"] {
         let piece = json!({"index": 0, "id": "c", "function": {"name": "Read", "arguments": raw}});
         assert_eq!(inputs(&[piece]), [("Read".to_owned(), json!(raw))]);
@@ -144,12 +144,12 @@ fn broken_input_is_kept_raw_for_the_engine_to_answer() {
 }
 
 #[test]
-fn a_call_without_a_name_gets_one_that_servers_take_back() {
+fn a_call_without_a_name_gets_a_placeholder_name() {
     let made = inputs(&[json!({"index": 0, "function": {"arguments": "{}"}})]);
-    assert_eq!(made, [(NAMELESS.to_owned(), json!({}))]);
+    assert_eq!(made, [(MISSING_NAME.to_owned(), json!({}))]);
 }
 
-/// How a server writes the pieces of calls.
+/// How a server splits calls into pieces.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
     ByTheBook,
@@ -188,7 +188,7 @@ fn written(manner: Manner, made: &[(String, Value)], size: usize) -> Vec<Value> 
 
 proptest! {
     #[test]
-    fn the_same_calls_come_out_whatever_the_servers_manner(
+    fn every_server_style_gives_the_same_calls(
         made in proptest::collection::vec(("[A-Za-z_]{1,12}", "[ -~é🧠]{0,20}"), 0..5),
         manner in prop_oneof![Just(Manner::ByTheBook), Just(Manner::WholeWithoutIndex), Just(Manner::AllIndexZero), Just(Manner::Bare)],
         size in 1usize..9,

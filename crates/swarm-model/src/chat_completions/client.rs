@@ -1,4 +1,4 @@
-//! The client, as a dialect of a remote API.
+//! Client of the chat completions API, implemented as a dialect of a remote API.
 
 use parking_lot::Mutex;
 use reqwest::Url;
@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
 use super::body::request_body;
+use super::capabilities::{EffortLimit, ServerCapabilities, TokenLimit, mentions_context_limit};
 use super::config::ChatCompletionsConfig;
-use super::habits::{EffortLimit, Habits, TokenLimit, names_context};
 use crate::error::ModelError;
 use crate::model::{Model, ModelEvents};
 use crate::name::Provider;
@@ -18,33 +18,34 @@ use crate::remote::{
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
-/// OpenAI itself.
+/// Host of OpenAI's own API.
 const OPENAI_HOST: &str = "api.openai.com";
 
-/// The port that Ollama listens on unless told otherwise.
+/// Ollama's default port.
 const OLLAMA_PORT: u16 = 11434;
 
 const PROVIDER: Provider = Provider::OpenAi;
 
-/// A client of the chat completions API. Clones share one pool of connections and what was learned about the server; a
-/// process needs one client.
+/// A client of the chat completions API. Clones share one connection pool and the detected server
+/// capabilities; a process needs one client.
 #[derive(Debug, Clone)]
 pub struct ChatCompletions(Remote<OpenAiCompatible>);
 
-/// The API as one server speaks it.
+/// The dialect of one server.
 #[derive(Debug)]
 struct OpenAiCompatible {
     config: ChatCompletionsConfig,
     url: Url,
-    habits: Mutex<Habits>,
+    capabilities: Mutex<ServerCapabilities>,
 }
 
 impl ChatCompletions {
-    /// Checks the settings and prepares a client. Connects to nothing. With an `https` address the system's
-    /// certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Validates the settings and creates a client without connecting. With an `https` address the
+    /// system's certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR`.
     ///
-    /// Fails with [`ModelError::NoKey`] without a key that is needed for sure and with [`ModelError::Setup`] if another
-    /// setting cannot work.
+    /// Fails with [`ModelError::NoKey`] if a required key is missing and with [`ModelError::Setup`]
+    /// if another setting is invalid.
     pub fn new(config: ChatCompletionsConfig) -> Result<Self, ModelError> {
         OpenAiCompatible::new(config)
             .and_then(Remote::new)
@@ -66,7 +67,7 @@ impl OpenAiCompatible {
         if is_openai && config.api_key.is_none() {
             return Err(ModelError::NoKey { provider: PROVIDER });
         }
-        let habits = Mutex::new(Habits {
+        let capabilities = Mutex::new(ServerCapabilities {
             limit: if is_openai {
                 TokenLimit::MaxCompletionTokens
             } else {
@@ -74,23 +75,25 @@ impl OpenAiCompatible {
             },
             counts_tokens: true,
             effort: EffortLimit::Highest,
-            sees: config.vision,
+            vision: config.vision,
         });
         Ok(Self {
             config,
             url,
-            habits,
+            capabilities,
         })
     }
 
     fn unknown_model(&self, refusal: &Refusal, message: String, model: &str) -> ModelError {
-        // Ollama's words, wherever it listens.
+        // The messages identify Ollama on any port.
         let is_ollama = self.url.port() == Some(OLLAMA_PORT)
             || refusal.says(&["try pulling it", &format!("model '{model}' not found")]);
         ModelError::UnknownModel {
             model: model.to_owned(),
             message: if is_ollama {
-                format!("{message}. If it is one of Ollama's, get it with: ollama pull {model}")
+                format!(
+                    "{message}. If it is an Ollama model, download it with: ollama pull {model}"
+                )
             } else {
                 message
             },
@@ -122,8 +125,8 @@ impl Dialect for OpenAiCompatible {
     }
 
     fn body(&self, request: &ModelRequest) -> Result<Body, ModelError> {
-        let habits = *self.habits.lock();
-        request_body(request, habits)
+        let capabilities = *self.capabilities.lock();
+        request_body(request, capabilities)
     }
 
     fn answer(&self, model: &str) -> Answer {
@@ -132,14 +135,14 @@ impl Dialect for OpenAiCompatible {
 
     fn failure(&self, refusal: &Refusal, message: String, model: &str) -> Failure {
         match refusal.status {
-            400..=599 if names_context(refusal) => ModelError::ContextTooLong { message }.into(),
+            400..=599 if mentions_context_limit(refusal) => ModelError::ContextTooLong { message }.into(),
             400 | 404 | 422 if names_model(refusal) => {
                 self.unknown_model(refusal, message, model).into()
             }
             400..=599 if refusal.says(&["does not support tools", "tool choice requires"]) => {
                 ModelError::InvalidRequest {
                     message: format!(
-                        "{message}. Agents need tools: use a model that can call them, and a server that is started with tool calls turned on (vLLM: --enable-auto-tool-choice --tool-call-parser NAME; llama.cpp: --jinja)"
+                        "{message}. Agents need tools: use a model that supports tool calls, and start the server with tool calls enabled (vLLM: --enable-auto-tool-choice --tool-call-parser NAME; llama.cpp: --jinja)"
                     ),
                 }
                 .into()
@@ -149,13 +152,13 @@ impl Dialect for OpenAiCompatible {
         }
     }
 
-    fn learn(&self, refusal: &Refusal, refused: &Body) -> bool {
-        self.habits.lock().learn(refusal, &refused.joined())
+    fn adapt(&self, refusal: &Refusal, refused: &Body) -> bool {
+        self.capabilities.lock().adapt(refusal, &refused.joined())
     }
 }
 
-/// Whether the model is what was not found, and not the address: llama.cpp's word for a wrong path is the same as others'
-/// for a wrong model, so the message has to speak of the model.
+/// Whether the model was not found, as opposed to the path: llama.cpp answers a wrong path with the
+/// same error that other servers use for a wrong model, so the message must mention the model.
 fn names_model(refusal: &Refusal) -> bool {
     let is_missing = [
         "not found",
@@ -167,13 +170,14 @@ fn names_model(refusal: &Refusal) -> bool {
     refusal.code == "model_not_found" || (refusal.says(&["model"]) && refusal.says(&is_missing))
 }
 
-/// A spent balance comes as a rate limit, but waiting does not help against it.
+/// Whether the account has no credit. The server reports this as a rate limit, but waiting does not
+/// help.
 fn is_unpaid(refusal: &Refusal) -> bool {
     refusal.code == "insufficient_quota" || refusal.kind == "insufficient_quota"
 }
 
-/// Adds what is missing of the path: some people give the server alone, some with its version (`/v1`, or another one at
-/// gateways), some copy the whole address from a page.
+/// Completes the path. Users give the server alone, the server with a version (`/v1`, or another
+/// one at gateways), or the full address.
 fn completions_url(base: &str) -> Result<Url, ModelError> {
     const PATH: &str = "/chat/completions";
     let mut url = base_address(PROVIDER, base)?;

@@ -1,5 +1,5 @@
-//! The client against a server on the loopback interface. What it shares with the client of the Messages API is tested
-//! there.
+//! The client against a server on the loopback interface. The shared parts are tested with the
+//! Messages API client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,7 +121,7 @@ async fn an_answer_streams_and_completes() {
     assert_eq!(response.stop_reason, StopReason::EndTurn);
     assert_eq!(response.model, "qwen3-8b");
     assert_eq!(response.usage.total(), 15);
-    let asked = server.asked().remove(0);
+    let asked = server.requests().remove(0);
     assert!(asked.head.starts_with("POST /v1/chat/completions HTTP/1.1"));
     assert_eq!(
         asked.header("authorization"),
@@ -132,7 +132,7 @@ async fn an_answer_streams_and_completes() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_before_its_end_is_asked_for_again_and_its_tokens_count() {
+async fn a_truncated_answer_is_retried_and_its_tokens_are_counted() {
     let told =
         data(&json!({"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 1}}));
     let cut = Reply::Cut(format!("{}{told}", text("par")).into_bytes());
@@ -144,7 +144,7 @@ async fn an_answer_cut_before_its_end_is_asked_for_again_and_its_tokens_count() 
 }
 
 #[tokio::test]
-async fn an_answer_that_is_whole_but_for_its_last_line_is_taken() {
+async fn an_answer_without_its_last_line_is_accepted() {
     let finish = data(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
     let bytes = format!("{}{finish}", text("hi")).into_bytes();
     for reply in [
@@ -161,11 +161,11 @@ async fn an_answer_that_is_whole_but_for_its_last_line_is_taken() {
     let mut config = config(&server);
     config.connection.idle_timeout = Duration::from_millis(20);
     let items = ask(&ChatCompletions::new(config).unwrap()).await;
-    assert_eq!(completed(&items).text(), "hi", "the body is left open");
+    assert_eq!(completed(&items).text(), "hi", "the body stays open");
 }
 
 #[tokio::test]
-async fn a_part_that_the_server_does_not_take_is_left_out_at_once_and_from_then_on() {
+async fn a_refused_part_is_omitted_immediately_and_in_later_requests() {
     let usage = refusal(
         422,
         &json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}),
@@ -178,10 +178,10 @@ async fn a_part_that_the_server_does_not_take_is_left_out_at_once_and_from_then_
     let client = ChatCompletions::new(config(&server)).unwrap();
     let items = ask(&client).await;
     assert_eq!(completed(&items).text(), "hi");
-    assert_eq!(retries(&items), 0, "nobody has to wait or be told");
+    assert_eq!(retries(&items), 0, "there is no wait and no event");
     completed(&ask(&client).await);
     let has = |name: &str| -> Vec<bool> {
-        let asked = server.asked();
+        let asked = server.requests();
         asked
             .iter()
             .map(|asked| asked.json().get(name).is_some())
@@ -192,7 +192,7 @@ async fn a_part_that_the_server_does_not_take_is_left_out_at_once_and_from_then_
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_really_too_long_is_told_after_one_more_try() {
+async fn a_conversation_that_is_too_long_is_reported_after_one_retry() {
     let long = refusal(
         400,
         &json!({"error": {"message": "This model's maximum context length is 4096 tokens."}}),
@@ -200,11 +200,11 @@ async fn a_conversation_that_is_really_too_long_is_told_after_one_more_try() {
     let server = FakeServer::start(vec![long]).await;
     let items = ask_once(&server).await;
     assert!(matches!(failed(&items), ModelError::ContextTooLong { .. }));
-    assert_eq!(server.asked().len(), 2);
+    assert_eq!(server.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn an_error_in_the_stream_is_final_or_asked_again_by_what_it_says() {
+async fn a_stream_error_is_final_or_retried_depending_on_its_message() {
     let error = |error: Value| {
         Reply::Events(vec![
             format!("{}{}data: [DONE]\n\n", text("par"), data(&error)).into_bytes(),
@@ -229,11 +229,11 @@ async fn an_error_in_the_stream_is_final_or_asked_again_by_what_it_says() {
 }
 
 #[tokio::test]
-async fn an_answer_or_error_in_one_piece_under_a_success_is_understood() {
-    let whole = json!({"model": "m", "choices": [{"index": 0, "message": {"content": "at once"}, "finish_reason": "stop"}]});
+async fn an_unstreamed_answer_or_error_with_a_success_status_is_understood() {
+    let whole = json!({"model": "m", "choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]});
     let server = FakeServer::start(vec![refusal(200, &whole)]).await;
-    assert_eq!(completed(&ask_once(&server).await).text(), "at once");
-    // LM Studio answers so when the path is wrong.
+    assert_eq!(completed(&ask_once(&server).await).text(), "whole");
+    // LM Studio sends this for a wrong path.
     let error = json!({"error": "Unexpected endpoint or method. (POST /v2/chat/completions)"});
     let server = FakeServer::start(vec![refusal(200, &error)]).await;
     let shown = failed(&ask_once(&server).await).to_string();
@@ -250,11 +250,11 @@ async fn a_refusal_never_shows_the_key() {
         shown.contains("[secret]") && !shown.contains(KEY),
         "{shown}"
     );
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_run_is_named_with_what_to_check() {
+async fn the_error_for_an_unreachable_server_names_it_and_what_to_check() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -6,13 +6,14 @@ use crate::secret::Secret;
 /// Settings of a [`super::ChatCompletions`] client.
 #[derive(Debug, Clone)]
 pub struct ChatCompletionsConfig {
-    /// Address of the server, with or without `/v1` at its end. `None` is OpenAI itself.
+    /// Address of the server, with or without a trailing `/v1`. `None` means OpenAI.
     pub base_url: Option<String>,
-    /// Sent as `Authorization: Bearer`. Needed for OpenAI itself; other servers say so when they want one.
+    /// Sent as `Authorization: Bearer`. Required by OpenAI; other servers refuse the request if
+    /// they require one.
     pub api_key: Option<Secret>,
-    /// Whether the model reads images. A server that refuses them gets none from then on.
+    /// Whether the model accepts images. Once a server refuses an image, no more are sent.
     pub vision: bool,
-    /// How the server is reached.
+    /// Proxy, timeouts and retries.
     pub connection: Connection,
 }
 

@@ -1,4 +1,4 @@
-//! Addresses, and refusals as servers word them.
+//! Addresses, and refusals with the messages of real servers.
 
 use super::*;
 use crate::remote::Cause;
@@ -34,7 +34,7 @@ fn word(failure: &Failure) -> &'static str {
 }
 
 #[test]
-fn an_address_is_taken_with_and_without_its_version_and_path() {
+fn an_address_is_accepted_with_and_without_version_and_path() {
     let url = |base| completions_url(base).map(String::from).unwrap();
     for base in [
         "http://localhost:11434",
@@ -66,7 +66,7 @@ fn an_address_is_taken_with_and_without_its_version_and_path() {
 }
 
 #[test]
-fn only_openai_itself_needs_a_key_for_sure() {
+fn only_openai_requires_a_key() {
     let config = |base_url: Option<&str>, key: Option<&str>| ChatCompletionsConfig {
         base_url: base_url.map(str::to_owned),
         api_key: key.map(Secret::new),
@@ -86,7 +86,10 @@ fn only_openai_itself_needs_a_key_for_sure() {
         keyed.address().unwrap().headers()["authorization"],
         "Bearer sk-1"
     );
-    assert_eq!(keyed.habits.lock().limit, TokenLimit::MaxCompletionTokens);
+    assert_eq!(
+        keyed.capabilities.lock().limit,
+        TokenLimit::MaxCompletionTokens
+    );
     assert!(!format!("{keyed:?}").contains("sk-1"));
     let local = dialect("http://127.0.0.1:1");
     assert!(
@@ -96,10 +99,10 @@ fn only_openai_itself_needs_a_key_for_sure() {
             .headers()
             .contains_key("authorization")
     );
-    assert_eq!(local.habits.lock().limit, TokenLimit::MaxTokens);
+    assert_eq!(local.capabilities.lock().limit, TokenLimit::MaxTokens);
 }
 
-/// Server, status, body, and what is made of them.
+/// Server, status, body, and the expected failure.
 const REFUSALS: &[(&str, u16, &str, &str)] = &[
     (
         "OpenAI",
@@ -209,7 +212,7 @@ const REFUSALS: &[(&str, u16, &str, &str)] = &[
 ];
 
 #[test]
-fn each_refusal_has_its_failure() {
+fn each_refusal_maps_to_a_failure() {
     for (server, status, body, expected) in REFUSALS {
         let failure = sort(*status, body);
         assert_eq!(
@@ -221,7 +224,7 @@ fn each_refusal_has_its_failure() {
 }
 
 #[test]
-fn what_to_do_is_said_where_the_server_does_not_say_it() {
+fn errors_say_what_to_do_if_the_server_does_not() {
     let text = |failure: Failure| match failure {
         Failure::Final(error) => error.to_string(),
         Failure::Transient(transient) => panic!("{transient:?}"),

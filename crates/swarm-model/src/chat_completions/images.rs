@@ -1,4 +1,5 @@
-//! Images in requests. The API has no place for them in the result of a call, so they follow in a user message.
+//! Images in requests. A tool result of this API cannot hold images, so they follow in a user
+//! message.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq as _, Serializer};
@@ -6,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::body::{Text, is_empty};
 
-/// Stands in a result whose image follows.
+/// Placeholder in a result whose image follows.
 const BELOW: &str = "[The image is in the next user message.]";
 
-/// What an image is replaced by where the model takes none.
+/// Placeholder for an image if the model does not accept images.
 const NO_VISION: &str = "[An image was here. This model does not read images.]";
 
-/// The content of a user message: a text, or parts where there are images.
+/// The content of a user message: a string, or a list of parts if there are images.
 #[derive(Debug)]
 pub(super) struct UserContent<'a> {
     pub(super) text: Text<'a>,
-    /// Addresses, mostly `data:`.
+    /// URLs, mostly `data:`.
     pub(super) images: Vec<String>,
 }
 
@@ -46,18 +47,19 @@ struct TextPart<'a> {
     text: &'a Text<'a>,
 }
 
-/// Takes the images out of what a model is told.
+/// Collects the images of a message and replaces them by placeholders.
 #[derive(Debug)]
 pub(super) struct Images {
-    /// Whether the model reads images.
-    pub(super) sees: bool,
-    /// Those of one message, in order.
+    /// Whether the model accepts images.
+    pub(super) vision: bool,
+    /// URLs of the images of one message, in order.
     pub(super) found: Vec<String>,
 }
 
 impl Images {
-    /// A block that has no shape of its own here, as text. `is_result` tells whether it stands in the result of a call.
-    pub(super) fn told(&mut self, value: &Value, is_result: bool) -> String {
+    /// Converts a block that has no counterpart in this API to text. `is_result` says whether it is
+    /// part of a tool result.
+    pub(super) fn as_text(&mut self, value: &Value, is_result: bool) -> String {
         if let Value::String(text) = &value["text"] {
             return text.clone();
         }
@@ -67,7 +69,7 @@ impl Images {
                 "[A block of the type {kind} was here. It cannot be sent to this model.]"
             );
         }
-        match address(&value["source"]).filter(|_| self.sees) {
+        match address(&value["source"]).filter(|_| self.vision) {
             Some(url) => {
                 self.found.push(url);
                 if is_result { BELOW } else { "" }.to_owned()
@@ -77,7 +79,7 @@ impl Images {
     }
 }
 
-/// The address of an image of the Messages API.
+/// Returns the URL of an image block of the Messages API.
 fn address(source: &Value) -> Option<String> {
     if source["type"] == "url" {
         return source["url"].as_str().map(str::to_owned);

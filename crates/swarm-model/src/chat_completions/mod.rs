@@ -1,15 +1,15 @@
-//! Client of the chat completions API (`POST …/chat/completions`, streamed), which OpenAI, Ollama, vLLM, llama.cpp's
-//! server, LM Studio and many gateways speak, each with its own accent.
+//! Client of the chat completions API (`POST …/chat/completions`, streamed), which OpenAI, Ollama,
+//! vLLM, llama.cpp's server, LM Studio and many gateways implement, each with its own deviations.
 //!
-//! Wire format: <https://platform.openai.com/docs/api-reference/chat/create>. Where servers differ from it, the code
-//! that bears with it says which ones.
+//! Wire format: <https://platform.openai.com/docs/api-reference/chat/create>. Code that handles a
+//! deviation names the servers.
 
 pub(crate) mod answer;
 mod body;
 mod calls;
+mod capabilities;
 mod client;
 mod config;
-mod habits;
 mod images;
 mod piece;
 

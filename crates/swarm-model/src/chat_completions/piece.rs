@@ -1,10 +1,10 @@
-//! The pieces of a streamed answer, as they are on the wire.
+//! Wire format of the chunks of a streamed answer.
 
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::Usage;
 
-/// One piece. What servers may leave out or set to null is optional, which is nearly everything.
+/// One chunk. Nearly every field is optional, because servers omit it or set it to null.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Piece {
@@ -13,12 +13,12 @@ pub(super) struct Piece {
     pub(super) usage: Option<TokenCounts>,
 }
 
-/// One of several answers that could have been asked for; this client asks for one.
+/// One of the alternative answers; this client requests one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Choice {
     pub(super) index: Option<u64>,
-    /// More of the message; the whole of it from a server that does not stream.
+    /// The next part of the message; the complete message from a server that does not stream.
     #[serde(alias = "message")]
     pub(super) delta: Option<Delta>,
     pub(super) finish_reason: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Choice {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Delta {
-    /// A text, or with Mistral a list of parts.
+    /// A string; a list of parts from Mistral.
     content: Value,
     pub(super) refusal: Option<String>,
     /// vLLM, llama.cpp, `DeepSeek`, LM Studio.
@@ -42,7 +42,7 @@ pub(super) struct Delta {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CallPiece {
-    /// Which call of the message it belongs to.
+    /// Index of the call within the message.
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
     pub(super) function: Option<FunctionPiece>,
@@ -53,18 +53,18 @@ pub(super) struct CallPiece {
 #[serde(default)]
 pub(super) struct FunctionPiece {
     pub(super) name: Option<String>,
-    /// A text with JSON in it; an object from servers that forget to write it as text.
+    /// JSON encoded as a string; an object from servers that do not encode it.
     pub(super) arguments: Value,
 }
 
-/// Token counts.
+/// Token counts of the answer so far.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TokenCounts {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
-    /// `DeepSeek`'s name for the cached ones.
+    /// Cached prompt tokens from `DeepSeek`.
     prompt_cache_hit_tokens: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ struct PromptDetails {
 }
 
 impl Delta {
-    /// The prose in it.
+    /// Returns the text of this delta.
     pub(super) fn text(&self) -> String {
         match &self.content {
             Value::String(text) => text.clone(),
@@ -87,7 +87,7 @@ impl Delta {
         }
     }
 
-    /// The thinking in it.
+    /// Takes the thinking of this delta.
     pub(super) fn thinking(&mut self) -> String {
         let either = self
             .reasoning_content
@@ -98,8 +98,9 @@ impl Delta {
 }
 
 impl TokenCounts {
-    /// Merges these counts into `usage`. Counts are cumulative and some servers send them with each piece, so the larger
-    /// one is the later one. Cached tokens are part of `prompt_tokens` here and apart from the others in `usage`.
+    /// Merges these counts into `usage`. Counts are cumulative and some servers send them with each
+    /// chunk, so the larger value is the newer one. `prompt_tokens` includes cached tokens, which
+    /// `usage` counts separately.
     pub(super) fn merge_into(&self, usage: &mut Usage) {
         let details = self.prompt_tokens_details.as_ref();
         let cached = details

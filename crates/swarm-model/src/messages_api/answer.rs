@@ -1,4 +1,4 @@
-//! Puts a streamed answer together from its events.
+//! Assembles an answer from the events of a stream.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::model::{ModelEvent, ModelResponse};
 use crate::remote::{Assembly, Refusal, Step};
 use crate::stop::StopReason;
 
-/// An answer in the making.
+/// A partially received answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     model: String,
     usage: Usage,
     stop_reason: Option<StopReason>,
     started: bool,
-    blocks: BTreeMap<usize, Growing>,
+    blocks: BTreeMap<usize, PartialBlock>,
 }
 
-/// A content block in the making.
+/// A partially received content block.
 #[derive(Debug)]
-enum Growing {
+enum PartialBlock {
     Text(String),
     Thinking {
         thinking: String,
@@ -50,12 +50,12 @@ impl Assembly for Answer {
         }
     }
 
-    /// Nothing is whole without its `message_stop`.
+    /// Always `None`: an answer is complete only with `message_stop`.
     fn end(&mut self) -> Option<ModelResponse> {
         None
     }
 
-    fn is_spoken(&self) -> bool {
+    fn is_content_complete(&self) -> bool {
         false
     }
 
@@ -65,7 +65,8 @@ impl Assembly for Answer {
 }
 
 impl Answer {
-    /// An answer to a request for `model`, which the server may name more exactly.
+    /// Creates an empty answer to a request for `model`; the server may return a more specific
+    /// name.
     pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
@@ -76,7 +77,7 @@ impl Answer {
         }
     }
 
-    /// Takes one event in. An error says what is wrong with the event.
+    /// Processes one event. Fails with a description of an invalid event.
     fn follow(&mut self, event: StreamEvent) -> Result<Step, String> {
         match event {
             StreamEvent::MessageStart { message } => self.start(message),
@@ -114,8 +115,8 @@ impl Answer {
     }
 
     fn open(&mut self, index: usize, block: Value) -> Result<Step, String> {
-        let (growing, step) = Growing::open(block)?;
-        match self.blocks.insert(index, growing) {
+        let (partial, step) = PartialBlock::open(block)?;
+        match self.blocks.insert(index, partial) {
             None => Ok(step),
             Some(_) => Err(format!("content block {index} starts twice")),
         }
@@ -125,27 +126,28 @@ impl Answer {
         self.blocks
             .get_mut(&index)
             .and_then(|block| block.grow(delta))
-            .ok_or_else(|| format!("content block {index} grows in a way that does not fit it"))
+            .ok_or_else(|| format!("content block {index} received a delta of the wrong type"))
     }
 
     fn close(&mut self, index: usize) -> Result<(), String> {
         let block = self
             .blocks
             .get_mut(&index)
-            .ok_or_else(|| format!("content block {index} ends without a start"))?;
-        let open = std::mem::replace(block, Growing::Text(String::new()));
-        *block = Growing::Done(open.close());
+            .ok_or_else(|| format!("content block {index} stops without a start"))?;
+        let open = std::mem::replace(block, PartialBlock::Text(String::new()));
+        *block = PartialBlock::Done(open.close());
         Ok(())
     }
 
-    /// Blocks still open are closed: some gateways leave `content_block_stop` out.
+    /// Returns the complete answer. Closes blocks that are still open, because some gateways omit
+    /// `content_block_stop`.
     fn finish(&mut self) -> Result<ModelResponse, String> {
         if !self.started {
-            return Err("the stream ends without a start".to_owned());
+            return Err("the stream has no start event".to_owned());
         }
         let content: Vec<ContentBlock> = std::mem::take(&mut self.blocks)
             .into_values()
-            .map(Growing::close)
+            .map(PartialBlock::close)
             .collect();
         let stop_reason = self
             .stop_reason
@@ -169,8 +171,8 @@ fn implied_stop(content: &[ContentBlock]) -> StopReason {
     }
 }
 
-impl Growing {
-    /// Begins a block from the `content_block` of its start event.
+impl PartialBlock {
+    /// Creates a block from the `content_block` of its start event.
     fn open(block: Value) -> Result<(Self, Step), String> {
         let kind = block.get("type").and_then(Value::as_str).unwrap_or("");
         match kind {
@@ -230,7 +232,7 @@ impl Growing {
         ))
     }
 
-    /// Adds a delta; `None` if it does not belong to this kind of block.
+    /// Adds a delta. Returns `None` if the delta does not match the type of the block.
     fn grow(&mut self, delta: Delta) -> Option<Step> {
         match (self, delta) {
             (Self::Text(text), Delta::TextDelta { text: more }) => {

@@ -1,4 +1,4 @@
-//! Answers put together from events.
+//! Assembly of answers from events.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn take(answer: &mut Answer, event: &Value) -> Result<Step, String> {
     answer.take(&event.to_string())
 }
 
-/// Runs events through an answer and gives what was shown and the whole response.
+/// Feeds events to an answer; returns the emitted events and the complete response.
 fn assemble(events: Vec<Value>) -> (Vec<ModelEvent>, ModelResponse) {
     let mut answer = Answer::new("claude-x");
     let mut shown = Vec::new();
@@ -75,7 +75,7 @@ fn call_with(pieces: &[&str]) -> ContentBlock {
 }
 
 #[test]
-fn a_tool_call_is_parsed_when_its_last_piece_is_there() {
+fn a_tool_call_is_parsed_when_it_is_complete() {
     let expected = |input| ContentBlock::ToolUse {
         id: "toolu_1".into(),
         name: "Read".into(),
@@ -85,19 +85,19 @@ fn a_tool_call_is_parsed_when_its_last_piece_is_there() {
         call_with(&["", "{\"file_pa", "th\": \"/a\\u00", "e9\"", "}"]),
         expected(json!({"file_path": "/aé"}))
     );
-    assert_eq!(call_with(&[]), expected(json!({})), "no input is no fault");
+    assert_eq!(call_with(&[]), expected(json!({})), "empty input is valid");
     assert_eq!(call_with(&[""]), expected(json!({})));
 }
 
 #[test]
-fn input_that_is_no_json_object_is_kept_raw_for_the_engine_to_answer() {
+fn input_that_is_not_a_json_object_is_kept_as_raw_text() {
     for raw in [r#"{"file_path": "/a"#, "[1]", "\"text\"", "null"] {
         assert_eq!(call_with(&[raw]).broken_input(), Some(raw));
     }
 }
 
 #[test]
-fn thinking_comes_back_byte_for_byte() {
+fn thinking_is_preserved_byte_for_byte() {
     let redacted = json!({"type":"redacted_thinking","data":"EmwKAhgB=="});
     let mut events = vec![
         start(),
@@ -134,7 +134,7 @@ fn thinking_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn blocks_of_unknown_types_are_kept_with_what_was_streamed_into_them() {
+fn blocks_of_unknown_types_are_kept_with_their_streamed_content() {
     let mut events = vec![
         start(),
         block(
@@ -164,7 +164,7 @@ fn blocks_of_unknown_types_are_kept_with_what_was_streamed_into_them() {
 }
 
 #[test]
-fn usage_is_merged_and_a_zero_does_not_take_back_a_count() {
+fn usage_is_merged_and_a_zero_does_not_reset_a_count() {
     let events = vec![
         start(),
         json!({"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{
@@ -186,7 +186,7 @@ fn usage_is_merged_and_a_zero_does_not_take_back_a_count() {
 }
 
 #[test]
-fn a_gateway_that_leaves_out_block_ends_and_the_stop_reason_is_understood() {
+fn missing_block_ends_and_a_missing_stop_reason_are_tolerated() {
     let (_, response) = assemble(vec![
         start(),
         block(0, &json!({"type":"text","text":"a"})),
@@ -207,7 +207,7 @@ fn a_gateway_that_leaves_out_block_ends_and_the_stop_reason_is_understood() {
 }
 
 #[test]
-fn events_that_do_not_fit_are_named() {
+fn unexpected_events_are_reported() {
     let mut answer = Answer::new("m");
     take(&mut answer, &start()).unwrap();
     take(&mut answer, &block(0, &json!({"type":"text","text":""}))).unwrap();

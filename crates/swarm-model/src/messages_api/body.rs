@@ -1,7 +1,7 @@
-//! The body of a request: the same request gives the same bytes.
+//! Builds the request body deterministically.
 //!
-//! The server's prompt cache matches byte prefixes, so nothing here may depend on hashing, time or earlier
-//! requests. Which blocks carry a cache marker is decided in [`super::marks`].
+//! The server's prompt cache matches byte prefixes, so the output must not depend on hash order,
+//! time or earlier requests. [`super::marks`] decides which blocks carry a cache marker.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use crate::remote::{Body, Parts};
 use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Serializes a request. The conversation is there as JSON already and is shared.
+/// Serializes a request. The conversation is already JSON and is shared, not copied.
 pub(super) fn request_body(
     request: &ModelRequest,
     cache: CacheLifetime,
@@ -45,8 +45,8 @@ pub(super) fn request_body(
     head.pop();
     head.push_str(r#","messages":["#);
     let messages = Arc::clone(&request.messages);
-    let first = messages.iter().position(|message| says_something(message));
-    Ok(Body::of(Written {
+    let first = messages.iter().position(|message| has_content(message));
+    Ok(Body::of(StreamedBody {
         head,
         first: first.unwrap_or_default(),
         messages,
@@ -61,21 +61,21 @@ pub(super) fn request_body(
     }))
 }
 
-/// A request as it is sent: the head, the messages, and the end.
+/// A request body in parts: the head, the messages, and the end.
 #[derive(Debug)]
-struct Written {
-    /// Everything in front of the messages.
+struct StreamedBody {
+    /// All fields before the messages.
     head: String,
     messages: Arc<[Arc<StoredMessage>]>,
-    /// The first message that is sent.
+    /// Index of the first message that is sent.
     first: usize,
     marks: Marks,
-    /// The names of the deferred tools.
+    /// Names of the deferred tools.
     deferred: HashSet<String>,
     cache: CacheLifetime,
 }
 
-impl Parts for Written {
+impl Parts for StreamedBody {
     fn count(&self) -> usize {
         self.messages.len() + 2
     }
@@ -89,12 +89,12 @@ impl Parts for Written {
     }
 }
 
-impl Written {
-    /// The server refuses empty text blocks and empty messages, so neither is sent; it treats messages of one role in a
-    /// row as one turn.
+impl StreamedBody {
+    /// Writes one message. The server refuses empty text blocks and empty messages, so neither is
+    /// sent; it treats consecutive messages with the same role as one turn.
     fn write_message(&self, index: usize, sink: &mut dyn FnMut(&[u8])) {
         let message = &self.messages[index];
-        if !says_something(message) {
+        if !has_content(message) {
             return;
         }
         if index != self.first {
@@ -112,7 +112,7 @@ impl Written {
             let is_marked = self.marks.blocks.contains(&(index, at));
             let mark = is_marked.then(|| mark(self.cache));
             match block.kind() {
-                BlockKind::BrokenToolUse => write_block(&mended(block), mark, sink),
+                BlockKind::BrokenToolUse => write_block(&with_valid_input(block), mark, sink),
                 BlockKind::Other => {
                     let block = without_stale_references(block, &self.deferred);
                     write_block(&block, mark, sink);
@@ -174,7 +174,7 @@ impl Marker {
     }
 }
 
-/// The same behind the fields of a block, with the end of the block.
+/// Returns the marker as JSON text that completes a block: the last field and the closing brace.
 fn mark(cache: CacheLifetime) -> &'static str {
     match cache {
         CacheLifetime::FiveMinutes => r#","cache_control":{"type":"ephemeral"}}"#,
@@ -203,7 +203,7 @@ struct WireSystem<'a> {
 }
 
 fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks, cache: CacheLifetime) -> Vec<WireTool<'a>> {
-    // The API refuses a mark on a deferred tool, which is no part of the prefix.
+    // The API refuses a marker on a deferred tool, which is not part of the prefix.
     let last = tools.iter().rposition(|tool| !tool.deferred);
     tools
         .iter()
@@ -235,20 +235,20 @@ fn wire_system<'a>(
         .collect()
 }
 
-fn says_something(message: &StoredMessage) -> bool {
+fn has_content(message: &StoredMessage) -> bool {
     message.blocks.iter().any(is_sent)
 }
 
 fn is_sent(block: &StoredBlock) -> bool {
-    // Unsigned thinking is of another provider's model; the server would refuse it.
+    // Unsigned thinking comes from another provider's model; the server would refuse it.
     !matches!(
         block.kind(),
         BlockKind::EmptyText | BlockKind::UnsignedThinking
     )
 }
 
-/// A call with an input that the server takes.
-fn mended(block: &StoredBlock) -> StoredBlock {
+/// Returns a tool call whose input the server accepts.
+fn with_valid_input(block: &StoredBlock) -> StoredBlock {
     let mut block = block.block();
     if let ContentBlock::ToolUse { input, .. } = &mut block {
         *input = sendable_input(input).into_owned();
@@ -256,15 +256,16 @@ fn mended(block: &StoredBlock) -> StoredBlock {
     StoredBlock::from(&block)
 }
 
-/// The longest result of a tool search, in bytes. Longer blocks hold pictures or documents.
-const LONGEST_SEARCH: usize = 256 * 1024;
+/// Maximum size of a tool search result in bytes. Larger blocks hold images or documents.
+const MAX_SEARCH_BYTES: usize = 256 * 1024;
 
-/// A result without references to tools that the request does not defer, as after a server has gone: the API refuses them.
+/// Removes references to tools that the request does not defer, for example after an MCP server has
+/// disconnected: the API refuses them.
 fn without_stale_references<'a>(
     block: &'a StoredBlock,
     deferred: &HashSet<String>,
 ) -> Cow<'a, StoredBlock> {
-    let is_long = block.bytes().len() > LONGEST_SEARCH;
+    let is_long = block.bytes().len() > MAX_SEARCH_BYTES;
     if is_long || !block.json().contains(r#""tool_reference""#) {
         return Cow::Borrowed(block);
     }
@@ -283,7 +284,9 @@ fn without_stale_references<'a>(
     }
     parts.retain(|part| !is_stale(part));
     if parts.is_empty() {
-        parts.push(json!({"type": "text", "text": "The tools that were found are not available any more."}));
+        parts.push(
+            json!({"type": "text", "text": "The tools that were found are no longer available."}),
+        );
     }
     Cow::Owned(StoredBlock::from(&ContentBlock::Other(result)))
 }

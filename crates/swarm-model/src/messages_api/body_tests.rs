@@ -1,4 +1,4 @@
-//! The bytes of requests.
+//! Bytes of serialized requests.
 
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ fn the_same_request_has_the_same_bytes_and_a_longer_one_starts_with_them() {
     }
 }
 
-/// The marked blocks as (message, block), and how many of the system prompt and of the tools are marked.
+/// Returns the marked blocks as (message, block), and the number of marked system blocks and tools.
 fn marked(request: &ModelRequest) -> (Vec<(usize, usize)>, usize, usize) {
     let body = json_of(request);
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -182,18 +182,18 @@ fn marked(request: &ModelRequest) -> (Vec<(usize, usize)>, usize, usize) {
 }
 
 #[test]
-fn each_request_marks_where_those_before_it_ended() {
+fn each_request_marks_the_ends_of_the_previous_requests() {
     let all = conversation();
     let ends = |length: usize| marked(&request(all[..length].to_vec()));
     assert_eq!(ends(1), (vec![(0, 0)], 1, 1));
-    // Behind the results stands mail: forks of that answer would part there.
+    // A message follows the results: forks of that answer would diverge there.
     assert_eq!(ends(3), (vec![(0, 0), (2, 1), (2, 2)], 1, 0));
     assert_eq!(ends(5), (vec![(0, 0), (2, 2), (4, 0)], 1, 0));
     assert_eq!(ends(7), (vec![(2, 2), (4, 0), (6, 0)], 1, 0));
 }
 
 #[test]
-fn an_end_that_takes_no_marker_is_marked_before_it() {
+fn the_last_block_that_may_carry_a_marker_is_marked() {
     let image = || ContentBlock::Other(json!({"type":"image","source":{}}));
     let unmarkable = user(vec![image()]);
     let mixed = user(vec![
@@ -213,7 +213,7 @@ fn an_end_that_takes_no_marker_is_marked_before_it() {
 }
 
 #[test]
-fn a_result_with_a_picture_is_marked_as_any_other() {
+fn a_result_with_an_image_is_marked_like_any_other() {
     let image = json!({"type":"image","source":{}});
     let shown = json!({"type":"tool_result","tool_use_id":"toolu_1","content":[image]});
     let messages = vec![
@@ -225,7 +225,7 @@ fn a_result_with_a_picture_is_marked_as_any_other() {
 }
 
 #[test]
-fn every_marker_asks_for_an_hour_where_that_is_set() {
+fn every_marker_requests_one_hour_if_configured() {
     let request = request(conversation());
     let body = request_body(&request, CacheLifetime::OneHour).unwrap();
     let text = String::from_utf8(body.joined().to_vec()).unwrap();
@@ -254,17 +254,17 @@ fn there_are_at_most_four_markers_and_the_last_system_blocks_win() {
 }
 
 #[test]
-fn effort_is_asked_of_a_model_that_knows_it() {
+fn effort_is_sent_to_models_that_support_it() {
     let mut request = request(conversation());
     request.model = "claude-sonnet-4-6".into();
     request.effort = Some(Effort::Low);
     assert_eq!(json_of(&request)["output_config"], json!({"effort": "low"}));
-    request.model = "somebody-elses".into();
+    request.model = "other-vendor".into();
     assert!(json_of(&request).get("output_config").is_none());
 }
 
 #[test]
-fn a_model_that_decides_for_itself_how_long_it_thinks_gets_no_budget() {
+fn a_model_with_adaptive_thinking_gets_no_budget() {
     let mut request = request(conversation());
     request.model = "claude-sonnet-4-6".into();
     request.thinking = Thinking::Adaptive;
@@ -274,7 +274,7 @@ fn a_model_that_decides_for_itself_how_long_it_thinks_gets_no_budget() {
 }
 
 #[test]
-fn thinking_blocks_and_unknown_blocks_go_back_unchanged_and_unmarked() {
+fn thinking_blocks_and_unknown_blocks_are_sent_unchanged_and_unmarked() {
     let other = json!({"type":"document","source":{"z":1,"a":2}});
     let messages = vec![
         user(vec![
@@ -295,7 +295,7 @@ fn thinking_blocks_and_unknown_blocks_go_back_unchanged_and_unmarked() {
 }
 
 #[test]
-fn what_the_server_would_refuse_is_not_sent() {
+fn content_that_the_server_would_refuse_is_not_sent() {
     let messages = vec![
         user(vec![ContentBlock::text(""), ContentBlock::text("hi")]),
         Message::assistant(vec![]),
@@ -327,7 +327,7 @@ fn what_the_server_would_refuse_is_not_sent() {
 }
 
 #[test]
-fn deferred_tools_carry_no_mark_and_references_to_tools_that_are_gone_are_left_out() {
+fn deferred_tools_are_unmarked_and_references_to_missing_tools_are_removed() {
     let deferred = |name: &str| ToolSpec {
         deferred: true,
         ..tool(name)

@@ -1,4 +1,4 @@
-//! The client, as a dialect of a remote API.
+//! Client of the Messages API, implemented as a dialect of a remote API.
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -16,22 +16,22 @@ use crate::remote::{
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
-/// The version of the API that this client speaks
-/// (<https://docs.claude.com/en/api/versioning>).
+/// API version of this client (<https://docs.claude.com/en/api/versioning>).
 const API_VERSION: &str = "2023-06-01";
 
 const PROVIDER: Provider = Provider::Anthropic;
 
-/// A client of the Messages API. Clones share one pool of connections; a process needs one client.
+/// A client of the Messages API. Clones share one connection pool; a process needs one client.
 #[derive(Debug, Clone)]
 pub struct MessagesApi(Remote<MessagesApiConfig>);
 
 impl MessagesApi {
-    /// Checks the settings and prepares a client. Connects to nothing. With an `https` address the system's
-    /// certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Validates the settings and creates a client without connecting. With an `https` address the
+    /// system's certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR`.
     ///
-    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and with [`ModelError::Setup`] if
-    /// another setting cannot work.
+    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and
+    /// with [`ModelError::Setup`] if another setting is invalid.
     pub fn new(config: MessagesApiConfig) -> Result<Self, ModelError> {
         Remote::new(config).map(Self)
     }
@@ -67,7 +67,8 @@ impl Dialect for MessagesApiConfig {
         if !self.betas.is_empty() {
             let value =
                 HeaderValue::from_str(&self.betas.join(",")).map_err(|_| ModelError::Setup {
-                    message: "a beta name holds characters that no header may hold".to_owned(),
+                    message: "a beta name contains characters that are not valid in a header"
+                        .to_owned(),
                 })?;
             address.header(HeaderName::from_static("anthropic-beta"), value);
         }
@@ -116,7 +117,8 @@ impl Dialect for MessagesApiConfig {
     }
 }
 
-/// The API has no error type of its own for a full context window; these are its messages.
+/// Whether the context window is exceeded. The API has no error type for it, so this matches its
+/// messages.
 fn names_context_limit(refusal: &Refusal) -> bool {
     refusal.says(&[
         "prompt is too long",
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_goes_before_the_key_and_neither_shows_in_debug() {
+    fn the_token_takes_precedence_over_the_key_and_debug_shows_neither() {
         let both = MessagesApiConfig {
             base_url: "http://127.0.0.1:1".into(),
             api_key: Some(Secret::new("sk-test")),
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn each_status_has_its_failure() {
+    fn each_status_maps_to_a_failure() {
         let invalid = |message| api("invalid_request_error", message);
         for (status, body, expected) in [
             (401, api("authentication_error", "bad key"), "auth"),

@@ -23,7 +23,7 @@ use crate::stored::stored;
 
 const KEY: &str = "sk-ant-secret-key";
 
-/// A policy that loses no time.
+/// A retry policy with short waits.
 fn quick(attempts: u32) -> RetryPolicy {
     RetryPolicy {
         attempts,
@@ -121,7 +121,7 @@ async fn an_answer_streams_and_completes() {
 async fn a_request_has_its_headers_and_no_agent_name() {
     let server = FakeServer::start(vec![answer("hi")]).await;
     ask(&client(&server)).await;
-    let asked = server.asked().remove(0);
+    let asked = server.requests().remove(0);
     assert!(asked.head.starts_with("POST /v1/messages HTTP/1.1"));
     assert_eq!(asked.header("anthropic-version"), Some("2023-06-01"));
     assert_eq!(asked.header("x-api-key"), Some(KEY));
@@ -139,12 +139,12 @@ async fn one_connection_serves_request_after_request() {
     for _ in 0..3 {
         completed(&ask(&client).await);
     }
-    let connections: Vec<usize> = server.asked().iter().map(|a| a.connection).collect();
+    let connections: Vec<usize> = server.requests().iter().map(|a| a.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
 }
 
 #[tokio::test]
-async fn an_answer_cut_after_any_byte_is_asked_for_again() {
+async fn an_answer_truncated_after_any_byte_is_retried() {
     let bytes = prose_answer("hi é").into_bytes();
     let mut replies: Vec<Reply> = Vec::new();
     for at in 0..bytes.len() {
@@ -157,7 +157,7 @@ async fn an_answer_cut_after_any_byte_is_asked_for_again() {
         let items = ask(&client).await;
         assert_eq!(completed(&items).text(), "whole", "cut after {at} bytes");
         assert_eq!(retries(&items).len(), 1, "cut after {at} bytes");
-        // Text shown before the cut is void: `Retrying` comes after it.
+        // Text emitted before the interruption is void: `Retrying` follows it.
         let retrying = items
             .iter()
             .position(|item| matches!(item, Ok(ModelEvent::Retrying { .. })))
@@ -176,8 +176,8 @@ async fn a_stream_that_never_completes_is_one_clear_error() {
         failed(&items),
         ModelError::BadStream { attempts: 3, .. }
     ));
-    assert_eq!(server.asked().len(), 3);
-    let bodies: Vec<_> = server.asked().into_iter().map(|a| a.body).collect();
+    assert_eq!(server.requests().len(), 3);
+    let bodies: Vec<_> = server.requests().into_iter().map(|a| a.body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
 }
 
@@ -198,7 +198,7 @@ async fn a_rate_limit_waits_as_long_as_the_server_asks() {
 }
 
 #[tokio::test]
-async fn a_lasting_rate_limit_reports_what_the_server_asked_for() {
+async fn a_persistent_rate_limit_reports_the_requested_wait() {
     let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
         unreachable!()
     };
@@ -219,7 +219,7 @@ async fn a_lasting_rate_limit_reports_what_the_server_asked_for() {
 }
 
 #[tokio::test]
-async fn every_transient_refusal_is_asked_again() {
+async fn every_transient_refusal_is_retried() {
     for (status, kind) in [
         (429, "rate_limit_error"),
         (500, "api_error"),
@@ -237,7 +237,7 @@ async fn every_transient_refusal_is_asked_again() {
 }
 
 #[tokio::test]
-async fn an_overload_inside_the_stream_is_asked_again_before_and_after_content() {
+async fn an_overload_inside_the_stream_is_retried_before_and_after_content() {
     let whole = prose_answer("partial");
     let overload =
         event(&json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}));
@@ -258,7 +258,7 @@ async fn an_overload_inside_the_stream_is_asked_again_before_and_after_content()
 }
 
 #[tokio::test]
-async fn a_refusal_inside_the_stream_that_would_come_again_is_final() {
+async fn a_permanent_refusal_inside_the_stream_is_final() {
     let refused = event(
         &json!({"type":"error","error":{"type":"invalid_request_error","message":"bad tool"},"request_id":"req_1"}),
     );
@@ -272,7 +272,7 @@ async fn a_refusal_inside_the_stream_that_would_come_again_is_final() {
 }
 
 #[tokio::test]
-async fn final_refusals_are_asked_once_and_never_show_the_key() {
+async fn final_refusals_are_not_retried_and_never_show_the_key() {
     for (status, kind) in [
         (400, "invalid_request_error"),
         (401, "authentication_error"),
@@ -285,7 +285,7 @@ async fn final_refusals_are_asked_once_and_never_show_the_key() {
         let server = FakeServer::start(vec![refusal(status, kind, &words)]).await;
         let items = ask(&client(&server)).await;
         assert_eq!(items.len(), 1, "{status}");
-        assert_eq!(server.asked().len(), 1, "{status}");
+        assert_eq!(server.requests().len(), 1, "{status}");
         let shown = format!("{} {:?}", failed(&items), failed(&items));
         assert!(!shown.contains(KEY), "{shown}");
         assert!(shown.contains("[secret] is not good"), "{shown}");
@@ -293,7 +293,7 @@ async fn final_refusals_are_asked_once_and_never_show_the_key() {
 }
 
 #[tokio::test]
-async fn a_key_at_the_cut_of_a_long_message_is_not_shown_in_part() {
+async fn a_key_at_the_end_of_a_truncated_message_is_not_shown_in_part() {
     let words = format!("{} {KEY}", "x".repeat(393));
     let server = FakeServer::start(vec![refusal(401, "authentication_error", &words)]).await;
     let shown = failed(&ask(&client(&server)).await).to_string();
@@ -313,7 +313,7 @@ async fn the_request_id_is_kept_for_the_providers_support() {
 }
 
 #[tokio::test]
-async fn a_silent_server_is_asked_again_and_then_reported() {
+async fn a_silent_server_is_retried_and_then_reported() {
     let begun = prose_answer("hi");
     let (head, _) = begun.split_once("event: content_block_delta").unwrap();
     let server = FakeServer::start(vec![
@@ -348,7 +348,7 @@ async fn cancelling_ends_the_stream_and_closes_the_connection() {
     assert!(matches!(cost, Some(Ok(ModelEvent::Unanswered { .. }))));
     assert_eq!(events.next().await, Some(Err(ModelError::Cancelled)));
     assert_eq!(events.next().await, None);
-    // The server sees the end of the connection.
+    // The server notices that the connection was closed.
     server.stalled.notified().await;
 }
 
@@ -411,13 +411,16 @@ async fn a_server_that_cannot_be_reached_is_named_without_secrets() {
     else {
         panic!("{items:?}")
     };
-    assert_eq!(*attempts, 4, "a server on this machine is soon given up");
+    assert_eq!(
+        *attempts, 4,
+        "there are few attempts to reach a local server"
+    );
     assert_eq!(server, &format!("http://{address}"));
     assert!(message.contains("refused"), "{message}");
 }
 
 #[tokio::test]
-async fn something_that_is_no_messages_api_is_told_at_once() {
+async fn a_server_that_is_not_a_messages_api_is_reported_immediately() {
     let page = Reply::Whole(
         200,
         vec![("content-type", "text/html".to_owned())],
@@ -429,7 +432,7 @@ async fn something_that_is_no_messages_api_is_told_at_once() {
         let server = FakeServer::start(vec![reply]).await;
         let items = ask(&client(&server)).await;
         assert!(failed(&items).to_string().contains("ANTHROPIC_BASE_URL"));
-        assert_eq!(server.asked().len(), 1);
+        assert_eq!(server.requests().len(), 1);
     }
 }
 
@@ -449,7 +452,7 @@ async fn a_proxy_is_used_if_one_is_given() {
     .unwrap();
     assert_eq!(completed(&ask(&client).await).text(), "through the proxy");
     assert!(
-        proxy.asked()[0]
+        proxy.requests()[0]
             .head
             .starts_with("POST http://model.invalid/v1/messages")
     );
@@ -505,7 +508,7 @@ async fn tokens_of_failed_attempts_are_counted_too() {
 }
 
 #[tokio::test]
-async fn tokens_of_a_request_that_was_given_up_are_told_before_the_error() {
+async fn tokens_of_a_failed_request_are_reported_before_the_error() {
     let whole = prose_answer("partial");
     let (cut, _) = whole.split_once("event: content_block_stop").unwrap();
     let cuts = (0..3).map(|_| Reply::Cut(cut.as_bytes().to_vec()));
@@ -521,7 +524,7 @@ async fn tokens_of_a_request_that_was_given_up_are_told_before_the_error() {
 }
 
 #[tokio::test]
-async fn collecting_gives_the_answer_or_the_error() {
+async fn collecting_returns_the_answer_or_the_error() {
     let server = FakeServer::start(vec![
         answer("hi"),
         refusal(401, "authentication_error", "no"),
@@ -537,7 +540,7 @@ async fn collecting_gives_the_answer_or_the_error() {
     ));
 }
 
-/// What two members of a team share.
+/// A throttle that two members of a team share.
 #[derive(Debug, Default)]
 struct SharedWait(Mutex<Option<Instant>>);
 
@@ -556,7 +559,7 @@ impl Throttle for SharedWait {
 }
 
 #[tokio::test]
-async fn a_wait_that_the_server_asks_of_one_client_holds_for_all() {
+async fn a_wait_requested_of_one_client_applies_to_all() {
     const WAIT: Duration = Duration::from_millis(400);
     let Reply::Whole(status, mut headers, body) = refusal(429, "rate_limit_error", "slow") else {
         unreachable!()
@@ -588,7 +591,7 @@ async fn a_wait_that_the_server_asks_of_one_client_holds_for_all() {
         assert!(matches!(event, ModelEvent::Waiting { .. }), "{event:?}");
     }
     assert_eq!(
-        server.asked().len(),
+        server.requests().len(),
         1,
         "no other request reached the server"
     );
@@ -597,5 +600,5 @@ async fn a_wait_that_the_server_asks_of_one_client_holds_for_all() {
         answered.unwrap();
     }
     assert!(begun.elapsed() >= WAIT);
-    assert_eq!(server.asked().len(), 5, "one refusal and four answers");
+    assert_eq!(server.requests().len(), 5, "one refusal and four answers");
 }

@@ -12,13 +12,13 @@ pub struct MessagesApiConfig {
     pub base_url: String,
     /// Sent as `x-api-key`, unless there is an `auth_token`.
     pub api_key: Option<Secret>,
-    /// Sent as `Authorization: Bearer`; goes before `api_key`, as in Claude Code.
+    /// Sent as `Authorization: Bearer`; takes precedence over `api_key`, as in Claude Code.
     pub auth_token: Option<Secret>,
     /// Values of the `anthropic-beta` header.
     pub betas: Vec<String>,
-    /// How long the prompt cache keeps requests.
+    /// Lifetime of prompt cache entries.
     pub cache: CacheLifetime,
-    /// How the server is reached.
+    /// Proxy, timeouts and retries.
     pub connection: Connection,
 }
 

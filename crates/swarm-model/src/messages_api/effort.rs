@@ -1,18 +1,19 @@
-//! Which models take an effort, and which.
+//! Efforts that each model supports.
 //!
-//! The API refuses the field `output_config.effort` of a model that does not know it
-//! (<https://docs.claude.com/en/docs/build-with-claude/effort>), so it is sent only where the model's id says that it
-//! does. Ids of other makers, and of models that came later than this table, get none.
+//! The API refuses the field `output_config.effort` for a model that does not support it
+//! (<https://docs.claude.com/en/docs/build-with-claude/effort>), so it is sent only to models in
+//! this table. Other vendors' models and models newer than the table get no effort.
 
 use swarm_protocol::Effort;
 
-/// The efforts of the first models that had the field.
+/// Efforts of the first models with the field.
 const FIRST: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
 
-/// Those of the models behind them.
+/// Efforts of the following generation.
 const SECOND: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High, Effort::Max];
 
-/// What is sent to `model` for `wanted`: the same, or the next lower one that it knows; nothing if it knows none.
+/// Returns the effort to send to `model`: the highest supported one up to `wanted`, or `None` if it
+/// supports none.
 pub(super) fn sendable(model: &str, wanted: Effort) -> Option<Effort> {
     let known = known(model)?;
     known.iter().rev().copied().find(|effort| *effort <= wanted)
@@ -27,13 +28,15 @@ fn known(model: &str) -> Option<&'static [Effort]> {
     }
 }
 
-/// The two parts of an id such as `claude-opus-4-6`. Older ids, and those of other makers, have none.
+/// Splits an id such as `claude-opus-4-6` into family and version. Returns `None` for older ids and
+/// other vendors.
 pub(super) fn family_and_version(model: &str) -> Option<(&str, (u32, u32))> {
     let (family, version) = model.strip_prefix("claude-")?.split_once('-')?;
     Some((family, version_of(version)?))
 }
 
-/// `4-6`, `4-6-20260101` or `5`; a date alone behind the first number is no second one.
+/// Parses `4-6`, `4-6-20260101` or `5`; a date directly after the first number is not a minor
+/// version.
 fn version_of(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.split('-');
     let major = parts.next()?.parse().ok()?;
@@ -46,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_effort_is_sent_as_far_as_the_model_knows_it() {
+    fn the_highest_supported_effort_up_to_the_requested_one_is_sent() {
         let sent = |model, wanted: Effort| sendable(model, wanted).map(Effort::name);
         let rows = [
             ("claude-opus-4-5-20251101", Effort::Max, Some("high")),

@@ -1,10 +1,10 @@
-//! The events of a streamed answer, as they are on the wire.
+//! Wire format of the events of a streamed answer.
 
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::Usage;
 
-/// One event. Types that this client does not know are [`StreamEvent::Unknown`] and ignored.
+/// One event. Unknown types become [`StreamEvent::Unknown`] and are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum StreamEvent {
@@ -37,14 +37,14 @@ pub(super) enum StreamEvent {
     Unknown,
 }
 
-/// The head of an answer.
+/// The message in `message_start`.
 #[derive(Debug, Deserialize)]
 pub(super) struct StartedMessage {
     pub(super) model: Option<String>,
     pub(super) usage: Option<TokenCounts>,
 }
 
-/// More of a content block.
+/// The next part of a content block.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(
@@ -68,13 +68,13 @@ pub(super) enum Delta {
     Unknown,
 }
 
-/// What changed about the message as a whole.
+/// Changes of message-level fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct MessageChange {
     pub(super) stop_reason: Option<String>,
 }
 
-/// Token counts so far; absent and null mean "no news".
+/// Token counts so far; absent and null mean unchanged.
 #[derive(Debug, Default, Deserialize)]
 #[expect(
     clippy::struct_field_names,
@@ -88,8 +88,8 @@ pub(super) struct TokenCounts {
 }
 
 impl TokenCounts {
-    /// Merges these counts into `usage`. Counts are cumulative, so the larger one is the later one; some
-    /// gateways send zeros in `message_delta` for what they said in `message_start`.
+    /// Merges these counts into `usage`. Counts are cumulative, so the larger value is the newer
+    /// one; some gateways send zeros in `message_delta` for values that `message_start` contained.
     pub(super) fn merge_into(&self, usage: &mut Usage) {
         let newer = |old: &mut u64, new: Option<u64>| *old = (*old).max(new.unwrap_or(0));
         newer(&mut usage.input_tokens, self.input_tokens);

@@ -1,9 +1,10 @@
-//! Where a request carries cache markers.
+//! Placement of the cache markers of a request.
 //!
-//! A marker makes the server keep the prompt up to its block, and look there, and a few blocks before it, for what an
-//! earlier request left (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>). So each request marks the
-//! very blocks that the requests before it have marked last, and never relies on looking back: one turn may add any
-//! number of blocks.
+//! A marker makes the server cache the prompt up to its block, and look for an existing entry at
+//! that block and a few blocks before it
+//! (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>). Each request therefore
+//! marks the same blocks that the previous requests marked last and never relies on the lookback,
+//! because one turn may add any number of blocks.
 
 use std::sync::Arc;
 
@@ -11,30 +12,30 @@ use crate::message::Role;
 use crate::request::ModelRequest;
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Markers that one request may carry.
-const MOST: usize = 4;
+/// Maximum number of markers in a request (API limit).
+const MAX_MARKERS: usize = 4;
 
-/// Markers that the conversation may have of them; the system prompt keeps one.
-const MOST_IN_MESSAGES: usize = MOST - 1;
+/// Maximum number of markers in the messages; one is reserved for the system prompt.
+const MAX_IN_MESSAGES: usize = MAX_MARKERS - 1;
 
-/// The blocks of a request that are marked.
+/// The marked blocks of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
-    /// Indexes of messages and their blocks.
+    /// Message index and block index of each marked block.
     pub(super) blocks: Vec<(usize, usize)>,
-    /// Indexes of system blocks.
+    /// Indexes of the marked system blocks.
     pub(super) system: Vec<usize>,
     /// Whether the last tool is marked.
     pub(super) tools: bool,
 }
 
 impl Marks {
-    /// The markers of a request. The conversation comes first, then the last flagged block of the system prompt, which
-    /// stands for the tools too. What is left goes to the tools, which agents of different prompts have in common, and
-    /// to further system blocks.
+    /// Places the markers of a request. The conversation comes first, then the last flagged block
+    /// of the system prompt, whose prefix includes the tools. The remaining markers go to the
+    /// tools, which agents with different prompts share, and to further system blocks.
     pub(super) fn of(request: &ModelRequest) -> Self {
         let blocks = in_messages(&request.messages);
-        let mut left = MOST - blocks.len();
+        let mut left = MAX_MARKERS - blocks.len();
         let flagged = request.system.iter().enumerate().rev();
         let mut flagged = flagged
             .filter(|(_, block)| block.cache && !block.text.is_empty())
@@ -52,10 +53,10 @@ impl Marks {
     }
 }
 
-/// The end of this request; where forks of one answer part, which is between its results and the text behind them; and
-/// the ends of the requests before.
+/// Returns the marked blocks: the end of this request; the point where forks of one answer diverge,
+/// which is between its results and the text after them; and the ends of the previous requests.
 fn in_messages(messages: &[Arc<StoredMessage>]) -> Vec<(usize, usize)> {
-    let mut marks = Vec::with_capacity(MOST_IN_MESSAGES);
+    let mut marks = Vec::with_capacity(MAX_IN_MESSAGES);
     let users = messages.iter().enumerate().rev();
     for (at, message) in users.filter(|(_, message)| message.role == Role::User) {
         let Some(end) = message.blocks.iter().rposition(takes_mark) else {
@@ -65,19 +66,20 @@ fn in_messages(messages: &[Arc<StoredMessage>]) -> Vec<(usize, usize)> {
         let boundary = results.filter(|_| marks.is_empty() && !is_result(&message.blocks[end]));
         marks.push((at, end));
         marks.extend(boundary.map(|results| (at, results)));
-        if marks.len() >= MOST_IN_MESSAGES {
+        if marks.len() >= MAX_IN_MESSAGES {
             break;
         }
     }
     marks
 }
 
-/// The API takes markers on nothing empty; blocks of kinds that this client does not know are left alone.
+/// Whether a block may carry a marker. The API refuses markers on empty blocks; blocks of unknown
+/// types are not marked.
 fn takes_mark(block: &StoredBlock) -> bool {
     matches!(block.kind(), BlockKind::BlankText | BlockKind::Text) || is_result(block)
 }
 
-/// Results of calls, also those with pictures in them.
+/// Whether the block is a tool result, with or without images.
 fn is_result(block: &StoredBlock) -> bool {
     block.result_id().is_some()
 }

@@ -1,4 +1,4 @@
-//! What a Messages API server sends, for tests.
+//! Sample responses of a Messages API server, for tests.
 
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use crate::error::ModelError;
 use crate::model::{ModelEvent, ModelEvents, ModelResponse};
 use crate::remote::fake_server::Reply;
 
-/// Writes one event as the API does.
+/// Formats one server-sent event.
 pub(crate) fn event(data: &Value) -> String {
     let name = data["type"].as_str().unwrap();
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-/// The events of a whole answer of prose.
+/// Returns the events of a complete text answer.
 pub(crate) fn prose_answer(text: &str) -> String {
     [
         json!({"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant",
@@ -32,7 +32,7 @@ pub(crate) fn prose_answer(text: &str) -> String {
     .collect()
 }
 
-/// A refusal in the API's shape.
+/// Returns an error response in the API's format.
 pub(crate) fn refusal(status: u16, kind: &str, message: &str) -> Reply {
     let body = json!({"type":"error","error":{"type":kind,"message":message}}).to_string();
     Reply::Whole(
@@ -42,7 +42,7 @@ pub(crate) fn refusal(status: u16, kind: &str, message: &str) -> Reply {
     )
 }
 
-/// Runs a stream to its end and gives the whole answer.
+/// Reads a stream to its end and returns the complete answer.
 pub(crate) async fn collect_response(mut events: ModelEvents) -> Result<ModelResponse, ModelError> {
     while let Some(event) = events.next().await {
         if let ModelEvent::Completed(response) = event? {
@@ -50,7 +50,7 @@ pub(crate) async fn collect_response(mut events: ModelEvents) -> Result<ModelRes
         }
     }
     Err(ModelError::BadStream {
-        message: "the client's stream ended without an answer".into(),
+        message: "the client's stream contained no answer".into(),
         attempts: 1,
     })
 }

@@ -1,34 +1,36 @@
-//! How extended thinking is asked of which model.
+//! Request field for extended thinking, depending on the model.
 //!
-//! Models before 4.6 think within a budget of tokens, those from 4.7 on decide for themselves and refuse a budget, and
-//! those between take both (<https://docs.claude.com/en/docs/build-with-claude/adaptive-thinking>). The same request for
-//! thinking is the same bytes in each request of a conversation, since other bytes would lose the prompt cache.
+//! Models before 4.6 take a token budget, models from 4.7 decide for themselves and refuse a
+//! budget, and models between take both
+//! (<https://docs.claude.com/en/docs/build-with-claude/adaptive-thinking>). The field is the same
+//! in every request of a conversation, since a change would invalidate the prompt cache.
 
 use serde::Serialize;
 use swarm_protocol::Thinking;
 
 use super::effort::family_and_version;
 
-/// The first models with adaptive thinking.
+/// First version with adaptive thinking.
 const ADAPTIVE_FROM: (u32, u32) = (4, 6);
 
-/// The first models without a budget.
+/// First version that refuses a budget.
 const NO_BUDGET_FROM: (u32, u32) = (4, 7);
 
-/// The field `thinking`.
+/// Value of the field `thinking`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum WireThinking {
-    /// As the model finds right.
+    /// The model decides how much to think.
     Adaptive,
-    /// Within a budget.
+    /// The model thinks within a budget.
     Enabled {
-        /// Tokens, below the limit of the answer.
+        /// Tokens; less than `max_tokens`.
         budget_tokens: u32,
     },
 }
 
-/// What is sent to `model`; `None` where it does not think. `max_tokens` is the limit of the answer.
+/// Returns the field for `model`, or `None` if the model does not think. `max_tokens` is the output
+/// limit.
 pub(super) fn sendable(model: &str, wanted: Thinking, max_tokens: u32) -> Option<WireThinking> {
     let version = family_and_version(model)
         .filter(|(family, _)| family.starts_with(|c: char| c.is_ascii_alphabetic()))
@@ -41,7 +43,7 @@ pub(super) fn sendable(model: &str, wanted: Thinking, max_tokens: u32) -> Option
         Thinking::Tokens(_) if version.is_some_and(|version| version >= NO_BUDGET_FROM) => {
             Some(WireThinking::Adaptive)
         }
-        Thinking::Tokens(_) if thinks_never(model) => None,
+        Thinking::Tokens(_) if lacks_thinking(model) => None,
         Thinking::Tokens(tokens) => {
             let budget_tokens = tokens.min(max_tokens.saturating_sub(1));
             (budget_tokens >= Thinking::LEAST).then_some(WireThinking::Enabled { budget_tokens })
@@ -49,8 +51,8 @@ pub(super) fn sendable(model: &str, wanted: Thinking, max_tokens: u32) -> Option
     }
 }
 
-/// The models before the first that think.
-fn thinks_never(model: &str) -> bool {
+/// Whether the model predates extended thinking.
+fn lacks_thinking(model: &str) -> bool {
     model.starts_with("claude-3-") && !model.starts_with("claude-3-7-")
 }
 
@@ -59,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thinking_is_asked_of_each_model_in_its_own_way() {
+    fn the_thinking_field_depends_on_the_model() {
         let adaptive = || Some(WireThinking::Adaptive);
         let budget = |budget_tokens| Some(WireThinking::Enabled { budget_tokens });
         let rows = [
@@ -72,7 +74,7 @@ mod tests {
             ("claude-opus-4-20250514", None, budget(8000)),
             ("claude-3-7-sonnet-latest", None, budget(8000)),
             ("claude-3-5-haiku-latest", None, None),
-            ("somebody-elses", None, budget(8000)),
+            ("other-vendor", None, budget(8000)),
         ];
         for (model, decided, bounded) in rows {
             assert_eq!(sendable(model, Thinking::Off, 32_000), None, "{model}");
@@ -86,6 +88,6 @@ mod tests {
         }
         let tight = |max_tokens| sendable("claude-haiku-4-5", Thinking::Tokens(8000), max_tokens);
         assert_eq!(tight(4096), budget(4095));
-        assert_eq!(tight(1024), None, "the server takes no smaller budget");
+        assert_eq!(tight(1024), None, "below the server's minimum budget");
     }
 }

@@ -1,4 +1,4 @@
-//! The client of any remote API: attempts, their failures, and the waits between them.
+//! Generic client of a remote API: attempts, failures, and the waits between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use super::endpoint::{Endpoint, describe};
 use super::failure::{Cause, Failure, Transient};
 use super::refusal::Refusal;
 use super::retry::retry_after;
-use super::stream::{Broken, LONGEST_ANSWER, read_answer};
+use super::stream::{Broken, MAX_ANSWER_BYTES, read_answer};
 use super::throttle::staggered;
 use crate::drive::{Emitter, drive};
 use crate::error::ModelError;
 use crate::model::{ModelEvent, ModelEvents, ModelResponse};
 use crate::request::ModelRequest;
 
-/// A client that speaks one API. Clones share one pool of connections.
+/// A client of one API. Clones share one connection pool.
 #[derive(Debug)]
 pub(crate) struct Remote<D> {
     inner: Arc<Inner<D>>,
@@ -43,20 +43,20 @@ struct Inner<D> {
     endpoint: Endpoint,
 }
 
-/// Enough of an error response to say what it is; error pages can be long.
-const LONGEST_REFUSAL: usize = 64 * 1024;
+/// Maximum number of bytes read of an error response; error pages can be long.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
-/// Attempts to reach a server on this machine. Between a start and its end a few seconds pass; one that cannot be
-/// reached for longer was not started, and the user wants to hear that.
-const ATTEMPTS_TO_REACH_HERE: u32 = 4;
+/// Maximum number of attempts to connect to a local server. A local server starts within a few
+/// seconds; if it is not reachable by then, it is not running, and the user needs to know.
+const LOCAL_CONNECT_ATTEMPTS: u32 = 4;
 
-/// An attempt that gave no answer.
+/// A failed attempt.
 struct Failed {
     failure: Failure,
-    /// What it cost all the same, as far as the server told.
+    /// Usage of the attempt, as far as the server reported it.
     usage: Usage,
-    /// It was refused for something that the next body will not have.
-    has_taught: bool,
+    /// The client has adapted to the refusal: the next body omits the refused part.
+    has_adapted: bool,
 }
 
 impl From<Failure> for Failed {
@@ -64,17 +64,18 @@ impl From<Failure> for Failed {
         Self {
             failure,
             usage: Usage::default(),
-            has_taught: false,
+            has_adapted: false,
         }
     }
 }
 
 impl<D: Dialect> Remote<D> {
-    /// Checks the settings and prepares a client. Connects to nothing. With an `https` address the system's
-    /// certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Validates the settings and creates a client without connecting. With an `https` address the
+    /// system's certificates are loaded, for which the TLS library reads `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR`.
     ///
-    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and with [`ModelError::Setup`] if
-    /// another setting cannot work.
+    /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and
+    /// with [`ModelError::Setup`] if another setting is invalid.
     pub(crate) fn new(dialect: D) -> Result<Self, ModelError> {
         let endpoint = Endpoint::new(dialect.address()?, dialect.connection())?;
         Ok(Self {
@@ -82,7 +83,7 @@ impl<D: Dialect> Remote<D> {
         })
     }
 
-    /// Asks the model; see [`crate::Model::stream`].
+    /// Sends a request; see [`crate::Model::stream`].
     pub(crate) fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         let inner = Arc::clone(&self.inner);
         drive(cancel, move |emit| async move {
@@ -113,7 +114,7 @@ impl<D: Dialect> Inner<D> {
             };
             usage += failed.usage;
             emit.count(usage);
-            if failed.has_taught {
+            if failed.has_adapted {
                 body = self.dialect.body(request)?;
                 continue;
             }
@@ -126,9 +127,9 @@ impl<D: Dialect> Inner<D> {
                 Failure::Transient(transient) => transient,
             };
             let wait = retry.wait(attempt, transient.retry_after);
-            self.hold_others(transient.cause, wait).await;
+            self.throttle_others(transient.cause, wait).await;
             attempt += 1;
-            tracing::info!(agent, attempt, ?wait, cause = ?transient.cause, "asking the model again");
+            tracing::info!(agent, attempt, ?wait, cause = ?transient.cause, "retrying the model request");
             let is_overload = transient.cause == Cause::Overload;
             let reason = match transient.cause {
                 Cause::Connection => {
@@ -147,7 +148,8 @@ impl<D: Dialect> Inner<D> {
         }
     }
 
-    /// Waits as long as all clients of the server have to. The wait may have grown meanwhile.
+    /// Waits for the throttle that all clients of the server share. Other clients may extend it in
+    /// the meantime.
     async fn wait_for_release(&self, emit: &Emitter) {
         let Some(throttle) = &self.dialect.connection().throttle else {
             return;
@@ -163,23 +165,23 @@ impl<D: Dialect> Inner<D> {
         }
     }
 
-    /// Has the other clients of the server wait too, if it has too much to do.
-    async fn hold_others(&self, cause: Cause, wait: Duration) {
+    /// Makes the other clients of the server wait too, if the server is overloaded.
+    async fn throttle_others(&self, cause: Cause, wait: Duration) {
         let throttle = self.dialect.connection().throttle.as_ref();
         if let (Some(throttle), Cause::RateLimit | Cause::Overload) = (throttle, cause) {
             let throttle = Arc::clone(throttle);
             let held = tokio::task::spawn_blocking(move || throttle.hold(wait));
             if let Err(error) = held.await {
-                tracing::warn!(%error, "the other clients do not learn of a wait");
+                tracing::warn!(%error, "failed to share the wait with other clients");
             }
         }
     }
 
-    /// How often a request is tried that fails for this cause.
+    /// Returns the maximum number of attempts for a cause of failure.
     fn attempts(&self, cause: Cause) -> u32 {
         let all = self.dialect.connection().retry.attempts;
         match cause {
-            Cause::Connection if self.endpoint.is_here => all.min(ATTEMPTS_TO_REACH_HERE),
+            Cause::Connection if self.endpoint.is_local => all.min(LOCAL_CONNECT_ATTEMPTS),
             _ => all,
         }
     }
@@ -198,7 +200,7 @@ impl<D: Dialect> Inner<D> {
                 return Err(Failure::transient(Cause::Connection, describe(error)).into());
             }
             Err(_) => {
-                let message = "the server did not begin to answer";
+                let message = "the server did not respond";
                 return Err(Failure::transient(Cause::Silence(idle), message).into());
             }
         };
@@ -210,7 +212,7 @@ impl<D: Dialect> Inner<D> {
             kind if kind.starts_with("application/json") => {
                 return self.whole(response, model, emit).await;
             }
-            kind => return Err(self.no_answer(&kind).into()),
+            kind => return Err(self.not_a_stream(&kind).into()),
         }
         let mut answer = self.dialect.answer(model);
         let chunks = response.bytes_stream().map_err(describe);
@@ -226,11 +228,11 @@ impl<D: Dialect> Inner<D> {
     fn broken(&self, broken: Broken, model: &str, body: &Body) -> Failed {
         match broken {
             Broken::Failed(failure) => failure.into(),
-            Broken::Refused(refusal) => self.sort(refusal, model, body),
+            Broken::Refused(refusal) => self.classify_refusal(refusal, model, body),
         }
     }
 
-    /// Reads why the server refused. A body that does not come or end leaves the status to speak.
+    /// Reads an error response. If the body does not arrive in time, only the status is used.
     async fn refused(&self, response: Response, model: &str, asked: &Body) -> Failed {
         let status = response.status().as_u16();
         let wish = retry_after(response.headers());
@@ -239,12 +241,12 @@ impl<D: Dialect> Inner<D> {
             .find_map(|name| response.headers().get(name)?.to_str().ok())
             .map(str::to_owned);
         let idle = self.dialect.connection().idle_timeout;
-        let body = timeout(idle, start_of_body(response, LONGEST_REFUSAL)).await;
+        let body = timeout(idle, start_of_body(response, MAX_REFUSAL_BYTES)).await;
         let mut refusal = Refusal::from_body(status, &body.unwrap_or_default());
         if let Some(id) = request_id {
             refusal.request_id = id;
         }
-        let failed = self.sort(refusal, model, asked);
+        let failed = self.classify_refusal(refusal, model, asked);
         match failed.failure {
             Failure::Transient(transient) => Failed {
                 failure: Failure::Transient(Transient {
@@ -257,23 +259,26 @@ impl<D: Dialect> Inner<D> {
         }
     }
 
-    fn sort(&self, refusal: Refusal, model: &str, asked: &Body) -> Failed {
-        let refusal = refusal.cleaned(|text| self.redact(text));
+    fn classify_refusal(&self, refusal: Refusal, model: &str, asked: &Body) -> Failed {
+        let refusal = refusal.redacted(|text| self.redact(text));
         let message = match refusal.request_id.as_str() {
             "" => refusal.line(),
             id => format!("{} (request {id})", refusal.line()),
         };
-        let has_taught = self.dialect.learn(&refusal, asked);
-        if has_taught {
-            tracing::info!(reason = message, "asking the model in another way");
+        let has_adapted = self.dialect.adapt(&refusal, asked);
+        if has_adapted {
+            tracing::info!(
+                reason = message,
+                "retrying the model request with a changed body"
+            );
         }
         Failed {
-            has_taught,
+            has_adapted,
             ..self.dialect.failure(&refusal, message, model).into()
         }
     }
 
-    /// Reads an answer that came in one piece, or an error under the status of a success.
+    /// Reads an answer that is not streamed, or an error with a success status.
     async fn whole(
         &self,
         response: Response,
@@ -281,30 +286,32 @@ impl<D: Dialect> Inner<D> {
         emit: &Emitter,
     ) -> Result<ModelResponse, Failed> {
         let idle = self.dialect.connection().idle_timeout;
-        let body = timeout(idle, start_of_body(response, LONGEST_ANSWER)).await;
+        let body = timeout(idle, start_of_body(response, MAX_ANSWER_BYTES)).await;
         let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
         let mut answer = self.dialect.answer(model);
         match answer.take(&body) {
             Ok(Step::Complete(response)) => Ok(response),
-            Ok(Step::Refused(refusal)) => Err(self.sort(refusal, model, &Body::default())),
+            Ok(Step::Refused(refusal)) => {
+                Err(self.classify_refusal(refusal, model, &Body::default()))
+            }
             Ok(Step::Show(events)) => {
                 for event in events {
                     emit.emit(event);
                 }
                 let whole = answer.end();
-                whole.ok_or_else(|| self.no_answer("JSON without an answer").into())
+                whole.ok_or_else(|| self.not_a_stream("JSON without an answer").into())
             }
-            Err(_) => Err(self.no_answer("application/json").into()),
+            Err(_) => Err(self.not_a_stream("application/json").into()),
         }
     }
 
-    /// A success that is neither stream nor answer comes from something else than this API, for example the page of a
-    /// log-in portal; asking again would not change it.
-    fn no_answer(&self, kind: &str) -> Failure {
+    /// Returns the failure for a success status with an unusable content type. The response comes
+    /// from something other than this API, for example a captive portal, so a retry would not help.
+    fn not_a_stream(&self, kind: &str) -> Failure {
         let provider = self.dialect.provider();
         Failure::Final(ModelError::BadStream {
             message: format!(
-                "it is {kind} and not an event stream. Check that {} names a {}",
+                "it is {kind}, not an event stream. Check that {} is the address of a {}",
                 provider.address_variable(),
                 provider.api()
             ),
@@ -322,7 +329,8 @@ impl<D: Dialect> Inner<D> {
         }
     }
 
-    /// Replaces every secret in a text that came from outside: some gateways quote the key they refuse.
+    /// Replaces every secret in a text from the server: some gateways quote the key that they
+    /// refuse.
     fn redact(&self, text: &str) -> String {
         let proxy = self.dialect.connection().proxy.as_ref();
         let mut clean = text.to_owned();
@@ -341,7 +349,7 @@ fn content_type(response: &Response) -> String {
         .unwrap_or_default()
 }
 
-/// The start of a response's body, up to about `enough` bytes.
+/// Reads the start of a response body, up to about `enough` bytes.
 async fn start_of_body(mut response: Response, enough: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {

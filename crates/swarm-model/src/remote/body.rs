@@ -1,7 +1,7 @@
-//! The body of a request.
+//! Streamed request bodies.
 //!
-//! A conversation of megabytes is sent with every request. Its JSON is in memory already: a body shares it and copies a
-//! little at a time while it is sent.
+//! Every request carries the whole conversation, which may be megabytes of JSON in memory. A body
+//! shares that memory and copies small chunks while it is sent.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -11,26 +11,27 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::stream;
 
-/// Bytes that are passed to the connection in one piece; a part that is longer is a piece of its own. HTTP connections
-/// queue 16 pieces for one write, so this bounds what is copied ahead: it stays in the processor's cache, and below the
-/// 128 kB that the C library's allocator keeps at the top of the heap instead of returning them after each request.
+/// Chunk size in bytes; a longer part is a separate chunk. HTTP connections queue 16 chunks for one
+/// write, so this bounds what is copied ahead: it fits the CPU cache, and stays below the 128 kB
+/// that the C library's allocator keeps at the top of the heap instead of returning them after each
+/// request.
 const CHUNK: usize = 8 * 1024;
 
-/// Parts of a body that are written while it is sent.
+/// Parts of a body that are serialized while it is sent.
 pub(crate) trait Parts: Debug + Send + Sync {
-    /// The number of parts.
+    /// Returns the number of parts.
     fn count(&self) -> usize;
 
     /// Passes the bytes of one part to `sink`, in order.
     fn write(&self, part: usize, sink: &mut dyn FnMut(&[u8]));
 }
 
-/// The body of a request. Clones share the content.
+/// A request body. Clones share the content.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// All of it.
+    /// The complete body.
     Whole(Bytes),
-    /// Parts, with the length of each.
+    /// Parts, with the length of each in bytes.
     Parts(Arc<dyn Parts>, Arc<[usize]>),
 }
 
@@ -47,7 +48,7 @@ impl From<Vec<u8>> for Body {
 }
 
 impl Body {
-    /// A body that is written while it is sent.
+    /// Creates a body that is serialized while it is sent.
     pub(crate) fn of(parts: impl Parts + 'static) -> Self {
         let length = |part| {
             let mut length = 0;
@@ -58,7 +59,7 @@ impl Body {
         Self::Parts(Arc::new(parts), lengths)
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub(super) fn length(&self) -> usize {
         match self {
             Self::Whole(whole) => whole.len(),
@@ -66,7 +67,7 @@ impl Body {
         }
     }
 
-    /// All of it in one piece.
+    /// Returns the complete body.
     pub(crate) fn joined(&self) -> Bytes {
         match self {
             Self::Whole(whole) => whole.clone(),
@@ -74,7 +75,7 @@ impl Body {
         }
     }
 
-    /// What is sent.
+    /// Converts to the body type of the HTTP client.
     pub(super) fn sent(&self) -> reqwest::Body {
         match self {
             Self::Whole(whole) => whole.clone().into(),
@@ -96,7 +97,7 @@ fn chunks(parts: Arc<dyn Parts>, lengths: Arc<[usize]>) -> impl Iterator<Item = 
             length += more;
             end += 1;
         }
-        // All of one size, so that the allocator reuses the memory of the first ones.
+        // Chunks have the same capacity, so that the allocator reuses their memory.
         let chunk = write(&*parts, begin..end, length.max(CHUNK));
         begin = end;
         (length > 0).then(|| chunk.into())
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chunks_of_a_body_are_its_bytes_and_none_is_longer_than_it_must_be() {
+    fn chunks_concatenate_to_the_body_and_are_no_longer_than_necessary() {
         let mut parts = vec![0, 1, 3 * CHUNK, 0, 5];
         parts.extend([CHUNK / 4 + 1; 9]);
         parts.extend([0, 0]);

@@ -1,4 +1,5 @@
-//! Settings that are the same for every API. The caller collects them; nothing here reads the environment.
+//! Connection settings that all APIs share. The caller collects them; nothing here reads the
+//! environment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,27 +8,26 @@ use super::retry::RetryPolicy;
 use super::throttle::Throttle;
 use crate::secret::Secret;
 
-/// How a model server is reached, and how patiently.
+/// Proxy, timeouts and retry policy of connections to a model server.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// Address of a proxy, with its user and password if it wants them. Servers on the loopback address are reached
-    /// without it.
+    /// Address of a proxy, with user and password if required. Not used for loopback addresses.
     pub proxy: Option<Secret>,
     /// Hosts reached without the proxy, separated by commas, as in the variable `NO_PROXY`.
     pub no_proxy: Option<String>,
-    /// The longest time to set up a connection.
+    /// Timeout for establishing a connection.
     pub connect_timeout: Duration,
-    /// The longest silence: before the answer starts and between two events of its stream. An answer may
-    /// take as long as it likes.
+    /// Timeout without data: before the answer starts and between two events of its stream. The
+    /// total duration is not limited.
     pub idle_timeout: Duration,
-    /// What happens after transient failures.
+    /// Retries after transient failures.
     pub retry: RetryPolicy,
-    /// The wait that all clients of the server share; `None` where nobody else asks it.
+    /// The wait that all clients of the server share; `None` if this is the only client.
     pub throttle: Option<Arc<dyn Throttle>>,
 }
 
 impl Connection {
-    /// Connections to a service that answers at once or says that it cannot.
+    /// Returns the defaults for a hosted service, which responds promptly.
     pub fn to_service() -> Self {
         Self {
             proxy: None,
@@ -39,8 +39,8 @@ impl Connection {
         }
     }
 
-    /// Connections to a server that may run on the user's own machine: such a one is silent while it loads a model and
-    /// while it reads a long prompt, both of which can take minutes.
+    /// Returns the defaults for a server that may run on the user's machine. It sends nothing while
+    /// it loads a model or reads a long prompt, both of which can take minutes.
     pub fn to_own_server() -> Self {
         Self {
             idle_timeout: Duration::from_mins(10),

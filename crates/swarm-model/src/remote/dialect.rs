@@ -1,4 +1,4 @@
-//! What one API does in its own way.
+//! The parts of a client that differ between APIs.
 
 use std::fmt::Debug;
 
@@ -15,67 +15,69 @@ use crate::name::Provider;
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
-/// How one API writes requests, reads answers, and says no.
+/// Request format, answer format and error codes of one API.
 pub(crate) trait Dialect: Debug + Send + Sync + 'static {
-    /// An answer in the making.
+    /// A partially received answer.
     type Answer: Assembly;
 
-    /// Whose API it is.
+    /// Returns the provider of the API.
     fn provider(&self) -> Provider;
 
-    /// Where requests go, and with which headers.
+    /// Returns the URL and headers of requests.
     fn address(&self) -> Result<Address, ModelError>;
 
-    /// How the server is reached.
+    /// Returns proxy, timeouts and retries.
     fn connection(&self) -> &Connection;
 
-    /// What must not show in any message.
+    /// Returns the secrets to redact from messages.
     fn secrets(&self) -> Vec<&Secret>;
 
-    /// The body of a request: the same request gives the same bytes, until [`Dialect::learn`] changed something.
+    /// Serializes a request. The same request gives the same bytes until [`Dialect::adapt`] returns
+    /// true.
     fn body(&self, request: &ModelRequest) -> Result<Body, ModelError>;
 
-    /// An empty answer to a request for `model`.
+    /// Creates an empty answer to a request for `model`.
     fn answer(&self, model: &str) -> Self::Answer;
 
-    /// What a refusal means. `message` is the line for people, already without secrets.
+    /// Classifies a refusal. `message` is the line for display, without secrets.
     fn failure(&self, refusal: &Refusal, message: String, model: &str) -> Failure;
 
-    /// Takes a lesson from a refusal: true when the next body will differ from the refused one, so that asking again at
-    /// once makes sense. It can say so only a few times in the life of a client.
-    fn learn(&self, _refusal: &Refusal, _refused: &Body) -> bool {
+    /// Adapts to a refusal. Returns true if the next body differs from the refused one, so that an
+    /// immediate retry is useful. Returns true only a few times during the lifetime of a client.
+    fn adapt(&self, _refusal: &Refusal, _refused: &Body) -> bool {
         false
     }
 }
 
-/// An answer in the making.
+/// A partially received answer.
 pub(crate) trait Assembly: Debug + Send {
-    /// Takes the data of one event in. An error says what is wrong with it.
+    /// Processes the data of one event. Fails with a description of invalid data.
     fn take(&mut self, data: &str) -> Result<Step, String>;
 
-    /// The server has closed the stream or fallen silent: the answer, if nothing of weight is missing from it.
+    /// Called when the stream has ended or timed out. Returns the answer if nothing essential is
+    /// missing.
     fn end(&mut self) -> Option<ModelResponse>;
 
-    /// Whether only side matters, such as token counts, can still come.
-    fn is_spoken(&self) -> bool;
+    /// Whether only metadata, such as token counts, can still follow.
+    fn is_content_complete(&self) -> bool;
 
-    /// What the server has counted so far.
+    /// Returns the usage that the server has reported so far.
     fn usage(&self) -> Usage;
 }
 
-/// What the data of one event meant.
+/// Result of processing one event.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Things to pass on, often none.
+    /// Events to emit; may be empty.
     Show(Vec<ModelEvent>),
-    /// The server gave up.
+    /// The server reported an error.
     Refused(Refusal),
-    /// The answer is whole.
+    /// The answer is complete.
     Complete(ModelResponse),
 }
 
 impl Step {
-    /// Nothing that a consumer would see.
+    /// Returns a step without events.
     pub(crate) fn quiet() -> Self {
         Self::Show(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! The HTTP side: one reqwest client with its TLS set-up, the address and the headers.
+//! HTTP endpoint: a reqwest client with its TLS configuration, the address and the headers.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -18,13 +18,13 @@ use crate::error::ModelError;
 use crate::name::Provider;
 use crate::secret::Secret;
 
-/// How we introduce ourselves.
+/// `User-Agent` header of all requests.
 pub(crate) const USER_AGENT: &str = concat!("swarm/", env!("CARGO_PKG_VERSION"));
 
-/// Hosts that a proxy cannot reach for us.
+/// Hosts that are never reached through the proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// Where requests go, and with which headers.
+/// URL and headers of requests.
 #[derive(Debug)]
 pub(crate) struct Address {
     url: Url,
@@ -32,7 +32,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// An address for JSON bodies.
+    /// Creates an address for JSON bodies.
     pub(crate) fn new(url: Url) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -44,7 +44,7 @@ impl Address {
         self.headers.insert(name, value);
     }
 
-    /// Adds a header that holds a credential, written as `scheme` in front of it.
+    /// Adds a header with a credential, prefixed by `scheme`.
     pub(crate) fn credential(
         &mut self,
         provider: Provider,
@@ -55,7 +55,9 @@ impl Address {
         let text = format!("{scheme}{}", secret.reveal());
         let mut value = HeaderValue::from_str(&text).map_err(|_| ModelError::Auth {
             provider,
-            message: format!("the value for {name} holds characters that no key has"),
+            message: format!(
+                "the value for {name} contains characters that are not valid in a key"
+            ),
         })?;
         value.set_sensitive(true);
         self.headers.insert(name, value);
@@ -68,22 +70,22 @@ impl Address {
     }
 }
 
-/// The one place that requests of a client go to.
+/// The server that a client sends its requests to.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     client: Client,
     address: Address,
-    /// Scheme, host and port, for people.
+    /// Scheme, host and port, for display.
     pub(super) server: String,
     /// Whether the server runs on this machine.
-    pub(super) is_here: bool,
+    pub(super) is_local: bool,
 }
 
 impl Endpoint {
-    /// Checks the settings and prepares the client. Connects to nothing.
+    /// Validates the settings and creates the client without connecting.
     pub(super) fn new(address: Address, connection: &Connection) -> Result<Self, ModelError> {
         let server = address.url.origin().ascii_serialization();
-        let is_here = is_loopback(&address.url);
+        let is_local = is_loopback(&address.url);
         let proxy = proxy(connection)?;
         let proxy_over_tls = connection
             .proxy
@@ -103,16 +105,17 @@ impl Endpoint {
             client,
             address,
             server,
-            is_here,
+            is_local,
         })
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the response head.
     pub(super) async fn post(&self, body: &Body) -> Result<Response, reqwest::Error> {
         let request = self.client.post(self.address.url.clone());
         request
             .headers(self.address.headers.clone())
-            // Without it a body that is streamed would go out in chunks, which not every local server reads.
+            // Without it a streamed body would use chunked encoding, which not every local server
+            // supports.
             .header(CONTENT_LENGTH, body.length())
             .body(body.sent())
             .send()
@@ -122,15 +125,15 @@ impl Endpoint {
 
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    // An IPv6 address stands in brackets in a URL.
+    // An IPv6 address is in brackets in a URL.
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// An error of reqwest with its causes, without the address: that may hold a password.
+/// Formats an error of reqwest with its causes, without the URL, which may contain a password.
 pub(crate) fn describe(error: reqwest::Error) -> String {
     let text = with_causes(&error.without_url());
-    // Layers that say nothing of their own.
+    // These layers add no information.
     ["error sending request: ", "client error (Connect): "]
         .iter()
         .fold(text.as_str(), |text, layer| {
@@ -158,7 +161,7 @@ fn setup(message: impl Into<String>) -> ModelError {
     }
 }
 
-/// Reads what a user set as a provider's address. Its path has no slash at the end.
+/// Parses the configured address of a provider and removes trailing slashes.
 pub(crate) fn base_address(provider: Provider, base: &str) -> Result<Url, ModelError> {
     let variable = provider.address_variable();
     let unusable = |why: &str| setup(format!("{variable} {why}; give it as https://HOST"));
@@ -169,7 +172,7 @@ pub(crate) fn base_address(provider: Provider, base: &str) -> Result<Url, ModelE
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(unusable(&format!(
-            "holds a user or password; a key belongs into {}",
+            "contains a user or password; set the key in {}",
             provider.key_variables()
         )));
     }
@@ -192,8 +195,8 @@ fn proxy(connection: &Connection) -> Result<Option<Proxy>, ModelError> {
     Ok(Some(proxy.no_proxy(NoProxy::from_string(&exceptions))))
 }
 
-/// TLS on ring, the provider this workspace builds with. Without need for TLS the system's certificates are
-/// not loaded: a local server must work on a machine that has none.
+/// Creates the TLS configuration, based on ring. If TLS is not needed, the system's certificates
+/// are not loaded: a local server must work on a machine without certificates.
 pub(crate) fn tls(needed: bool) -> Result<ClientConfig, ModelError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -226,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_and_nonsense_is_refused() {
+    fn valid_addresses_are_parsed_and_invalid_ones_rejected() {
         let read = |base| base_address(Provider::Anthropic, base).map(String::from);
         assert_eq!(
             read("https://api.example.com/").unwrap(),
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_no_header_can_hold_is_refused_without_showing_it() {
+    fn the_error_for_an_invalid_key_does_not_show_the_key() {
         let mut address = Address::new(Url::parse("http://127.0.0.1:1").unwrap());
         let name = HeaderName::from_static("x-api-key");
         let key = Secret::new("sk-ant\nsecond-line");
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_is_no_address_is_refused_without_its_password() {
+    fn the_error_for_an_invalid_proxy_does_not_show_its_password() {
         let broken = Connection {
             proxy: Some(Secret::new("http://me:hunter2@[broken")),
             ..Connection::to_service()

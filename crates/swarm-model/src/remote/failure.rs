@@ -1,11 +1,11 @@
-//! A failed attempt: final, or worth another one.
+//! Classification of failed attempts: final or transient.
 
 use std::time::Duration;
 
 use crate::error::ModelError;
 use crate::name::Provider;
 
-/// Why one attempt failed.
+/// Failure of one attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Failure {
     /// The same request would fail again.
@@ -14,17 +14,17 @@ pub(crate) enum Failure {
     Transient(Transient),
 }
 
-/// A failure worth another attempt.
+/// A failure that is retried.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transient {
     pub(crate) cause: Cause,
-    /// In words, without secrets.
+    /// Message for display, without secrets.
     pub(crate) message: String,
-    /// The wait that the server asked for.
+    /// The wait that the server requested.
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// What kind of transient failure it was.
+/// Cause of a transient failure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cause {
     RateLimit,
@@ -44,7 +44,7 @@ impl Failure {
         })
     }
 
-    /// An answer that is no complete stream of events.
+    /// Creates the failure for a response that is not a complete event stream.
     pub(crate) fn garbage(message: impl Into<String>) -> Self {
         Self::transient(Cause::Garbage, message)
     }
@@ -57,7 +57,7 @@ impl From<ModelError> for Failure {
 }
 
 impl Transient {
-    /// The error to report when there will be no further attempt.
+    /// Converts to the error that is reported after the last attempt.
     pub(super) fn give_up(self, provider: Provider, server: &str, attempts: u32) -> ModelError {
         let Self {
             cause,
@@ -86,7 +86,7 @@ impl Transient {
             },
             Cause::Garbage => ModelError::BadStream {
                 message: format!(
-                    "{message}. Check that {} names a {}",
+                    "{message}. Check that {} is the address of a {}",
                     provider.address_variable(),
                     provider.api()
                 ),

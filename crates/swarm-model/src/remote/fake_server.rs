@@ -1,4 +1,4 @@
-//! A server on 127.0.0.1 that plays prepared HTTP answers and keeps what it was asked.
+//! A server on 127.0.0.1 that sends prepared HTTP responses and records requests.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -11,31 +11,32 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// One prepared answer.
+/// One prepared response.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// A status, further header lines, and a body of known length.
+    /// A status, additional headers, and a body of known length.
     Whole(u16, Vec<(&'static str, String)>, Vec<u8>),
-    /// An event stream in these chunks, properly ended.
+    /// A complete event stream in these chunks.
     Events(Vec<Vec<u8>>),
-    /// An event stream that breaks off after these bytes: the connection closes in the middle of the body.
+    /// An event stream that is cut after these bytes: the connection closes in the middle of the
+    /// body.
     Cut(Vec<u8>),
-    /// An event stream that stays open after these bytes until the server is told to go on.
+    /// An event stream that stays open after these bytes until the client closes the connection.
     Stall(Vec<u8>),
-    /// Nothing: the connection closes.
+    /// No response: the connection closes.
     HangUp,
 }
 
-/// One request as it came.
+/// One received request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
-    /// Which connection it came over, from 0.
+    /// Number of the connection, from 0.
     pub(crate) connection: usize,
 }
 
-impl Asked {
+impl RecordedRequest {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -52,8 +53,8 @@ impl Asked {
 #[derive(Debug)]
 pub(crate) struct FakeServer {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
-    /// A stalled answer has been sent up to where it stalls.
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
+    /// Notified when the bytes of a stalled response have been sent.
     pub(crate) stalled: Arc<Notify>,
     accepting: JoinHandle<()>,
 }
@@ -65,24 +66,24 @@ impl Drop for FakeServer {
 }
 
 impl FakeServer {
-    /// Starts a server that gives these answers in turn, the last one over and over.
+    /// Starts a server that sends these responses in turn and repeats the last one.
     pub(crate) async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
         let stalled = Arc::new(Notify::new());
         let replies = Arc::new(Mutex::new(VecDeque::from(replies)));
         let accepting = tokio::spawn({
-            let (asked, stalled) = (Arc::clone(&asked), Arc::clone(&stalled));
+            let (requests, stalled) = (Arc::clone(&requests), Arc::clone(&stalled));
             async move {
                 let mut connection = 0;
                 while let Ok((stream, _)) = listener.accept().await {
-                    let (asked, stalled) = (Arc::clone(&asked), Arc::clone(&stalled));
+                    let (requests, stalled) = (Arc::clone(&requests), Arc::clone(&stalled));
                     tokio::spawn(serve(
                         stream,
                         connection,
                         Arc::clone(&replies),
-                        asked,
+                        requests,
                         stalled,
                     ));
                     connection += 1;
@@ -91,14 +92,14 @@ impl FakeServer {
         });
         Self {
             address,
-            asked,
+            requests,
             stalled,
             accepting,
         }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().clone()
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().clone()
     }
 }
 
@@ -106,11 +107,11 @@ async fn serve(
     mut stream: TcpStream,
     connection: usize,
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
     stalled: Arc<Notify>,
 ) {
     while let Some((head, body)) = read_request(&mut stream).await {
-        asked.lock().push(Asked {
+        requests.lock().push(RecordedRequest {
             head,
             body,
             connection,
@@ -123,7 +124,7 @@ async fn serve(
                 replies[0].clone()
             }
         };
-        // A client may go away at any point; that is its right.
+        // A client may disconnect at any point.
         if write_reply(&mut stream, reply, &stalled).await.is_none() {
             return;
         }
@@ -158,7 +159,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     Some((head, body))
 }
 
-/// Writes an answer; `None` when the connection ends with it.
+/// Writes a response. Returns `None` if the connection must close afterwards.
 async fn write_reply(stream: &mut TcpStream, reply: Reply, stalled: &Notify) -> Option<()> {
     const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
     match reply {
@@ -181,7 +182,7 @@ async fn write_reply(stream: &mut TcpStream, reply: Reply, stalled: &Notify) -> 
             for bytes in others {
                 stream.write_all(&chunk(bytes)).await.ok()?;
             }
-            // The end comes with the last chunk, as from real servers.
+            // Real servers send the end together with the last chunk.
             let end = [chunk(last).as_slice(), b"0\r\n\r\n"].concat();
             stream.write_all(&end).await.ok()
         }
@@ -204,7 +205,7 @@ async fn write_reply(stream: &mut TcpStream, reply: Reply, stalled: &Notify) -> 
     }
 }
 
-/// One chunk of a body; nothing for no bytes, which would mean the end.
+/// Encodes one chunk of a body. No bytes give no chunk, since an empty chunk means the end.
 fn chunk(bytes: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
         return Vec::new();

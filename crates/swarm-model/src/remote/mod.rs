@@ -1,6 +1,7 @@
-//! What the clients of remote models share: connections, attempts and their waits, event streams, refusals.
+//! Shared parts of the remote model clients: connections, attempts, waits, event streams, refusals.
 //!
-//! An API is a [`Dialect`] of it: how a request is written, how an answer is read, what a refusal means.
+//! Each API implements [`Dialect`]: the request format, the answer format and the meaning of
+//! refusals.
 
 mod attempts;
 mod body;

@@ -1,7 +1,8 @@
-//! A server's refusal, in all the shapes that servers give it, and what it means when its API has no word of its own
-//! for it.
+//! Parses error responses of all known formats and classifies those that the API has no specific
+//! rule for.
 //!
-//! The same table serves responses with an error status and errors inside a stream that began with status 200.
+//! The same rules apply to responses with an error status and to errors inside a stream that began
+//! with status 200.
 
 use serde_json::Value;
 
@@ -9,26 +10,28 @@ use super::failure::{Cause, Failure};
 use crate::error::ModelError;
 use crate::name::Provider;
 
-/// What a server said instead of an answer.
+/// An error that a server sent instead of an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Refusal {
-    /// The HTTP status, or the one that the words of an error inside a stream stand for.
+    /// The HTTP status, or the status that corresponds to an error inside a stream.
     pub(crate) status: u16,
-    /// For example `overloaded_error`; empty where the server gives none.
+    /// Error type, for example `overloaded_error`; empty if the server sends none.
     pub(crate) kind: String,
-    /// A finer word than `kind`, for example `model_not_found`; empty where the server gives none.
+    /// Error code, more specific than `kind`, for example `model_not_found`; empty if the server
+    /// sends none.
     pub(crate) code: String,
-    /// For people.
+    /// Message for display.
     pub(crate) message: String,
-    /// By which the provider's support finds the request; empty where the server gives none.
+    /// Request id for the provider's support; empty if the server sends none.
     pub(crate) request_id: String,
 }
 
-/// The longest server message passed on, in characters; error pages of proxies can be long.
-const LONGEST_MESSAGE: usize = 400;
+/// Maximum length of a server message in characters; error pages of proxies can be long.
+const MAX_MESSAGE_CHARS: usize = 400;
 
 impl Refusal {
-    /// Reads the body of a response with an error status. What is no JSON becomes the message as it is.
+    /// Parses the body of a response with an error status. A body that is not JSON becomes the
+    /// message.
     pub(crate) fn from_body(status: u16, body: &[u8]) -> Self {
         let known = serde_json::from_slice::<Value>(body).ok();
         let refusal = known.as_ref().and_then(Self::from_json);
@@ -39,9 +42,10 @@ impl Refusal {
         Self { status, ..refusal }
     }
 
-    /// Finds an error in JSON that came instead of an answer, or of a piece of one. These shapes are known:
-    /// `{"error": {"message", "type", "code"}}` of most servers, `{"error": "text"}` of LM Studio and Ollama,
-    /// `{"object": "error", "message", …}` of older vLLM, `{"detail": …}` of `FastAPI`, and any of them in a list.
+    /// Finds an error in JSON that arrived instead of an answer or a chunk. Known formats:
+    /// `{"error": {"message", "type", "code"}}` of most servers, `{"error": "text"}` of LM Studio
+    /// and Ollama, `{"object": "error", "message", …}` of older vLLM, `{"detail": …}` of `FastAPI`,
+    /// and any of them in a list.
     pub(crate) fn from_json(json: &Value) -> Option<Self> {
         let json = match json {
             Value::Array(list) => list.first()?,
@@ -70,15 +74,15 @@ impl Refusal {
         })
     }
 
-    /// The same refusal with its message passed through `clean`, before anything is cut off it.
-    pub(super) fn cleaned(self, clean: impl Fn(&str) -> String) -> Self {
+    /// Applies `clean` to the full message, before it is shortened.
+    pub(super) fn redacted(self, clean: impl Fn(&str) -> String) -> Self {
         Self {
             message: clean(&self.message),
             ..self
         }
     }
 
-    /// One line for people: the message cut to a bearable length, or a stand-in when there is none.
+    /// Returns the message in one line for display, shortened, or a default if there is none.
     pub(crate) fn line(&self) -> String {
         let words: Vec<&str> = self.message.split_whitespace().collect();
         let line = words.join(" ");
@@ -86,24 +90,24 @@ impl Refusal {
         let line = line.trim_end_matches('.');
         if line.is_empty() {
             return match self.kind.as_str() {
-                "" => "it gave no reason".to_owned(),
+                "" => "no reason given".to_owned(),
                 kind => kind.to_owned(),
             };
         }
-        match line.char_indices().nth(LONGEST_MESSAGE) {
+        match line.char_indices().nth(MAX_MESSAGE_CHARS) {
             Some((cut, _)) => format!("{}…", &line[..cut]),
             None => line.to_owned(),
         }
     }
 
-    /// Whether the message holds one of these, in any case of letters.
+    /// Whether the message contains one of the needles, ignoring case.
     pub(crate) fn says(&self, needles: &[&str]) -> bool {
         let message = self.message.to_lowercase();
         needles.iter().any(|needle| message.contains(needle))
     }
 }
 
-/// A word or number of an error object; some servers write `null`, some the text `None`.
+/// Reads a string or number of an error object; some servers write `null`, some the text `None`.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) if text != "None" => text.clone(),
@@ -112,7 +116,7 @@ fn word(value: &Value) -> String {
     }
 }
 
-/// Of an error page only its title says something.
+/// Returns the title of an HTML error page, or the whole text if it has none.
 fn plain(text: &str) -> String {
     let title = text
         .split_once("<title>")
@@ -123,7 +127,8 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// Status that an error's own words stand for. Unknown words count as failures of the server, which are retried.
+/// Returns the HTTP status that corresponds to an error type or code. Unknown types count as server
+/// failures, which are retried.
 fn status_of(kind: &str, code: &str) -> u16 {
     if let Ok(status @ 400..600) = code.parse::<u16>() {
         return status;
@@ -143,7 +148,8 @@ fn status_of(kind: &str, code: &str) -> u16 {
     }
 }
 
-/// Sorts a refusal for which the API has no rule of its own. `message` is the line for people, already without secrets.
+/// Classifies a refusal that the API has no specific rule for. `message` is the line for display,
+/// without secrets.
 pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -> Failure {
     let status = refusal.status;
     let address = provider.address_variable();
@@ -160,14 +166,14 @@ pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -
         413 => ModelError::ContextTooLong { message }.into(),
         429 => Failure::transient(Cause::RateLimit, message),
         529 => Failure::transient(Cause::Overload, message),
-        // Some gateways pass an overload on under a status of their own.
+        // Some gateways report an overload with a different status.
         500.. if refusal.says(&["overloaded"]) || refusal.kind == "overloaded_error" => {
             Failure::transient(Cause::Overload, message)
         }
         408 | 409 | 500.. => Failure::transient(Cause::Server, with_status(status, &message)),
         300..400 => ModelError::InvalidRequest {
             message: format!(
-                "the server redirects elsewhere (status {status}), which is not followed so that the key stays where it belongs; set {address} to the final address"
+                "the server redirects to another address (status {status}); redirects are not followed, to protect the key; set {address} to the final address"
             ),
         }
         .into(),
@@ -179,7 +185,7 @@ pub(crate) fn classify(provider: Provider, refusal: &Refusal, message: String) -
     }
 }
 
-/// A message with the status that came with it.
+/// Appends the status to a message.
 fn with_status(status: u16, message: &str) -> String {
     format!("{message} (status {status})")
 }
@@ -189,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_found_in_every_shape_that_servers_give_it() {
+    fn errors_are_found_in_every_known_format() {
         for (body, kind, message) in [
             (
                 r#"{"error":{"message":"bad","type":"t","param":null,"code":null}}"#,
@@ -236,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_inside_a_stream_stands_for_its_status() {
+    fn an_error_inside_a_stream_maps_to_a_status() {
         let status = |error: &str| {
             let json: Value = serde_json::from_str(error).unwrap();
             Refusal::from_json(&json).unwrap().status
@@ -259,9 +265,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_or_empty_message_becomes_one_bearable_line() {
+    fn a_long_or_empty_message_becomes_one_short_line() {
         let long = Refusal::from_body(400, "é\n".repeat(5000).as_bytes());
-        assert_eq!(long.line().chars().count(), LONGEST_MESSAGE + 1);
-        assert_eq!(Refusal::from_body(400, b"").line(), "it gave no reason");
+        assert_eq!(long.line().chars().count(), MAX_MESSAGE_CHARS + 1);
+        assert_eq!(Refusal::from_body(400, b"").line(), "no reason given");
     }
 }

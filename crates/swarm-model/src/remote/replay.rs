@@ -1,4 +1,4 @@
-//! Answers whose bytes are at hand.
+//! Replays recorded answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::error::ModelError;
 use crate::model::{ModelEvent, ModelResponse};
 use crate::{chat_completions, messages_api};
 
-/// All pieces are there, so that nothing is ever waited for.
+/// Idle timeout that never expires, since all pieces are available.
 const NEVER: Duration = Duration::from_hours(1);
 
-/// Whose answer it is.
+/// The API of a recorded answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayedApi {
     /// The Messages API.
     Messages,
-    /// Chat completions.
+    /// The chat completions API.
     ChatCompletions,
 }
 
-/// Reads the body of an answer as the client does that gets it from a server, in these pieces: what it shows on the way, and
-/// what it comes to, or why it comes to nothing. For answers that were recorded, and to try what a server might send.
-/// Needs a runtime with time.
+/// Processes the body of an answer, split into pieces, as the client processes it when a server
+/// sends it. Returns the emitted events and either the response or the reason for the failure. Used
+/// for recorded answers and for fuzzing. Requires a Tokio runtime with time enabled.
 pub async fn replay_answer(
     api: ReplayedApi,
     pieces: Vec<Bytes>,

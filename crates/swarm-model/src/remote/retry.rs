@@ -1,4 +1,4 @@
-//! How often and how long to wait after a transient failure.
+//! Retry policy and back-off after transient failures.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -7,25 +7,25 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
-/// What happens after transient failures: exponential back-off with jitter, or the wait that the server
-/// asks for.
+/// Retry policy for transient failures: exponential back-off with jitter, or the wait that the
+/// server requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetryPolicy {
-    /// Attempts in all, the first one included.
+    /// Maximum number of attempts, including the first one.
     pub attempts: u32,
-    /// Back-off before the second attempt; it doubles with each further one.
+    /// Back-off before the second attempt; it doubles with each further attempt.
     pub first_wait: Duration,
-    /// Ceiling of the back-off.
+    /// Upper limit of the back-off.
     pub longest_wait: Duration,
-    /// Ceiling of a wait that the server asks for.
+    /// Upper limit of a wait that the server requests.
     pub longest_retry_after: Duration,
-    /// How much waits are spread, so that many agents do not come back together: 0 not at all, 1 over the
-    /// whole wait.
+    /// Jitter as a fraction of the wait, from 0 to 1, so that many agents do not retry at the same
+    /// moment.
     pub jitter: f64,
 }
 
 impl Default for RetryPolicy {
-    /// About two minutes in all when the server does not say how long to wait.
+    /// Retries for about two minutes if the server does not request a wait.
     fn default() -> Self {
         Self {
             attempts: 10,
@@ -38,8 +38,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait after failed attempt number `failed` (from 1). A server's wish is never undercut, only
-    /// stretched a little; the own back-off is only shortened.
+    /// Returns the wait after failed attempt number `failed` (from 1). Jitter only lengthens a wait
+    /// that the server requested, and only shortens the back-off.
     pub(super) fn wait(&self, failed: u32, retry_after: Option<Duration>) -> Duration {
         let spread = self.jitter.clamp(0.0, 1.0) * random_fraction();
         if let Some(wish) = retry_after.filter(|wish| !wish.is_zero()) {
@@ -52,9 +52,9 @@ impl RetryPolicy {
     }
 }
 
-/// The wait a response asks for: milliseconds in `retry-after-ms`, which OpenAI sends beside the other, or in
-/// `retry-after` seconds or an HTTP date. A date counts from the server's own `date` where there is one, since the
-/// two clocks may differ.
+/// Returns the wait that a response requests: milliseconds in `retry-after-ms`, which OpenAI sends
+/// in addition, or seconds or an HTTP date in `retry-after`. A date is relative to the server's
+/// `date` header if there is one, since the clocks may differ.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let exact = headers.get("retry-after-ms").and_then(|wish| {
         let wish: f64 = wish.to_str().ok()?.trim().parse().ok()?;
@@ -79,7 +79,8 @@ fn http_date(text: &str) -> Option<Timestamp> {
     rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// A number from 0 to 1 from the standard library's random hash keys; good enough to spread waits.
+/// Returns a random number from 0 to 1, based on the standard library's random hash keys, which
+/// suffice for jitter.
 pub(super) fn random_fraction() -> f64 {
     let bits = u32::try_from(RandomState::new().hash_one(0u8) >> 32).unwrap_or(0);
     f64::from(bits) / f64::from(u32::MAX)
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn back_off_doubles_up_to_its_ceiling() {
+    fn back_off_doubles_up_to_its_limit() {
         let waits: Vec<u128> = (1..=6)
             .map(|failed| policy(0.0).wait(failed, None).as_millis())
             .collect();
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_wish_goes_before_the_back_off_up_to_its_ceiling() {
+    fn a_requested_wait_overrides_the_back_off_up_to_its_limit() {
         let wait = |seconds| policy(0.0).wait(1, Some(Duration::from_secs(seconds)));
         assert_eq!(wait(7), Duration::from_secs(7));
         assert_eq!(wait(3600), Duration::from_mins(1));

@@ -14,17 +14,18 @@ use super::refusal::Refusal;
 use crate::drive::Emitter;
 use crate::model::ModelResponse;
 
-/// The most bytes one answer may have; far above what any model writes, far below what hurts.
-pub(super) const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+/// Maximum size of an answer in bytes; far above what any model writes.
+pub(super) const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 
-/// How long to wait for the end of the body after the end of the answer. A body read to its end leaves
-/// the connection for the next request.
-const TAIL: Duration = Duration::from_millis(20);
+/// How long to wait for the end of the body after the end of the answer. A connection is reused
+/// only if the body was read to its end.
+const TAIL_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// How long to wait for side matters once everything was said: token counts come at once or never.
-const SIDE_MATTERS: Duration = Duration::from_secs(5);
+/// How long to wait for metadata after the content is complete: token counts arrive promptly or not
+/// at all.
+const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why reading ended without an answer.
+/// Reason why a stream gave no answer.
 #[derive(Debug)]
 pub(super) enum Broken {
     /// The transport or the format failed.
@@ -33,8 +34,8 @@ pub(super) enum Broken {
     Refused(Refusal),
 }
 
-/// Reads an answer to its end and emits what it shows on the way. Each wait for an event ends after `idle`. `before` is
-/// what earlier attempts have used.
+/// Reads an answer to its end and emits its events. Each wait for an event times out after `idle`.
+/// `before` is the usage of earlier attempts.
 pub(super) async fn read_answer<S>(
     chunks: S,
     answer: &mut impl Assembly,
@@ -47,15 +48,15 @@ where
 {
     let mut events = Box::pin(EventStream::new(bounded(
         without_bom(chunks),
-        LONGEST_ANSWER,
+        MAX_ANSWER_BYTES,
     )));
     loop {
-        let patience = if answer.is_spoken() {
-            idle.min(SIDE_MATTERS)
+        let idle_limit = if answer.is_content_complete() {
+            idle.min(METADATA_TIMEOUT)
         } else {
             idle
         };
-        let failure = match timeout(patience, events.next()).await {
+        let failure = match timeout(idle_limit, events.next()).await {
             Ok(Some(Ok(event))) => match answer.take(&event.data) {
                 Ok(Step::Show(shown)) => {
                     let mut usage = before;
@@ -75,7 +76,7 @@ where
             },
             Ok(Some(Err(error))) => transport(error),
             Ok(None) => Failure::garbage("the stream ended before the answer was complete"),
-            Err(_) => Failure::transient(Cause::Silence(idle), "the server fell silent"),
+            Err(_) => Failure::transient(Cause::Silence(idle), "the server stopped sending"),
         };
         return answer.end().ok_or(Broken::Failed(failure));
     }
@@ -83,8 +84,8 @@ where
 
 async fn read_tail<T, E>(mut events: impl Stream<Item = Result<T, E>> + Unpin) {
     let tail = async { while events.next().await.is_some_and(|item| item.is_ok()) {} };
-    if timeout(TAIL, tail).await.is_err() {
-        tracing::debug!("the server keeps the body open after the end of the answer");
+    if timeout(TAIL_TIMEOUT, tail).await.is_err() {
+        tracing::debug!("the server keeps the response open after the end of the answer");
     }
 }
 
@@ -92,11 +93,11 @@ fn transport(error: EventStreamError<String>) -> Failure {
     match error {
         EventStreamError::Transport(message) => Failure::transient(Cause::Connection, message),
         EventStreamError::Utf8(_) => Failure::garbage("the stream is not UTF-8"),
-        EventStreamError::Parser(_) => Failure::garbage("the stream is not made of events"),
+        EventStreamError::Parser(_) => Failure::garbage("the stream does not consist of events"),
     }
 }
 
-/// Ends a stream that grows beyond `most` bytes.
+/// Fails a stream that exceeds `most` bytes.
 fn bounded<S>(chunks: S, most: usize) -> impl Stream<Item = Result<Bytes, String>> + Send
 where
     S: Stream<Item = Result<Bytes, String>> + Send,
@@ -112,8 +113,8 @@ where
     })
 }
 
-/// Takes byte-order marks off the start of the stream. The event parser would panic on one: it cuts a single
-/// byte off a three-byte character.
+/// Removes byte-order marks from the start of the stream. The event parser would panic on one: it
+/// removes a single byte of a three-byte character.
 fn without_bom<S>(chunks: S) -> impl Stream<Item = Result<Bytes, String>> + Send
 where
     S: Stream<Item = Result<Bytes, String>> + Send,

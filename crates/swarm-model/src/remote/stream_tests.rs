@@ -16,12 +16,12 @@ use crate::model::ModelEvent;
 
 const IDLE: Duration = Duration::from_secs(90);
 
-/// Just short of silence.
+/// Slightly shorter than the idle timeout.
 const ALMOST_IDLE: Duration = Duration::from_secs(89);
 
 type Chunks = Vec<Result<Bytes, String>>;
 
-/// Reads a stream and gives the events shown and how it ended.
+/// Reads a stream and returns the emitted events and the outcome.
 async fn read<S>(chunks: S) -> (Vec<ModelEvent>, Result<ModelResponse, Broken>)
 where
     S: Stream<Item = Result<Bytes, String>> + Send + 'static,
@@ -60,7 +60,7 @@ fn cause(outcome: Result<ModelResponse, Broken>) -> Cause {
 }
 
 #[tokio::test]
-async fn an_answer_survives_every_way_of_cutting_it_into_chunks() {
+async fn an_answer_is_independent_of_its_division_into_chunks() {
     let bytes = prose_answer("Grüße 🧠 aus Köln").replace('\n', "\r\n");
     for size in 1..=bytes.len() {
         let (_, outcome) = read(stream::iter(chunked(bytes.as_bytes(), size))).await;
@@ -69,7 +69,7 @@ async fn an_answer_survives_every_way_of_cutting_it_into_chunks() {
 }
 
 #[tokio::test]
-async fn a_stream_cut_anywhere_is_a_transient_failure_and_never_an_answer() {
+async fn a_truncated_stream_is_a_transient_failure_and_never_an_answer() {
     let bytes = prose_answer("hi é").into_bytes();
     for at in 0..bytes.len() {
         let (_, outcome) = read(stream::iter(chunked(&bytes[..at], 7))).await;
@@ -82,7 +82,7 @@ async fn a_stream_cut_anywhere_is_a_transient_failure_and_never_an_answer() {
 }
 
 #[tokio::test]
-async fn byte_order_marks_in_front_do_no_harm() {
+async fn leading_byte_order_marks_are_ignored() {
     for marks in 1..=3 {
         let bytes = format!("{}{}", "\u{feff}".repeat(marks), prose_answer("hi"));
         for size in 1..=12 {
@@ -93,7 +93,7 @@ async fn byte_order_marks_in_front_do_no_harm() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_the_wait_and_pings_are_no_silence() {
+async fn silence_times_out_and_pings_reset_the_timeout() {
     let ping = event(&serde_json::json!({"type": "ping"}));
     let begun = tokio::time::Instant::now();
     let pings = stream::iter(0..5).then(move |_| {
@@ -114,16 +114,16 @@ async fn silence_ends_the_wait_and_pings_are_no_silence() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_left_open_after_the_answer_does_not_hold_the_answer_up() {
+async fn a_body_left_open_does_not_delay_the_answer() {
     let begun = tokio::time::Instant::now();
     let chunks = stream::iter(chunked(prose_answer("hi").as_bytes(), 50));
     let (_, outcome) = read(chunks.chain(stream::pending())).await;
     assert_eq!(text_of(outcome), "hi");
-    assert!(begun.elapsed() <= TAIL + Duration::from_millis(1));
+    assert!(begun.elapsed() <= TAIL_TIMEOUT + Duration::from_millis(1));
 }
 
 #[tokio::test]
-async fn an_answer_beyond_the_limit_is_ended() {
+async fn an_answer_beyond_the_size_limit_is_aborted() {
     let chunks = || stream::iter(vec![Ok(Bytes::from_static(b"12345")); 2]);
     let sizes = |most| bounded(chunks(), most).map(|chunk| chunk.map(|c| c.len()).ok());
     assert_eq!(sizes(10).collect::<Vec<_>>().await, [Some(5), Some(5)]);
@@ -141,7 +141,7 @@ async fn a_stream_that_is_not_utf8_is_refused() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_the_reader_panic_or_believe_in_an_answer(
+    fn arbitrary_bytes_cause_no_panic_and_no_answer(
         bytes in proptest::collection::vec(any::<u8>(), 0..400),
         lines in "(data: |event: |id:|\\{\"type\":\"message_stop\"\\}|\\{\"type\":\"ping\"\\}|\n|\r|\u{feff}|:|x){0,40}",
         size in 1usize..50,

@@ -1,30 +1,30 @@
-//! The wait that everybody who asks one server has in common.
+//! The wait that all clients of a server share.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use super::retry::random_fraction;
 
-/// A wait that all clients of a server share, also those of other processes: what a server asks of one client holds for
-/// all that use the same account.
+/// A wait that all clients of a server share, across processes: a rate limit applies to all clients
+/// that use the same account.
 pub trait Throttle: Debug + Send + Sync {
-    /// How long no request may be sent from now on; zero when one may.
+    /// Returns the time until the next request may be sent; zero if it may be sent now.
     fn remaining(&self) -> Duration;
 
-    /// No client sends a request for so long. A longer wait that is known already stays.
+    /// Blocks requests of all clients for `wait`. Never shortens an existing wait.
     fn hold(&self, wait: Duration);
 }
 
-/// The part of a wait over which its end is spread.
-const SPREAD: f64 = 0.2;
+/// Maximum jitter as a fraction of the wait.
+const JITTER: f64 = 0.2;
 
-/// The most that a client waits longer than it has to.
-const LONGEST_SPREAD: Duration = Duration::from_secs(5);
+/// Upper limit of the jitter.
+const MAX_JITTER: Duration = Duration::from_secs(5);
 
-/// How long one client waits, so that not all come back at the same moment.
+/// Adds jitter to a wait, so that not all clients continue at the same moment.
 pub(super) fn staggered(remaining: Duration) -> Duration {
-    let spread = remaining.mul_f64(SPREAD * random_fraction());
-    remaining.saturating_add(spread.min(LONGEST_SPREAD))
+    let spread = remaining.mul_f64(JITTER * random_fraction());
+    remaining.saturating_add(spread.min(MAX_JITTER))
 }
 
 #[cfg(test)]
@@ -32,13 +32,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shared_wait_is_never_cut_and_little_longer() {
+    fn jitter_never_shortens_a_shared_wait_and_is_limited() {
         for seconds in [0, 1, 30, 600] {
             let remaining = Duration::from_secs(seconds);
             for _ in 0..50 {
                 let wait = staggered(remaining);
-                assert!(wait >= remaining && wait <= remaining + LONGEST_SPREAD);
-                assert!(wait <= remaining.mul_f64(1.0 + SPREAD));
+                assert!(wait >= remaining && wait <= remaining + MAX_JITTER);
+                assert!(wait <= remaining.mul_f64(1.0 + JITTER));
             }
         }
     }

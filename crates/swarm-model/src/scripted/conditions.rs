@@ -1,4 +1,4 @@
-//! Whether a turn of a scenario fits a situation.
+//! Conditions for a turn of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use regex::Regex;
 
 use super::situation::Situation;
 
-/// Named groups that regular expressions captured.
+/// Named capture groups of regular expressions.
 pub(super) type Captured = BTreeMap<String, String>;
 
-/// What has to hold for a turn; what is absent holds always.
+/// Conditions of a turn; an absent condition is always true.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     /// Name of the agent.
     pub(super) agent: Option<String>,
     /// Number of the prompt in the conversation, from 1.
     pub(super) nth: Option<usize>,
-    /// Parts of the prompt, all of them.
+    /// Substrings of the prompt; all must occur.
     pub(super) contains: Vec<String>,
-    /// On the prompt.
+    /// Matched against the prompt.
     pub(super) matches: Option<Regex>,
-    /// On the system prompt.
+    /// Matched against the system prompt.
     pub(super) system_matches: Option<Regex>,
-    /// Each in some text that users said in the whole conversation.
+    /// Substrings that must each occur in some user text of the whole conversation.
     pub(super) seen_all: Vec<String>,
 }
 
 impl Conditions {
-    /// The captured groups if everything holds.
+    /// Returns the captured groups if all conditions are met.
     pub(super) fn check(
         &self,
         agent: &str,
@@ -63,7 +63,8 @@ impl Conditions {
     }
 }
 
-/// The named groups of the first match; a group that took no part is empty. `None` without a match.
+/// Returns the named groups of the first match, or `None` without a match. A group that did not
+/// participate is empty.
 pub(super) fn capture(regex: &Regex, text: &str) -> Option<Captured> {
     let found = regex.captures(text)?;
     let groups = regex.capture_names().flatten().map(|name| {

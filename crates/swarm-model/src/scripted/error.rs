@@ -1,4 +1,4 @@
-//! Why a scenario file cannot be used.
+//! Errors of scenario files.
 
 use std::path::PathBuf;
 
@@ -8,21 +8,21 @@ use crate::error::ModelError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// The file cannot be read.
-    #[error("the scenario {} cannot be read: {message}", path.display())]
+    #[error("cannot read the scenario {}: {message}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the scenario file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         message: String,
     },
-    /// Something in the file is wrong.
+    /// The content of the file is invalid.
     #[error("{}:{line}: {message}", path.display())]
     Invalid {
-        /// The file.
+        /// Path of the scenario file.
         path: PathBuf,
-        /// The line, counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// The field and what to change.
+        /// The invalid field and how to correct it.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The scenario file as it is written. `load` turns it into a checked [`super::scenario::Scenario`].
+//! Format of the scenario file. `load` converts it to a validated [`super::scenario::Scenario`].
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ pub(super) struct ScenarioFile {
     pub(super) turn: Vec<Spanned<TurnFile>>,
 }
 
-/// What an agent does about one prompt.
+/// Reaction of an agent to one prompt.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TurnFile {
@@ -33,7 +33,7 @@ pub(super) struct TurnFile {
     pub(super) interrupt: Vec<Spanned<InterruptFile>>,
 }
 
-/// What an agent does when a text is let in between its tool calls.
+/// Reaction of an agent to a text that arrives between its tool calls.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterruptFile {
@@ -56,7 +56,7 @@ pub(super) struct StepFile {
     #[serde(default)]
     pub(super) call: Vec<Spanned<CallFile>>,
     pub(super) fail: Option<Spanned<FailFile>>,
-    pub(super) stop: Option<StopWord>,
+    pub(super) stop: Option<StopKind>,
 }
 
 /// A tool call.
@@ -66,17 +66,17 @@ pub(super) struct CallFile {
     pub(super) tool: String,
     #[serde(default)]
     pub(super) input: Map<String, Value>,
-    /// Raw input in place of `input`, to play a model that writes broken JSON.
+    /// Raw text instead of `input`, to simulate a model that writes invalid JSON.
     pub(super) broken_input: Option<String>,
 }
 
-/// A failure of the model.
+/// A simulated failure of the model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FailFile {
     pub(super) kind: FailKind,
     pub(super) message: Option<String>,
-    /// Attempts that fail before one succeeds; without it every attempt fails.
+    /// Number of attempts that fail before one succeeds; without it every attempt fails.
     pub(super) times: Option<u32>,
     #[serde(default)]
     pub(super) wait_ms: u64,
@@ -85,7 +85,7 @@ pub(super) struct FailFile {
     pub(super) after_text: bool,
 }
 
-/// The errors a scenario can play, named after those of [`crate::ModelError`].
+/// Errors that a scenario can simulate, named after those of [`crate::ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum FailKind {
@@ -102,10 +102,10 @@ pub(super) enum FailKind {
     BadStream,
 }
 
-/// The stop reasons a scenario can play.
+/// Stop reasons that a scenario can simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum StopWord {
+pub(super) enum StopKind {
     EndTurn,
     ToolUse,
     MaxTokens,

@@ -1,4 +1,5 @@
-//! Checks a scenario file. What could only go wrong in the middle of a play is refused here, with its line.
+//! Validates a scenario file, so that mistakes are reported with their line when it is loaded, not
+//! during a run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,16 +12,16 @@ use toml::Spanned;
 use super::conditions::Conditions;
 use super::error::ScenarioError;
 use super::file::{
-    CallFile, FailFile, FailKind, InterruptFile, ScenarioFile, StepFile, StopWord, TurnFile,
+    CallFile, FailFile, FailKind, InterruptFile, ScenarioFile, StepFile, StopKind, TurnFile,
 };
 use super::scenario::{Call, Fail, Interrupt, Scenario, Step, Turn};
 use super::template::{BUILT_IN, Template, TemplateValue};
 use crate::stop::StopReason;
 
-/// Delay after each streamed word unless the file gives one: about the speed of reading.
+/// Default delay after each streamed word in milliseconds: about reading speed.
 const CHUNK_MS: u64 = 25;
 
-/// Parses and checks the text of a scenario. `path` is only named in errors.
+/// Parses and validates the text of a scenario. `path` is used only in errors.
 pub(super) fn load(text: &str, path: &Path) -> Result<Scenario, ScenarioError> {
     let loader = Loader { text, path };
     let file: ScenarioFile = toml::from_str(text).map_err(|error| {
@@ -46,13 +47,13 @@ struct Loader<'a> {
     path: &'a Path,
 }
 
-/// How a list of steps has to end.
+/// Required end of a list of steps.
 #[derive(Clone, Copy, PartialEq)]
 enum Ending {
-    /// With a step that ends the turn.
+    /// The last step ends the turn.
     EndsTurn,
-    /// With a tool call, since the interrupted turn goes on with its results.
-    GoesOn,
+    /// The last step calls a tool, since the interrupted turn continues with its results.
+    Continues,
 }
 
 impl Loader<'_> {
@@ -88,8 +89,8 @@ impl Loader<'_> {
             )?,
             seen_all: turn.seen_all,
         };
-        // An interrupt can come before any step of the turn has captured, and its own groups are known to the
-        // turn's steps only when it may have come: neither sees the other's.
+        // An interrupt can arrive before any step of the turn has captured groups, and may not
+        // arrive at all. So neither sees the groups of the other.
         let interrupts = turn
             .interrupt
             .into_iter()
@@ -113,11 +114,11 @@ impl Loader<'_> {
         if interrupt.contains.is_none() && interrupt.matches.is_none() {
             return Err(self.invalid(
                 start,
-                "an interrupt needs `contains` or `matches`, else every text would set it off",
+                "an interrupt needs `contains` or `matches`; otherwise every text would trigger it",
             ));
         }
         let ending = if interrupt.resume {
-            Ending::GoesOn
+            Ending::Continues
         } else {
             Ending::EndsTurn
         };
@@ -146,22 +147,22 @@ impl Loader<'_> {
             if index + 1 < count && step.ends_turn() {
                 return Err(self.invalid(
                     last_start,
-                    "this step ends the turn, so the steps after it are never played; let it `call` a tool or give it a `stop`",
+                    "this step ends the turn, so later steps are never reached; add a `call` or a `stop` to it",
                 ));
             }
             steps.push(step);
         }
         let Some(last) = steps.last() else {
-            return Err(self.invalid(start, format!("this {of} has no [[…step]]")));
+            return Err(self.invalid(start, format!("this {of} has no steps; add a [[…step]]")));
         };
         match ending {
             Ending::EndsTurn if !last.may_end() => Err(self.invalid(
                 last_start,
                 format!("the last step of the {of} calls a tool; add a step that answers the result with `say`"),
             )),
-            Ending::GoesOn if last.ends_turn() => Err(self.invalid(
+            Ending::Continues if last.ends_turn() => Err(self.invalid(
                 last_start,
-                "an interrupt with `resume` must end with a `call`, or the turn would end here",
+                "an interrupt with `resume` must end with a `call`; otherwise the turn ends here",
             )),
             _ => Ok(steps),
         }
@@ -242,7 +243,7 @@ impl Loader<'_> {
             kind: fail.kind,
             message: fail
                 .message
-                .unwrap_or_else(|| "the scenario says so".to_owned()),
+                .unwrap_or_else(|| "simulated by the scenario".to_owned()),
             times: fail.times,
             wait: Duration::from_millis(fail.wait_ms),
             after_text: fail.after_text,
@@ -280,7 +281,7 @@ impl Loader<'_> {
                 return Err(self.invalid(
                     start,
                     format!(
-                        "{field}: a group cannot be called result, which stands for tool results"
+                        "{field}: a group cannot be named `result`, which refers to tool results"
                     ),
                 ));
             }
@@ -291,12 +292,12 @@ impl Loader<'_> {
 }
 
 impl Step {
-    /// Whether nothing can follow this step in its turn.
+    /// Whether this step always ends its turn.
     fn ends_turn(&self) -> bool {
         self.stop == StopReason::EndTurn || self.always_fails()
     }
 
-    /// Whether a list of steps may end here.
+    /// Whether this step may be the last one.
     fn may_end(&self) -> bool {
         self.stop != StopReason::ToolUse || self.always_fails()
     }
@@ -320,7 +321,7 @@ impl FailKind {
     }
 }
 
-impl StopWord {
+impl StopKind {
     fn reason(self) -> StopReason {
         match self {
             Self::EndTurn => StopReason::EndTurn,

@@ -1,4 +1,4 @@
-//! Scenario files that are refused, with the line and field at fault.
+//! Invalid scenario files and the line and field in their errors.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn refused(text: &str) -> (usize, String) {
     }
 }
 
-/// A turn whose only step is the given text; the step's own keys begin on line 4.
+/// Returns a turn with one step that has these keys; they begin on line 4.
 fn step(keys: &str) -> String {
     format!("[[turn]]\nmatches = '(?<id>\\d+)'\n[[turn.step]]\n{keys}\n")
 }
@@ -53,7 +53,7 @@ fn unknown_keys_are_refused_with_their_line_at_every_level() {
 }
 
 #[test]
-fn the_error_reads_as_path_line_and_reason() {
+fn an_error_contains_path_line_and_reason() {
     let error = load("\n\nx = = 1", Path::new("/s/demo.toml")).unwrap_err();
     assert!(error.to_string().starts_with("/s/demo.toml:3: "), "{error}");
 }
@@ -62,7 +62,7 @@ fn the_error_reads_as_path_line_and_reason() {
 fn wrong_values_are_refused_with_their_line_and_field() {
     for (text, line, part) in [
         (step("say = 3"), 4, "string"),
-        (step("say = \"hello ${who}\""), 4, "say: `${who}`"),
+        (step("say = \"hello ${who}\""), 4, "say: unknown name `${who}`"),
         (step("think = \"${\"\nsay = \"a\""), 4, "think: "),
         (step("say = \"a\"\ncapture = '('"), 5, "capture: "),
         (step("say = \"a\"\ncapture = '(?<result>x)'"), 5, "result"),
@@ -78,7 +78,7 @@ fn wrong_values_are_refused_with_their_line_and_field() {
         (
             step("[[turn.step.call]]\ntool = \"Read\"\ninput = { a = [\"${x}\"] }"),
             4,
-            "input of Read: `${x}`",
+            "input of Read: unknown name `${x}`",
         ),
         (step("[[turn.step.call]]\ntool = \"\""), 4, "tool"),
         (
@@ -107,18 +107,18 @@ fn wrong_values_are_refused_with_their_line_and_field() {
 }
 
 #[test]
-fn steps_that_could_never_be_played_or_answered_are_refused() {
+fn steps_that_can_never_be_reached_or_answered_are_refused() {
     let call = "[[turn.step.call]]\ntool = \"Read\"";
     let cases = [
         (
             step("say = \"a\"\n[[turn.step]]\nsay = \"b\""),
             3,
-            "never played",
+            "never reached",
         ),
         (
             step("fail = { kind = \"auth\" }\n[[turn.step]]\nsay = \"b\""),
             3,
-            "never played",
+            "never reached",
         ),
         (step(call), 3, "calls a tool"),
         (
@@ -159,7 +159,7 @@ fn steps_that_could_never_be_played_or_answered_are_refused() {
 }
 
 #[test]
-fn groups_are_known_from_the_step_that_captures_them_on() {
+fn groups_are_known_starting_with_the_step_that_captures_them() {
     let call = "[[turn.step.call]]\ntool = \"Read\"\n";
     let captures_first = step(&format!(
         "{call}[[turn.step]]\ncapture = '(?<n>.)'\nsay = \"${{n}} ${{id}} ${{agent}} ${{prompt}}\""
@@ -172,7 +172,7 @@ fn groups_are_known_from_the_step_that_captures_them_on() {
 }
 
 #[test]
-fn the_example_of_the_documentation_is_a_scenario() {
+fn the_example_of_the_documentation_is_a_valid_scenario() {
     let page = include_str!("../../../../docs/scenarios.md");
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();

@@ -1,7 +1,8 @@
-//! A model that plays a scenario file: for demos without a key and for tests of everything around a model.
+//! A model that plays a scenario file: for demos without a key and for tests of everything around a
+//! model.
 //!
-//! It keeps no state. Each answer follows from the request's messages alone, so a process that starts again
-//! in the middle of a conversation gets the answer it would have got. The format is described in
+//! It is stateless: each answer depends only on the messages of the request, so a process that
+//! restarts in the middle of a conversation gets the same answer. The format is described in
 //! `docs/scenarios.md`.
 
 mod conditions;

@@ -1,18 +1,18 @@
-//! How fast a scenario is played.
+//! Playback speed of a scenario.
 
 use std::time::Duration;
 
-/// A multiplier for every delay of a scenario, so that one file serves a demo and a test.
+/// A multiplier for all delays of a scenario, so that one file works for demos and tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace(f64);
 
 impl Pace {
-    /// Delays as the scenario gives them.
+    /// Unchanged delays.
     pub const HUMAN: Self = Self(1.0);
-    /// No delays at all.
+    /// No delays.
     pub const INSTANT: Self = Self(0.0);
 
-    /// Every delay times `factor`; a negative factor or one that is no number counts as zero.
+    /// Multiplies every delay by `factor`. A negative or non-finite factor counts as zero.
     pub fn times(factor: f64) -> Self {
         Self(if factor.is_finite() {
             factor.max(0.0)
@@ -21,7 +21,7 @@ impl Pace {
         })
     }
 
-    /// A delay at this pace. One too long to be told apart from forever becomes the longest there is.
+    /// Scales a delay. On overflow it becomes [`Duration::MAX`].
     pub(super) fn scaled(self, delay: Duration) -> Duration {
         Duration::try_from_secs_f64(delay.as_secs_f64() * self.0).unwrap_or(Duration::MAX)
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_scale_and_odd_factors_do_no_harm() {
+    fn delays_scale_and_invalid_factors_count_as_zero() {
         let second = Duration::from_secs(1);
         assert_eq!(Pace::HUMAN.scaled(second), second);
         assert_eq!(Pace::INSTANT.scaled(second), Duration::ZERO);

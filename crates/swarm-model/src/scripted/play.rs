@@ -1,4 +1,4 @@
-//! Plays a scenario.
+//! The scripted model, which answers from a scenario file.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// Reads a scenario. Everything in the file is checked now.
+    /// Reads and validates a scenario file.
     pub fn from_file(path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
         let text = fs::read_to_string(path).map_err(|error| ScenarioError::Unreadable {
             path: path.to_owned(),
@@ -43,7 +43,7 @@ impl ScriptedModel {
         Self::from_text(&text, path, pace)
     }
 
-    /// Reads a scenario from its text; errors name `path`.
+    /// Reads and validates the text of a scenario; errors name `path`.
     pub fn from_text(text: &str, path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
         Ok(Self {
             scenario: Arc::new(load(text, path)?),
@@ -56,42 +56,42 @@ impl Model for ScriptedModel {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         let model = self.clone();
         drive(cancel, move |emit| async move {
-            let line = Line::choose(&model.scenario, &request)?;
-            line.perform(&emit, &model).await
+            let answer = ScriptedAnswer::choose(&model.scenario, &request)?;
+            answer.play(&emit, &model).await
         })
     }
 }
 
-/// One answer, filled in and ready to be said.
+/// One answer with all templates filled in.
 #[derive(Debug)]
-struct Line {
+struct ScriptedAnswer {
     wait: Duration,
     fail: Option<Fail>,
     response: ModelResponse,
 }
 
-impl Line {
-    /// Finds the answer to a request: the first turn that fits, at the step where the conversation stands.
+impl ScriptedAnswer {
+    /// Finds the answer to a request: the next step of the first turn that matches.
     fn choose(scenario: &Scenario, request: &ModelRequest) -> Result<Self, ModelError> {
         let messages: Vec<Message> = request.messages.iter().map(|one| one.message()).collect();
         let path = scenario.path.display();
         let agent = request.agent.as_str();
-        let lacks = |message: String| ModelError::Scenario { message };
+        let scenario_error = |message: String| ModelError::Scenario { message };
         let situation = Situation::read(&messages).ok_or_else(|| {
-            lacks(format!(
-                "the scenario {path} cannot answer {agent}: nobody has said anything yet"
+            scenario_error(format!(
+                "the scenario {path} cannot answer {agent}: the conversation has no prompt"
             ))
         })?;
         let (turn, captured) = find(scenario, request, &situation).ok_or_else(|| {
-            lacks(format!(
-                "the scenario {path} has no turn for agent {agent} at prompt {}: {:?}. Add a [[turn]] that fits",
+            scenario_error(format!(
+                "the scenario {path} has no turn for agent {agent} at prompt {}: {:?}. Add a [[turn]] that matches",
                 situation.nth,
                 beginning(&situation.prompt)
             ))
         })?;
-        let lacks_here = |why| lacks(format!("the scenario {path}, playing agent {agent}, {why}"));
-        let position = locate(turn, captured, situation.after).map_err(lacks_here)?;
-        Self::write(position, &situation, request).map_err(lacks_here)
+        let turn_error = |why| scenario_error(format!("the scenario {path}, agent {agent}: {why}"));
+        let position = locate(turn, captured, situation.after).map_err(turn_error)?;
+        Self::write(position, &situation, request).map_err(turn_error)
     }
 
     fn write(
@@ -111,7 +111,7 @@ impl Line {
             .named
             .insert("prompt".to_owned(), situation.prompt.clone());
         let content = content(step, &values, &request.agent, situation.answers)
-            .map_err(|why| format!("cannot say the step at line {}: {why}", step.line))?;
+            .map_err(|why| format!("cannot fill in the step at line {}: {why}", step.line))?;
         Ok(Self {
             wait: step.wait,
             fail: step.fail.clone(),
@@ -124,40 +124,40 @@ impl Line {
         })
     }
 
-    async fn perform(
+    async fn play(
         self,
         emit: &Emitter,
         model: &ScriptedModel,
     ) -> Result<ModelResponse, ModelError> {
         let pace = model.pace;
-        let speaker = Speaker {
+        let streamer = TextStreamer {
             emit,
             delay: pace.scaled(model.scenario.chunk_delay),
         };
         pause(pace.scaled(self.wait)).await;
         if let Some(fail) = &self.fail {
-            self.play_failures(fail, &speaker, pace).await?;
+            self.play_failures(fail, &streamer, pace).await?;
         }
-        speaker.say_all(&self.response).await;
+        streamer.stream_response(&self.response).await;
         Ok(self.response)
     }
 
-    /// Fails as often as the scenario says, retrying in between as a real client does.
+    /// Simulates the failures of a step, with retries as in a real client.
     async fn play_failures(
         &self,
         fail: &Fail,
-        speaker: &Speaker<'_>,
+        streamer: &TextStreamer<'_>,
         pace: Pace,
     ) -> Result<(), ModelError> {
         let wait = pace.scaled(fail.wait);
         for attempt in 0..fail.times.unwrap_or(1) {
             if fail.after_text {
-                speaker.say_prose(&self.response).await;
+                streamer.stream_text(&self.response).await;
             }
             if fail.times.is_none() {
                 return Err(fail.error(&self.response.model));
             }
-            speaker.emit.emit(ModelEvent::Retrying {
+            streamer.emit.emit(ModelEvent::Retrying {
                 attempt: attempt + 2,
                 wait,
                 reason: fail.message.clone(),
@@ -204,7 +204,7 @@ fn content(
     }
     for (index, call) in step.calls.iter().enumerate() {
         content.push(ContentBlock::ToolUse {
-            // The same after a restart, and unlike any other of this agent's conversation.
+            // Stable across restarts, and unique within this agent's conversation.
             id: format!("toolu_{agent}_{}_{}", answers + 1, index + 1),
             name: call.tool.clone(),
             input: call.input.fill(values)?,
@@ -213,7 +213,7 @@ fn content(
     Ok(content)
 }
 
-/// A deterministic stand-in for token counts: four bytes of JSON to a token.
+/// Returns deterministic token counts: four bytes of JSON per token.
 fn usage(request: &ModelRequest, content: &[ContentBlock]) -> Usage {
     const BYTES_PER_TOKEN: usize = 4;
     let json = |value: Result<String, _>| value.map_or(0, |value: String| value.len());
@@ -235,14 +235,14 @@ fn usage(request: &ModelRequest, content: &[ContentBlock]) -> Usage {
 }
 
 /// Streams an answer word by word.
-struct Speaker<'a> {
+struct TextStreamer<'a> {
     emit: &'a Emitter,
     delay: Duration,
 }
 
-impl Speaker<'_> {
-    async fn say_all(&self, response: &ModelResponse) {
-        self.say_prose(response).await;
+impl TextStreamer<'_> {
+    async fn stream_response(&self, response: &ModelResponse) {
+        self.stream_text(response).await;
         for block in &response.content {
             if let ContentBlock::ToolUse { id, name, .. } = block {
                 self.emit.emit(ModelEvent::ToolUseStarted {
@@ -253,7 +253,7 @@ impl Speaker<'_> {
         }
     }
 
-    async fn say_prose(&self, response: &ModelResponse) {
+    async fn stream_text(&self, response: &ModelResponse) {
         for block in &response.content {
             match block {
                 ContentBlock::Thinking { thinking, .. } => {
@@ -279,7 +279,7 @@ async fn pause(delay: Duration) {
     }
 }
 
-/// The first characters of a text, for error messages.
+/// Returns the first characters of a text, for error messages.
 pub(super) fn beginning(text: &str) -> String {
     const LENGTH: usize = 120;
     text.chars().take(LENGTH).collect()

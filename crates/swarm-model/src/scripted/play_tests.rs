@@ -1,4 +1,4 @@
-//! Scenarios played, one request at a time.
+//! Scenarios played request by request.
 
 use std::fs::File;
 use std::io::Write;
@@ -68,7 +68,8 @@ fn calls(response: &ModelResponse) -> Vec<(&str, &Value)> {
         .collect()
 }
 
-/// The user message that answers every call of a response, with a text let in beside the results.
+/// Returns the user message that answers every call of a response, with an optional text after the
+/// results.
 fn results(response: &ModelResponse, texts: &[&str], injected: Option<&str>) -> Message {
     let ids = response.content.iter().filter_map(|block| match block {
         ContentBlock::ToolUse { id, .. } => Some(id.clone()),
@@ -89,7 +90,7 @@ fn results(response: &ModelResponse, texts: &[&str], injected: Option<&str>) -> 
     }
 }
 
-/// A conversation in which every answer is given by a model loaded afresh, as after a restart.
+/// A conversation in which a newly loaded model gives every answer, as after a restart.
 struct Talk {
     scenario: &'static str,
     agent: &'static str,
@@ -110,7 +111,11 @@ impl Talk {
             .await
             .unwrap();
         let again = ask(&model(self.scenario), self.agent, &self.messages).await;
-        assert_eq!(Ok(&response), again.as_ref(), "the same question");
+        assert_eq!(
+            Ok(&response),
+            again.as_ref(),
+            "the answer to the same request is stable"
+        );
         self.messages
             .push(Message::assistant(response.content.clone()));
         response
@@ -227,7 +232,7 @@ async fn call_ids_are_never_used_twice_in_a_conversation() {
 }
 
 #[tokio::test]
-async fn text_beside_results_does_not_restart_the_turn() {
+async fn text_next_to_results_does_not_restart_the_turn() {
     let mut talk = Talk::new(WORK, "explorer", "task 7");
     let first = talk.answer().await;
     talk.results(&first, &["line 3", "b"], Some("by the way: thanks, task 9"));
@@ -235,7 +240,7 @@ async fn text_beside_results_does_not_restart_the_turn() {
 }
 
 #[tokio::test]
-async fn an_interrupt_that_resumes_gives_the_turn_back_where_it_was() {
+async fn an_interrupt_that_resumes_continues_the_turn_at_the_same_step() {
     let mut talk = Talk::new(WORK, "explorer", "task 7");
     let first = talk.answer().await;
     talk.results(&first, &["line 3", "b"], Some("hurry up"));
@@ -246,7 +251,7 @@ async fn an_interrupt_that_resumes_gives_the_turn_back_where_it_was() {
     assert_eq!(
         second.text(),
         "Line 3; second result: b",
-        "the step answers its own results, and an interrupt plays once"
+        "the step answers its own results, and an interrupt is played once"
     );
     talk.results(&second, &["updated"], None);
     assert_eq!(
@@ -276,7 +281,7 @@ async fn an_interrupt_that_does_not_resume_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn an_answer_kept_in_several_messages_counts_as_one() {
+async fn an_answer_split_into_several_messages_counts_as_one() {
     let mut talk = Talk::new(WORK, "explorer", "task 7");
     let first = talk.answer().await;
     talk.messages.pop();
@@ -315,7 +320,7 @@ step = [{ say = "me, ${agent}" }]
 "#;
 
 #[tokio::test]
-async fn the_first_turn_that_fits_is_played() {
+async fn the_first_matching_turn_is_played() {
     let model = model(CHOICE);
     let lead = |texts: &'static [&'static str]| {
         let model = model.clone();
@@ -343,7 +348,7 @@ async fn the_first_turn_that_fits_is_played() {
 }
 
 #[tokio::test]
-async fn a_gap_in_the_scenario_names_agent_and_text() {
+async fn the_error_for_a_missing_turn_names_agent_and_text() {
     let long = format!("red {}", "é".repeat(300));
     let error = ask(&model(CHOICE), "tester", &[Message::user_text(&long)])
         .await
@@ -353,12 +358,12 @@ async fn a_gap_in_the_scenario_names_agent_and_text() {
         assert!(error.contains(part), "{error}");
     }
     assert_eq!(error.matches('é').count(), 116, "{error}");
-    let nobody = ask(&model(CHOICE), "tester", &[]).await.unwrap_err();
-    assert!(matches!(nobody, ModelError::Scenario { .. }));
+    let without_prompt = ask(&model(CHOICE), "tester", &[]).await.unwrap_err();
+    assert!(matches!(without_prompt, ModelError::Scenario { .. }));
 }
 
 #[tokio::test]
-async fn results_that_do_not_hold_what_a_step_captures_are_an_error() {
+async fn results_that_do_not_match_a_capture_are_an_error() {
     let mut talk = Talk::new(WORK, "explorer", "task 7");
     let first = talk.answer().await;
     talk.results(&first, &["permission denied", "b"], None);
@@ -415,7 +420,7 @@ step = [{ stop = "end_turn" }]
 "#;
 
 #[tokio::test]
-async fn failures_are_played_within_one_request_so_that_a_restart_forgets_nothing() {
+async fn failures_are_simulated_within_one_request() {
     let twice = [Message::user_text("twice")];
     for _ in 0..2 {
         let items: Vec<_> = model(FAILURES)
@@ -456,7 +461,7 @@ async fn failures_are_played_within_one_request_so_that_a_restart_forgets_nothin
 }
 
 #[tokio::test]
-async fn odd_endings_and_broken_calls_can_be_played() {
+async fn unusual_stop_reasons_and_broken_calls_can_be_simulated() {
     let model = model(FAILURES);
     let cut = [Message::user_text("cut")];
     let response = ask(&model, "a", &cut).await.unwrap();
@@ -473,7 +478,7 @@ async fn odd_endings_and_broken_calls_can_be_played() {
 }
 
 #[tokio::test]
-async fn usage_is_there_and_grows_with_the_conversation() {
+async fn usage_grows_with_the_conversation() {
     let model = model(CHOICE);
     let short = ask(&model, "lead", &[Message::user_text("x")])
         .await
@@ -508,7 +513,7 @@ async fn the_pace_scales_waits_and_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn text_comes_word_by_word() {
+async fn text_is_streamed_word_by_word() {
     let model = model_at(SLOW, Pace::HUMAN);
     let begun = Instant::now();
     let mut events = model.stream(
@@ -535,7 +540,7 @@ async fn text_comes_word_by_word() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelling_ends_a_wait_at_once() {
+async fn cancelling_ends_a_wait_immediately() {
     let cancel = CancellationToken::new();
     let begun = Instant::now();
     let mut events = model_at(SLOW, Pace::times(1e6))

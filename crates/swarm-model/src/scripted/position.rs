@@ -1,4 +1,4 @@
-//! Where in a turn the conversation stands: which step is next, and with which values.
+//! Finds the position of a conversation within a turn: the next step and its values.
 
 use super::conditions::{Captured, capture};
 use super::scenario::{Interrupt, Step, Turn};
@@ -9,22 +9,23 @@ use crate::message::{Message, Role};
 #[derive(Debug)]
 pub(super) struct Position<'a> {
     pub(super) step: &'a Step,
-    /// Everything captured up to here.
+    /// Groups captured so far.
     pub(super) captured: Captured,
     /// Texts of the tool results that the step answers.
     pub(super) results: Vec<String>,
 }
 
-/// Walks through what came after the prompt. The error says what the scenario lacks.
+/// Replays the messages after the prompt. The error says what is missing in the scenario.
 ///
-/// Messages of the model in a row count as one: a transcript may keep the blocks of an answer apart. The
-/// results that a turn answers after an interrupt that resumes are those that the interrupt came with.
+/// Consecutive messages of the model count as one, because a transcript may store the blocks of an
+/// answer separately. After an interrupt that resumes, the turn answers the results that arrived
+/// with the interrupt.
 pub(super) fn locate<'a>(
     turn: &'a Turn,
     captured: Captured,
     after: &[Message],
 ) -> Result<Position<'a>, String> {
-    let mut walk = Walk {
+    let mut replay = Replay {
         turn,
         captured,
         own: 0,
@@ -36,45 +37,45 @@ pub(super) fn locate<'a>(
     let mut previous = Role::User;
     for message in after {
         match message.role {
-            Role::Assistant if previous == Role::User => walk.consume()?,
+            Role::Assistant if previous == Role::User => replay.consume()?,
             Role::Assistant => {}
-            Role::User => walk.listen(message, previous),
+            Role::User => replay.receive(message, previous),
         }
         previous = message.role;
     }
-    let step = walk.next_step()?;
-    walk.capture_for(step)?;
+    let step = replay.next_step()?;
+    replay.capture_for(step)?;
     Ok(Position {
         step,
-        captured: walk.captured,
-        results: walk.results,
+        captured: replay.captured,
+        results: replay.results,
     })
 }
 
-struct Walk<'a> {
+struct Replay<'a> {
     turn: &'a Turn,
     captured: Captured,
-    /// Steps of the turn itself that have been played.
+    /// Number of the turn's steps that have been played.
     own: usize,
-    /// The interrupt that has taken over.
+    /// The interrupt that is being played.
     active: Option<Active<'a>>,
-    /// Interrupts that have taken over once; each does so at most once in a turn.
+    /// Which interrupts have been played; each is played at most once per turn.
     played: Vec<bool>,
     /// Texts of the last tool results.
     results: Vec<String>,
-    /// Results that wait for the turn's own next step, after an interrupt that resumes.
+    /// Results for the turn's next step after an interrupt that resumes.
     resumed: Option<Vec<String>>,
 }
 
 struct Active<'a> {
     interrupt: &'a Interrupt,
-    /// Its steps that have been played.
+    /// Number of the interrupt's steps that have been played.
     played: usize,
-    /// The results that the turn's own next step will answer, if the interrupt resumes.
-    held: Vec<String>,
+    /// Results that the turn's next step answers if the interrupt resumes.
+    pending_results: Vec<String>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Replay<'a> {
     fn next_step(&self) -> Result<&'a Step, String> {
         let (steps, played) = match &self.active {
             Some(active) => (&active.interrupt.steps, active.played),
@@ -82,14 +83,14 @@ impl<'a> Walk<'a> {
         };
         steps.get(played).ok_or_else(|| {
             format!(
-                "has only {} steps for the turn at line {}, and the conversation goes on; add a [[turn.step]]",
-                steps.len(),
-                self.turn.line
+                "the turn at line {} has only {} steps, and the conversation continues; add a [[turn.step]]",
+                                self.turn.line,
+                steps.len()
             )
         })
     }
 
-    /// The model has said the next step.
+    /// Advances past a message of the model.
     fn consume(&mut self) -> Result<(), String> {
         let step = self.next_step()?;
         self.capture_for(step)?;
@@ -99,30 +100,30 @@ impl<'a> Walk<'a> {
         };
         active.played += 1;
         if active.interrupt.resume && active.played == active.interrupt.steps.len() {
-            self.resumed = Some(active.held);
+            self.resumed = Some(active.pending_results);
         } else {
             self.active = Some(active);
         }
         Ok(())
     }
 
-    /// A user message has come: tool results, and perhaps a text that interrupts.
-    fn listen(&mut self, message: &Message, previous: Role) {
+    /// Processes a user message: tool results, and possibly a text that triggers an interrupt.
+    fn receive(&mut self, message: &Message, previous: Role) {
         if previous == Role::Assistant {
             self.results.clear();
         }
         self.results.extend(results(message).map(str::to_owned));
-        if let Some(held) = self.resumed.take() {
-            self.results = held;
+        if let Some(pending_results) = self.resumed.take() {
+            self.results = pending_results;
         }
         let injected: Vec<&str> = texts(message).collect();
         if !injected.is_empty() {
-            self.take_over(&injected.join("\n"));
+            self.start_interrupt(&injected.join("\n"));
         }
     }
 
-    /// Hands over to the first interrupt that fits and has not played.
-    fn take_over(&mut self, injected: &str) {
+    /// Starts the first matching interrupt that has not been played.
+    fn start_interrupt(&mut self, injected: &str) {
         for (interrupt, played) in self.turn.interrupts.iter().zip(&mut self.played) {
             if *played {
                 continue;
@@ -130,14 +131,14 @@ impl<'a> Walk<'a> {
             if let Some(captured) = interrupt.check(injected) {
                 *played = true;
                 self.captured.extend(captured);
-                let held = match self.active.take() {
-                    Some(active) => active.held,
+                let pending_results = match self.active.take() {
+                    Some(active) => active.pending_results,
                     None => self.results.clone(),
                 };
                 self.active = Some(Active {
                     interrupt,
                     played: 0,
-                    held,
+                    pending_results,
                 });
                 return;
             }
@@ -155,7 +156,7 @@ impl<'a> Walk<'a> {
                 Ok(())
             }
             None => Err(format!(
-                "captures {:?} at line {}, but the tool results do not match: {:?}",
+                "the capture {:?} at line {} does not match the tool results: {:?}",
                 regex.as_str(),
                 step.line,
                 super::play::beginning(&text)

@@ -1,4 +1,4 @@
-//! A checked scenario, ready to be played.
+//! A validated scenario.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::file::FailKind;
 use super::template::{Template, TemplateValue};
 use crate::stop::StopReason;
 
-/// Everything a file says.
+/// The content of a scenario file.
 #[derive(Debug)]
 pub(super) struct Scenario {
     pub(super) path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Scenario {
     pub(super) turns: Vec<Turn>,
 }
 
-/// What an agent does about one prompt.
+/// Reaction of an agent to one prompt.
 #[derive(Debug)]
 pub(super) struct Turn {
     /// Line in the file, for error messages.
@@ -29,12 +29,12 @@ pub(super) struct Turn {
     pub(super) interrupts: Vec<Interrupt>,
 }
 
-/// What an agent does about a text let in between its tool calls.
+/// Reaction of an agent to a text that arrives between its tool calls.
 #[derive(Debug)]
 pub(super) struct Interrupt {
     pub(super) contains: Option<String>,
     pub(super) matches: Option<Regex>,
-    /// Whether the turn goes on with its own steps afterwards.
+    /// Whether the turn continues with its own steps afterwards.
     pub(super) resume: bool,
     pub(super) steps: Vec<Step>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Interrupt {
 pub(super) struct Step {
     /// Line in the file, for error messages.
     pub(super) line: usize,
-    /// Takes named groups out of the tool results that this step answers.
+    /// Captures named groups from the tool results that this step answers.
     pub(super) capture: Option<Regex>,
     pub(super) wait: Duration,
     pub(super) think: Option<Template>,
@@ -61,12 +61,12 @@ pub(super) struct Call {
     pub(super) input: TemplateValue,
 }
 
-/// A failure of the model.
+/// A simulated failure of the model.
 #[derive(Debug, Clone)]
 pub(super) struct Fail {
     pub(super) kind: FailKind,
     pub(super) message: String,
-    /// Attempts that fail before one succeeds; `None`: all.
+    /// Number of attempts that fail before one succeeds; `None` means that all fail.
     pub(super) times: Option<u32>,
     pub(super) wait: Duration,
     pub(super) after_text: bool,

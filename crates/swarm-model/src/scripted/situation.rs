@@ -1,27 +1,27 @@
-//! What a request is about, read from its messages.
+//! Context of a request, derived from its messages.
 
 use crate::message::{ContentBlock, Message, Role};
 
-/// The situation that a request is in.
+/// Context of a request.
 ///
-/// The *prompt* is the last run of user messages that hold no tool result: what started the current turn.
-/// Text beside tool results was let in between calls and starts nothing.
+/// The *prompt* is the last sequence of user messages without tool results, which started the
+/// current turn. Text next to tool results arrived between calls and does not start a turn.
 #[derive(Debug)]
 pub(super) struct Situation<'a> {
     /// Text of the prompt.
     pub(super) prompt: String,
-    /// How many prompts there are, this one included.
+    /// Number of prompts, including this one.
     pub(super) nth: usize,
-    /// What came after the prompt.
+    /// Messages after the prompt.
     pub(super) after: &'a [Message],
-    /// Every text that users said, in order, those let in between calls included.
+    /// All user texts in order, including those between tool calls.
     pub(super) seen: Vec<&'a str>,
-    /// How many messages the model has said in the whole conversation.
+    /// Number of the model's messages in the whole conversation.
     pub(super) answers: usize,
 }
 
 impl<'a> Situation<'a> {
-    /// Reads a conversation; `None` if nobody has said anything yet.
+    /// Reads a conversation. Returns `None` if it has no prompt.
     pub(super) fn read(messages: &'a [Message]) -> Option<Self> {
         let mut nth = 0;
         let mut prompt = Vec::new();
@@ -30,7 +30,8 @@ impl<'a> Situation<'a> {
             if !is_prompt(message) {
                 continue;
             }
-            // Messages in a row are one prompt: two mails, or a turn that a crash kept from starting.
+            // Consecutive messages are one prompt: two messages, or a turn that did not start
+            // because of a crash.
             if nth == 0 || after != index {
                 nth += 1;
                 prompt.clear();
@@ -60,7 +61,7 @@ fn is_prompt(message: &Message) -> bool {
         && results(message).next().is_none()
 }
 
-/// The texts of a message.
+/// Returns the texts of a message.
 pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
     message.content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.as_str()),
@@ -68,7 +69,7 @@ pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The tool results of a message, as text.
+/// Returns the tool results of a message as text.
 pub(super) fn results(message: &Message) -> impl Iterator<Item = &str> {
     message.content.iter().filter_map(|block| match block {
         ContentBlock::ToolResult { content, .. } => Some(content.as_str()),
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn text_beside_tool_results_starts_no_turn() {
+    fn text_next_to_tool_results_does_not_start_a_turn() {
         let messages = [
             Message::user_text("first"),
             answer(),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn user_messages_in_a_row_are_one_prompt() {
+    fn consecutive_user_messages_are_one_prompt() {
         let messages = [
             Message::user_text("a"),
             answer(),

@@ -1,10 +1,10 @@
-//! Texts with `${name}` in them.
+//! Templates with `${name}` placeholders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// Names that always have a value, beside the groups captured by regular expressions.
+/// Names that always have a value, in addition to captured groups.
 pub(super) const BUILT_IN: [&str; 2] = ["agent", "prompt"];
 
 /// The values for one answer.
@@ -12,11 +12,11 @@ pub(super) const BUILT_IN: [&str; 2] = ["agent", "prompt"];
 pub(super) struct Values {
     /// Captured groups and built-in names.
     pub(super) named: BTreeMap<String, String>,
-    /// Texts of the tool results that the answer is about.
+    /// Texts of the tool results that the answer responds to.
     pub(super) results: Vec<String>,
 }
 
-/// A text with places to fill in.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Template(Vec<Part>);
 
@@ -24,13 +24,13 @@ pub(super) struct Template(Vec<Part>);
 enum Part {
     Literal(String),
     Named(String),
-    /// One tool result, counted from 1; `None`: all, joined by line breaks.
+    /// Number of a tool result, from 1; `None` means all, joined by line breaks.
     Result(Option<usize>),
 }
 
 impl Template {
-    /// Parses a text. `$${` stands for a literal `${`. A name that is neither in `known` nor `result` is an
-    /// error, so that a slip shows when the file is loaded.
+    /// Parses a text. `$${` is a literal `${`. A name that is neither in `known` nor `result` is an
+    /// error, so that typos are found when the file is loaded.
     pub(super) fn parse(text: &str, known: &BTreeSet<String>) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut literal = String::new();
@@ -60,7 +60,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Fills the places in. The error says which tool result there is none of.
+    /// Fills in the placeholders. The error names a missing tool result.
     pub(super) fn fill(&self, values: &Values) -> Result<String, String> {
         let mut text = String::new();
         for part in &self.0 {
@@ -70,13 +70,13 @@ impl Template {
                     text.push_str(values.named.get(name).map_or("", String::as_str));
                 }
                 Part::Result(None) if values.results.is_empty() => {
-                    return Err("${result} stands where there is no tool result".to_owned());
+                    return Err("${result} is used, but there is no tool result".to_owned());
                 }
                 Part::Result(None) => text.push_str(&values.results.join("\n")),
                 Part::Result(Some(number)) => {
                     let result = values.results.get(number - 1).ok_or_else(|| {
                         format!(
-                            "${{result:{number}}} stands where there are {} tool results",
+                            "${{result:{number}}} is used, but there are only {} tool results",
                             values.results.len()
                         )
                     })?;
@@ -104,7 +104,7 @@ impl Part {
         }
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         Err(format!(
-            "`${{{name}}}` is not known here; known are {}, result and result:N. Write `$${{` for a literal `${{`",
+            "unknown name `${{{name}}}`; known names are {}, result and result:N. Write `$${{` for a literal `${{`",
             names.join(", ")
         ))
     }
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in() {
+    fn placeholders_are_filled_in() {
         assert_eq!(filled("task ${id}: ${result:2}.").unwrap(), "task 7: two.");
         assert_eq!(filled("${result}").unwrap(), "one\ntwo");
         assert_eq!(filled("").unwrap(), "");
     }
 
     #[test]
-    fn shell_texts_stay_as_they_are_and_a_doubled_dollar_escapes() {
+    fn shell_variables_are_unchanged_and_a_doubled_dollar_escapes() {
         assert_eq!(
             filled("echo $HOME $(ls) $$").unwrap(),
             "echo $HOME $(ls) $$"
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_an_error_that_names_what_is_known() {
+    fn the_error_for_an_unknown_name_lists_the_known_names() {
         let error = filled("${idd}").unwrap_err();
         assert!(error.contains("${idd}") && error.contains("id"), "{error}");
         assert!(filled("${id").unwrap_err().contains("without"));
@@ -220,7 +220,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parsing_never_panics_and_text_without_places_is_unchanged(text in "[$a{}é]{0,12}") {
+        fn parsing_never_panics_and_text_without_placeholders_is_unchanged(text in "[$a{}é]{0,12}") {
             let parsed = Template::parse(&text, &known(&["a"]));
             if !text.contains("${") {
                 prop_assert_eq!(parsed.unwrap().fill(&values()).unwrap(), text);

@@ -1,8 +1,8 @@
-//! Which addresses lie outside of this machine and its networks.
+//! Classification of IP addresses as public or local.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public internet, by the special-purpose registries of RFC 6890.
+/// Whether an address is public, according to the special-purpose registries of RFC 6890.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -21,7 +21,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_broadcast()
         || address.is_documentation()
         || address.is_multicast()
-        // This network, carrier-grade NAT, protocol assignments, benchmarks, reserved.
+        // "This network", carrier-grade NAT, protocol assignments, benchmarking, reserved.
         || a == 0
         || (a == 100 && (64..128).contains(&b))
         || (a, b, c) == (192, 0, 0)
@@ -32,11 +32,11 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let first = address.segments()[0];
-    // Only what is assigned for global use, without documentation and local prefixes.
+    // Global unicast, except the documentation prefix.
     (first & 0xe000) == 0x2000 && !(first == 0x2001 && address.segments()[1] == 0x0db8)
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, translated (NAT64), or of 6to4.
+/// Returns the IPv4 address embedded in an IPv6 address: mapped, NAT64 or 6to4.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_the_public_internet_are_public() {
+    fn only_global_addresses_are_public() {
         for (text, expected) in [
             ("1.1.1.1", true),
             ("93.184.216.34", true),

@@ -1,4 +1,4 @@
-//! One request, to the very address that was judged.
+//! HTTP client that connects only to the addresses that it has checked.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,28 +12,30 @@ use reqwest::{Client, RequestBuilder, Url};
 use super::address::is_public;
 use crate::remote::{USER_AGENT, describe, tls};
 
-/// What a server answered.
+/// An HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// Where it points instead, as an absolute address.
+    /// Redirect target as an absolute URL.
     pub location: Option<String>,
-    /// `Content-Type`; empty where there is none.
+    /// `Content-Type`; empty if there is none.
     pub content_type: String,
-    /// The body, or its beginning.
+    /// The body, possibly truncated.
     pub body: Vec<u8>,
-    /// Whether the body was longer.
+    /// Whether the body was truncated.
     pub cut: bool,
 }
 
-/// Fetches pages, and posts to servers of the user's choice. It sends no cookies and no credentials, uses no proxy, and follows no redirect.
+/// Client for fetching pages and for posting to configured servers. It sends no cookies or
+/// credentials, uses no proxy, and does not follow redirects.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WebClient;
 
 impl WebClient {
-    /// Fetches an address. Its name is resolved first; unless `private`, every address that it stands for must be one of
-    /// the public internet, and the connection goes to one of those. `timeout` is for all of it. The error is a sentence.
+    /// Fetches a URL. The host is resolved first; unless `private`, all its addresses must be
+    /// public, and the connection uses one of them. `timeout` covers the whole request. The error
+    /// is a sentence.
     pub async fn get(
         &self,
         url: &str,
@@ -49,7 +51,8 @@ impl WebClient {
         within(timeout, url, exchange(url, private, max_bytes, ask)).await
     }
 
-    /// Posts JSON to an address, which may lie on this machine. `timeout` is for all of it. The error is a sentence.
+    /// Posts JSON to a URL, which may be local. `timeout` covers the whole request. The error is a
+    /// sentence.
     pub async fn post(
         &self,
         url: &str,
@@ -77,7 +80,7 @@ async fn within(
     match tokio::time::timeout(timeout, exchange).await {
         Ok(fetched) => fetched,
         Err(_) => Err(format!(
-            "{url} did not answer within {} seconds.",
+            "{url} did not respond within {} seconds.",
             timeout.as_secs()
         )),
     }
@@ -89,12 +92,13 @@ async fn exchange(
     max_bytes: usize,
     ask: impl FnOnce(&Client, Url) -> RequestBuilder,
 ) -> Result<Fetched, String> {
-    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}."))?;
+    let parsed =
+        Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}."))?;
     let host = parsed.host_str().unwrap_or_default().to_owned();
     let addresses = resolved(&parsed, &host).await?;
     if !private && let Some(local) = addresses.iter().find(|address| !is_public(address.ip())) {
         return Err(format!(
-            "{url} was not fetched: {host} is {}, on this machine or in a local network.",
+            "{url} was not fetched: {host} resolves to {}, on this machine or in a local network.",
             local.ip()
         ));
     }
@@ -124,7 +128,8 @@ async fn exchange(
     let (mut body, mut cut) = (Vec::new(), false);
     let mut pieces = answer.bytes_stream();
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| format!("{url} broke off: {}.", describe(error)))?;
+        let piece = piece
+            .map_err(|error| format!("the connection to {url} was lost: {}.", describe(error)))?;
         let room = max_bytes - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
         if piece.len() > room {
@@ -143,11 +148,11 @@ async fn exchange(
 
 async fn resolved(url: &Url, host: &str) -> Result<Vec<SocketAddr>, String> {
     let port = url.port_or_known_default().unwrap_or(80);
-    // An IPv6 address stands in brackets in a URL.
+    // An IPv6 address is in brackets in a URL.
     let name = host.trim_matches(['[', ']']);
     let found = tokio::net::lookup_host((name, port))
         .await
-        .map_err(|error| format!("{host} is not known: {error}."))?;
+        .map_err(|error| format!("cannot resolve {host}: {error}."))?;
     let found: Vec<SocketAddr> = found.collect();
     if found.is_empty() {
         return Err(format!("{host} has no address."));
@@ -162,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that gives one answer to each connection; returns its port.
+    /// Starts a server that sends one fixed response on each connection; returns its port.
     async fn server(answer: &'static str) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -178,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn this_machine_is_refused_unless_it_is_allowed() {
+    async fn local_addresses_are_refused_unless_allowed() {
         let port = server("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello").await;
         let limit = Duration::from_mins(1);
         for host in [
@@ -203,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_redirect_is_told_and_not_followed() {
+    async fn a_redirect_is_reported_and_not_followed() {
         let port = server("HTTP/1.1 302 Found\r\nlocation: /there?x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
         let url = format!("http://127.0.0.1:{port}/a/b");
         let fetched = WebClient

@@ -1,4 +1,4 @@
-//! Fetching pages for agents, over the same TLS as models are reached.
+//! HTTP client for web pages, with the TLS configuration of the model clients.
 
 mod address;
 mod client;

@@ -1,4 +1,4 @@
-//! Commands that run beside an agent's turns.
+//! Background commands of an agent.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,29 +18,29 @@ use super::run::{Outcome, Running, sentence};
 use crate::ToolContext;
 use crate::one_line::one_line;
 
-/// Commands that one agent may have running at a time.
-const MOST: usize = 16;
+/// Maximum number of running commands per agent.
+const MAX_RUNNING: usize = 16;
 
-/// Longest name of an output file, in characters.
-const LONGEST_NAME: usize = 80;
+/// Maximum length of an output file's name in characters.
+const MAX_NAME_CHARS: usize = 80;
 
-/// What stands at the beginning of each id.
-const ID: &str = "bash-";
+/// Prefix of each id.
+const ID_PREFIX: &str = "bash-";
 
-/// The commands that one agent has started in the background. They end with it.
+/// The background commands of one agent. They are terminated when the agent ends.
 #[derive(Default)]
 pub struct BackgroundCommands {
     inner: Mutex<Inner>,
-    /// Called when a command has started or ended.
+    /// Called when a command starts or ends.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     all: Vec<Arc<BackgroundCommand>>,
-    /// Those whose end the agent was not told of.
-    ended: Vec<Arc<BackgroundCommand>>,
-    is_over: bool,
+    /// Ended commands that the agent has not been notified of.
+    unreported: Vec<Arc<BackgroundCommand>>,
+    is_shut_down: bool,
 }
 
 impl std::fmt::Debug for BackgroundCommands {
@@ -51,7 +51,7 @@ impl std::fmt::Debug for BackgroundCommands {
     }
 }
 
-/// One command.
+/// One background command.
 #[derive(Debug)]
 pub struct BackgroundCommand {
     id: String,
@@ -62,19 +62,19 @@ pub struct BackgroundCommand {
     state: watch::Sender<CommandState>,
 }
 
-/// How a command in the background stands.
+/// State of a background command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandState {
-    /// It runs.
+    /// Running.
     Running,
-    /// It has ended by itself: whether it succeeded, and how it ended in a sentence.
+    /// Exited: whether it succeeded, and the exit status as text.
     Ended(bool, String),
-    /// It was stopped.
+    /// Terminated by a user, the agent or a shutdown.
     Stopped,
 }
 
 impl CommandState {
-    /// The word that models are told.
+    /// Returns the state's name in tool results, as in Claude Code.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -86,64 +86,65 @@ impl CommandState {
 }
 
 impl BackgroundCommand {
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The command line in a few words.
+    /// Returns the command line, shortened.
     pub fn one_line(&self) -> String {
         one_line(&self.command)
     }
 
-    /// The model's id of the call that started it.
+    /// Returns the id of the tool call that started it.
     pub fn tool_use_id(&self) -> &str {
         &self.tool_use_id
     }
 
-    /// The file that gets its output.
+    /// Returns the output file.
     pub fn file(&self) -> Option<&Path> {
         self.output.file()
     }
 
-    /// How it stands.
+    /// Returns the current state.
     pub fn state(&self) -> CommandState {
         self.state.borrow().clone()
     }
 
-    /// What it has written so far, in at most so many characters.
+    /// Returns the output so far, shortened to `chars` characters.
     pub fn output(&self, chars: usize) -> String {
         self.output.capture().text(chars)
     }
 
-    /// Resolves when it does not run any more.
+    /// Waits until the command has ended.
     pub async fn ended(&self) {
         let mut state = self.state.subscribe();
-        // The sender is ours, so it lives.
+        // The sender is a field of `self`, so the channel is open.
         let ended = state.wait_for(|state| *state != CommandState::Running);
         ended.await.map(drop).unwrap_or_default();
     }
 
-    /// What it has written since the last call, in at most so many characters; with a `filter`, a regular expression, only
-    /// the lines that it matches. Other lines do not come again. The error is for the model.
-    pub fn news(&self, chars: usize, filter: Option<&str>) -> Result<String, String> {
+    /// Returns the output since the last call, shortened to `chars` characters. With `filter`, a
+    /// regular expression, only the matching lines; other lines are dropped. The error is a message
+    /// for the model.
+    pub fn take_new_output(&self, chars: usize, filter: Option<&str>) -> Result<String, String> {
         let Some(filter) = filter else {
-            return Ok(self.output.news(chars));
+            return Ok(self.output.take_new_output(chars));
         };
         let matcher = RegexMatcher::new(filter)
             .map_err(|error| format!("`filter` is not a valid regular expression: {error}"))?;
-        let (text, mut matching) = (self.output.news(chars), String::new());
+        let (text, mut matching) = (self.output.take_new_output(chars), String::new());
         let each = UTF8(|_, line| {
             matching.push_str(line);
             Ok(true)
         });
         Searcher::new()
             .search_slice(&matcher, text.as_bytes(), each)
-            .map_err(|error| format!("the output cannot be filtered: {error}"))?;
+            .map_err(|error| format!("cannot filter the output: {error}"))?;
         Ok(matching)
     }
 
-    /// Ends it with all that it has started.
+    /// Terminates the command and all its descendants.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.ended().await;
@@ -151,32 +152,32 @@ impl BackgroundCommand {
 }
 
 impl BackgroundCommands {
-    /// Whether an id is that of a command rather than of a message.
+    /// Whether an id belongs to a command, as opposed to a sub-agent.
     pub fn is_command(id: &str) -> bool {
-        id.starts_with(ID)
+        id.starts_with(ID_PREFIX)
     }
 
-    /// Sets what is called whenever a command has started or ended. Only the first call counts.
+    /// Sets the callback for started and ended commands. Only the first call has an effect.
     pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
         if self.on_change.set(Box::new(call)).is_err() {
-            tracing::error!("the commands of one agent were given to two");
+            tracing::error!("the change callback is already set");
         }
     }
 
-    /// Starts a command. The error is for the model.
+    /// Starts a command. The error is a message for the model.
     pub(super) fn start(
         self: &Arc<Self>,
         command: &str,
         ctx: &ToolContext,
     ) -> Result<Arc<BackgroundCommand>, String> {
         let running = self.running();
-        if running.len() >= MOST {
+        if running.len() >= MAX_RUNNING {
             return Err(format!(
-                "Not started: {MOST} commands run in the background already. Stop one with TaskStop first. {}",
-                self.who_runs()
+                "Not started: {MAX_RUNNING} commands are already running in the background. Stop one with TaskStop first. {}",
+                self.running_summary()
             ));
         }
-        let id = format!("{ID}{}", &Uuid::new_v4().simple().to_string()[..8]);
+        let id = format!("{ID_PREFIX}{}", &Uuid::new_v4().simple().to_string()[..8]);
         let file = ctx.scratch.as_ref().map(|dir| output_file(dir, &id));
         let (mut process, output) = Running::with_output(command, ctx, file, true)?;
         let started = Arc::new(BackgroundCommand {
@@ -189,8 +190,8 @@ impl BackgroundCommands {
         });
         {
             let mut inner = self.inner.lock();
-            if inner.is_over {
-                return Err("Not started: this agent is about to end.".to_owned());
+            if inner.is_shut_down {
+                return Err("Not started: this agent is shutting down.".to_owned());
             }
             inner.all.push(Arc::clone(&started));
         }
@@ -199,7 +200,7 @@ impl BackgroundCommands {
         let (kill_grace, drain_grace) = (ctx.limits.kill_grace, ctx.limits.drain_grace);
         tokio::spawn(async move {
             let outcome = process.until(None, &command.stop, kill_grace).await;
-            // What is still written after that is written by others.
+            // Later output comes from other processes.
             command.output.closed(drain_grace).await;
             let state = match outcome {
                 Ok(Outcome::Exited(status)) => {
@@ -217,9 +218,10 @@ impl BackgroundCommands {
         let by_itself = state != CommandState::Stopped;
         {
             let mut inner = self.inner.lock();
-            // Before it counts as ended: whoever sees no command running finds the word of its end.
-            if by_itself && !inner.is_over {
-                inner.ended.push(Arc::clone(command));
+            // Queue the notification before the state changes, so that a reader that sees no
+            // running command finds it.
+            if by_itself && !inner.is_shut_down {
+                inner.unreported.push(Arc::clone(command));
             }
         }
         command.state.send_replace(state);
@@ -232,13 +234,13 @@ impl BackgroundCommands {
         }
     }
 
-    /// The command with this id.
+    /// Returns the command with this id.
     pub fn find(&self, id: &str) -> Option<Arc<BackgroundCommand>> {
         let inner = self.inner.lock();
         inner.all.iter().find(|command| command.id == id).cloned()
     }
 
-    /// Those that run.
+    /// Returns the running commands.
     pub fn running(&self) -> Vec<Arc<BackgroundCommand>> {
         let inner = self.inner.lock();
         let all = inner.all.iter();
@@ -247,8 +249,8 @@ impl BackgroundCommands {
             .collect()
     }
 
-    /// Which commands run, as a sentence for a model.
-    pub fn who_runs(&self) -> String {
+    /// Lists the running commands in a sentence for the model.
+    pub fn running_summary(&self) -> String {
         let mut text = String::new();
         for command in self.running() {
             let between = if text.is_empty() { "Running: " } else { ", " };
@@ -256,44 +258,44 @@ impl BackgroundCommands {
             let _infallible = write!(text, "{between}{} ({})", command.id, command.one_line());
         }
         if text.is_empty() {
-            "No command runs in the background.".to_owned()
+            "No commands are running in the background.".to_owned()
         } else {
             text + "."
         }
     }
 
-    /// Whether there are commands whose end the agent was not told of.
-    pub fn has_ended_ones(&self) -> bool {
-        !self.inner.lock().ended.is_empty()
+    /// Whether there are ended commands that the agent has not been notified of.
+    pub fn has_unreported(&self) -> bool {
+        !self.inner.lock().unreported.is_empty()
     }
 
-    /// Takes the commands whose end the agent was not told of.
-    pub fn take_ended(&self) -> Vec<Arc<BackgroundCommand>> {
-        std::mem::take(&mut self.inner.lock().ended)
+    /// Takes the ended commands that the agent has not been notified of.
+    pub fn take_unreported(&self) -> Vec<Arc<BackgroundCommand>> {
+        std::mem::take(&mut self.inner.lock().unreported)
     }
 
-    /// Notes that the agent is about to read how a command ended, if it has: it needs no word of it any more.
-    pub fn handed_out_if_ended(&self, read: &BackgroundCommand) {
+    /// Removes the pending notification of a command whose result the agent is reading.
+    pub fn mark_reported(&self, read: &BackgroundCommand) {
         if read.state() != CommandState::Running {
             let mut inner = self.inner.lock();
-            inner.ended.retain(|command| command.id != read.id);
+            inner.unreported.retain(|command| command.id != read.id);
         }
     }
 
-    /// Ends all of them, because their agent ends. None is started afterwards.
+    /// Terminates all commands because the agent ends, and refuses new ones.
     pub async fn shut_down(&self, within: Duration) {
-        self.inner.lock().is_over = true;
+        self.inner.lock().is_shut_down = true;
         let running = self.running();
         let all = join_all(running.iter().map(|command| command.stop()));
         if tokio::time::timeout(within, all).await.is_err() {
-            tracing::warn!("commands in the background did not end in time");
+            tracing::warn!("background commands did not terminate in time");
         }
     }
 }
 
-/// Where the output of a call is kept. Ids come from model servers, which may put anything into them.
+/// Returns the output file of a call. Ids come from model servers and may contain any characters.
 pub(super) fn output_file(directory: &Path, id: &str) -> PathBuf {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let name: String = id.chars().filter(is_plain).take(LONGEST_NAME).collect();
+    let name: String = id.chars().filter(is_plain).take(MAX_NAME_CHARS).collect();
     directory.join(format!("{name}.output"))
 }

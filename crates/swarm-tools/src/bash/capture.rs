@@ -1,25 +1,25 @@
-//! Keeping the head and the tail of an output of any length.
+//! Bounded buffer for the head and the tail of an output.
 
 use std::collections::VecDeque;
 
 use crate::line_ends::line_ends;
 
-/// An output of which no more than the first and the last bytes are kept.
+/// The first and last bytes of an output.
 #[derive(Debug)]
 pub(super) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Bytes kept at either end.
+    /// Maximum number of bytes of the head and of the tail.
     half: usize,
-    /// Bytes in all.
+    /// Total number of bytes.
     total: u64,
-    /// Line ends in all.
+    /// Total number of line ends.
     line_ends: usize,
     ends_with_line: bool,
 }
 
 impl Capture {
-    /// Room for `chars` characters, of which one has four bytes at most.
+    /// Creates a buffer for `chars` characters of up to four bytes each.
     pub(super) fn new(chars: usize) -> Self {
         Self {
             head: Vec::new(),
@@ -45,23 +45,23 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Whether nothing is left out for certain after so many more bytes.
+    /// Whether the output certainly fits completely after `more` bytes.
     pub(super) fn has_room_for(&self, more: usize) -> bool {
-        // Both ends together have four bytes for each character.
+        // Head and tail together hold four bytes for each character.
         self.total + more as u64 <= self.half as u64 / 2
     }
 
-    /// What is kept.
+    /// Returns the buffered bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.head.iter().chain(&self.tail).copied().collect()
     }
 
-    /// Lines in all; a last one without end counts.
+    /// Returns the total number of lines, including a last line without line end.
     pub(super) fn lines(&self) -> usize {
         self.line_ends + usize::from(!self.ends_with_line)
     }
 
-    /// The output in at most `chars` characters, with a mark where something was left out.
+    /// Returns the output, shortened to `chars` characters, with a note where text is omitted.
     pub(super) fn text(&self, chars: usize) -> String {
         let kept = (self.head.len() + self.tail.len()) as u64;
         if kept == self.total {
@@ -81,7 +81,7 @@ impl Capture {
         }
         let head = String::from_utf8_lossy(&self.head);
         let tail: Vec<u8> = self.tail.iter().copied().collect();
-        // The tail may begin within a character.
+        // The tail may begin in the middle of a character.
         let begin = tail
             .iter()
             .take_while(|byte| (**byte & 0xc0) == 0x80)
@@ -97,7 +97,7 @@ impl Capture {
 }
 
 fn joined(head: &str, tail: &str, left_out: &str) -> String {
-    format!("{head}\n[… {left_out} left out …]\n{tail}")
+    format!("{head}\n[… {left_out} omitted …]\n{tail}")
 }
 
 fn first_chars(text: &str, chars: usize) -> &str {
@@ -144,9 +144,9 @@ mod tests {
     fn a_long_output_keeps_both_ends() {
         let text = format!("{}{}", "a".repeat(500), "z".repeat(500));
         let cut = captured(&[text.as_bytes()], 10).text(10);
-        assert_eq!(cut, "aaaaa\n[… about 990 bytes left out …]\nzzzzz");
+        assert_eq!(cut, "aaaaa\n[… about 990 bytes omitted …]\nzzzzz");
         let cut = captured(&[b"0123456789ab"], 10).text(10);
-        assert_eq!(cut, "01234\n[… 2 characters left out …]\n789ab");
+        assert_eq!(cut, "01234\n[… 2 characters omitted …]\n789ab");
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
                 prop_assert_eq!(text, whole);
             } else {
                 prop_assert!(text.chars().count() <= chars + 60, "{}", text);
-                prop_assert!(text.contains("left out"));
+                prop_assert!(text.contains("omitted"));
             }
         }
     }

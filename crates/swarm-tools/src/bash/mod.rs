@@ -2,10 +2,10 @@
 
 mod background;
 mod capture;
+mod launch;
 mod run;
 mod shell;
 mod spill;
-mod surround;
 mod tool;
 
 pub use background::{BackgroundCommand, BackgroundCommands, CommandState};

@@ -1,4 +1,4 @@
-//! Running one command line to its end, its time limit or an interruption.
+//! Runs a command line until it exits, times out or is interrupted.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -21,55 +21,55 @@ use uuid::Uuid;
 
 use super::background::output_file;
 use super::capture::Capture;
+use super::launch::ShellLaunch;
 use super::spill::Spill;
-use super::surround::Surrounded;
 use crate::ToolContext;
 use swarm_os::process::{self, Ended, Process, Target};
 
-/// The variable that marks every process of one call, besides those that the context gives.
-const CALL_MARK: &str = "SWARM_CALL_ID";
+/// Environment variable that identifies every process of one call.
+const CALL_ID_VARIABLE: &str = "SWARM_CALL_ID";
 
-/// Runs the command line that is its first argument and reports the directory in which that ends. The report goes to what
-/// is standard input at first: a pipe, which works in every sandbox and leaves no file. A command line that replaces the
-/// shell or the trap reports nothing.
-const WITH_DIRECTORY: &str =
+/// Script that runs its first argument and reports the final working directory. The report goes to
+/// the pipe that is initially standard input: this works in every sandbox and leaves no file. A
+/// command line that replaces the shell or the trap reports nothing.
+const REPORT_DIRECTORY_SCRIPT: &str =
     r#"exec 97>&0 0</dev/null; trap 'builtin pwd -P >&97 2>/dev/null' EXIT; eval "shift; $1""#;
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// By itself.
+    /// The command exited.
     Exited(ExitStatus),
-    /// Its time was up; it was ended.
+    /// The command timed out and was terminated.
     TimedOut(Ended),
-    /// The turn was interrupted; it was ended.
+    /// The turn was interrupted and the command terminated.
     Interrupted(Ended),
 }
 
-/// A command that was run.
+/// Result of a command.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct CommandResult {
     pub(super) outcome: Outcome,
-    /// What it wrote to standard output and standard error, in the order in which it did.
+    /// Interleaved standard output and standard error.
     pub(super) output: String,
-    /// How many lines that was in all.
+    /// Total number of output lines.
     pub(super) lines: usize,
-    /// The file with all of it, where it was too long.
+    /// File with the complete output if it was too long.
     pub(super) whole: Option<PathBuf>,
-    /// Processes that live on and hold the output open.
+    /// Processes that are still running and hold the output open.
     pub(super) background: Vec<Process>,
-    /// Whether it could write in few places only.
+    /// Whether it ran in a sandbox.
     pub(super) sandboxed: bool,
-    /// That the next command does not start where this one has ended.
+    /// Notice that the working directory was reset.
     pub(super) reset: Option<String>,
 }
 
-/// Runs a command line with bash, in a process group of its own, without standard input and terminal.
+/// Runs a command line with bash, in its own process group, without standard input and terminal.
 pub(super) async fn run(
     command: &str,
     timeout: Duration,
     ctx: &ToolContext,
-) -> Result<Ran, String> {
+) -> Result<CommandResult, String> {
     let file = ctx
         .scratch
         .as_ref()
@@ -82,15 +82,15 @@ pub(super) async fn run(
     let background = if closed {
         Vec::new()
     } else {
-        process::find_by_env(CALL_MARK, &running.mark)
+        process::find_by_env(CALL_ID_VARIABLE, &running.call_id)
     };
     if let (Outcome::Exited(_), Some(directory)) = (&outcome, running.directory()) {
-        ctx.shell.ended_in(&directory, &ctx.cwd);
+        ctx.shell.record_directory(&directory, &ctx.cwd);
     }
     let capture = output.capture();
     let (text, lines) = (capture.text(ctx.limits.bash_chars), capture.lines());
     drop(capture);
-    Ok(Ran {
+    Ok(CommandResult {
         outcome,
         output: text,
         lines,
@@ -102,45 +102,45 @@ pub(super) async fn run(
 }
 
 fn pipe() -> Result<(std::io::PipeReader, std::io::PipeWriter), String> {
-    std::io::pipe().map_err(|error| format!("No pipe for the command: {error}."))
+    std::io::pipe().map_err(|error| format!("Cannot create a pipe for the command: {error}."))
 }
 
-/// A command that runs. Dropped before its end, it is killed with all that it started.
+/// A running command. Dropping it kills the command and its descendants.
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
     group: Option<i32>,
-    mark: String,
-    over: bool,
+    call_id: String,
+    has_ended: bool,
     sandboxed: bool,
-    /// Where the shell reports the directory in which it ends.
+    /// Pipe on which the shell reports its final working directory.
     report: Option<std::io::PipeReader>,
 }
 
 impl Running {
-    /// Starts a command whose output is read, and kept in `file` if it is long, or from its first byte on if the file is
-    /// `live`.
+    /// Starts a command and captures its output. The output is also written to `file` if it is
+    /// long, or from the first byte if `live`.
     pub(super) fn with_output(
         command: &str,
         ctx: &ToolContext,
         file: Option<PathBuf>,
         live: bool,
     ) -> Result<(Self, Output), String> {
-        let directory = ctx.shell.judged(&ctx.cwd)?;
+        let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
         let (reader, writer) = pipe()?;
         let mut spill = file.map(|path| Spill::new(path, ctx.limits.bash_file_bytes));
         if let Some(spill) = spill.as_mut().filter(|_| live) {
             let path = spill.path().display().to_string();
             let begun = spill.begin();
-            begun.map_err(|error| format!("The output file {path} cannot be created: {error}."))?;
+            begun.map_err(|error| format!("Cannot create the output file {path}: {error}."))?;
         }
-        let mark = Uuid::new_v4().to_string();
-        let running = Self::start(command, &directory, !live, writer, mark, ctx)?;
+        let call_id = Uuid::new_v4().to_string();
+        let running = Self::start(command, &directory, !live, writer, call_id, ctx)?;
         let output = Output::read(reader, ctx.limits.bash_chars, spill, live)?;
         Ok((running, output))
     }
 
-    /// Waits for the end of the command, and ends it at its time limit or when it is cancelled.
+    /// Waits until the command exits, and terminates it on timeout or cancellation.
     pub(super) async fn until(
         &mut self,
         timeout: Option<Duration>,
@@ -154,26 +154,27 @@ impl Running {
             }
         };
         let outcome = tokio::select! {
-            status = self.child.wait() => Outcome::Exited(status.map_err(|error| format!("The command was lost: {error}."))?),
+            status = self.child.wait() => Outcome::Exited(status.map_err(|error| format!("Cannot wait for the command: {error}."))?),
             () = time_is_up => Outcome::TimedOut(self.end(kill_grace).await),
             () = cancel.cancelled() => Outcome::Interrupted(self.end(kill_grace).await),
         };
-        self.over = true;
+        self.has_ended = true;
         Ok(outcome)
     }
 
-    /// Starts the shell in a directory. Where it `reports` the one in which it ends, process lists show that too.
+    /// Starts the shell in a directory. With `reports`, it runs a wrapper script that reports the
+    /// final working directory and is visible in process lists.
     fn start(
         command: &str,
         directory: &Path,
         reports: bool,
         output: std::io::PipeWriter,
-        mark: String,
+        call_id: String,
         ctx: &ToolContext,
     ) -> Result<Self, String> {
         let cannot = |error: std::io::Error| {
             if directory.is_dir() {
-                format!("The shell cannot be started: {error}.")
+                format!("Cannot start the shell: {error}.")
             } else {
                 format!(
                     "The working directory {} no longer exists.",
@@ -183,13 +184,13 @@ impl Running {
         };
         let errors = output.try_clone().map_err(cannot)?;
         let shell = shell(ctx);
-        let surrounded = Surrounded::new(&shell, ctx)?;
-        let mut starting = Command::new(&surrounded.program);
-        starting.args(&surrounded.words).arg("-c");
+        let launch = ShellLaunch::new(&shell, ctx)?;
+        let mut starting = Command::new(&launch.program);
+        starting.args(&launch.words).arg("-c");
         let report = if reports && shell.ends_with("bash") {
             let (report, writer) = pipe()?;
             starting
-                .arg(WITH_DIRECTORY)
+                .arg(REPORT_DIRECTORY_SCRIPT)
                 .arg(&shell)
                 .arg(command)
                 .stdin(Stdio::from(OwnedFd::from(writer)));
@@ -202,11 +203,11 @@ impl Running {
             .current_dir(directory)
             .env_clear()
             .envs(ctx.env.iter())
-            .envs(&surrounded.env)
-            .env(CALL_MARK, &mark)
+            .envs(&launch.env)
+            .env(CALL_ID_VARIABLE, &call_id)
             .stdout(Stdio::from(OwnedFd::from(output)))
             .stderr(Stdio::from(OwnedFd::from(errors)));
-        if !surrounded.own_session {
+        if !launch.own_session {
             starting.process_group(0);
         }
         let child = starting.spawn().map_err(cannot)?;
@@ -214,21 +215,21 @@ impl Running {
         Ok(Self {
             child,
             group,
-            mark,
-            over: false,
-            sandboxed: surrounded.sandboxed,
+            call_id,
+            has_ended: false,
+            sandboxed: launch.sandboxed,
             report,
         })
     }
 
-    /// The directory in which the shell has ended, if it has reported one. Nothing is waited for: processes in the background
-    /// may hold the pipe open.
+    /// Returns the final working directory if the shell reported one. Does not block, since
+    /// background processes may hold the pipe open.
     fn directory(&mut self) -> Option<PathBuf> {
-        /// Longer than any path.
+        /// Buffer size in bytes; longer than any path.
         const LONGEST: usize = 8 << 10;
         let mut report = self.report.take()?;
         if let Err(error) = rustix::fs::fcntl_setfl(&report, OFlags::NONBLOCK) {
-            tracing::warn!(%error, "cannot read where a command ended");
+            tracing::warn!(%error, "cannot read the final directory of a command");
             return None;
         }
         let mut buffer = vec![0; LONGEST];
@@ -241,12 +242,13 @@ impl Running {
     fn target(&self) -> Target {
         Target {
             group: self.group,
-            marks: vec![(CALL_MARK.to_owned(), self.mark.clone())],
+            marks: vec![(CALL_ID_VARIABLE.to_owned(), self.call_id.clone())],
             ..Target::default()
         }
     }
 
-    /// Ends the whole tree. The child is waited for only afterwards, so that its number stays its own meanwhile.
+    /// Terminates the process tree. The child is reaped last, so that its PID is not reused in the
+    /// meantime.
     async fn end(&mut self, grace: Duration) -> Ended {
         let ended = process::end(self.target(), grace).await;
         if let Err(error) = self.child.wait().await {
@@ -258,13 +260,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.over {
+        if !self.has_ended {
             process::end_now(&self.target());
         }
     }
 }
 
-/// bash by the command's own search path, else where it usually is, else the shell that every system has.
+/// Returns bash from the command's `PATH`, otherwise from the usual directories, otherwise
+/// `/bin/sh`.
 fn shell(ctx: &ToolContext) -> PathBuf {
     let path = ctx.env.get("PATH").map_or("", String::as_str);
     let named = path
@@ -277,30 +280,30 @@ fn shell(ctx: &ToolContext) -> PathBuf {
         .unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// The output of a command. A task of its own reads it to its end, which may come long after the call's: processes in
-/// the background would die of a pipe that nobody reads.
+/// The output of a command. A separate task reads it to its end, possibly long after the call:
+/// background processes would receive SIGPIPE if the pipe were closed.
 #[derive(Debug)]
 pub(super) struct Output {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<BufferedOutput>>,
     file: Option<PathBuf>,
     closed: watch::Receiver<bool>,
 }
 
-/// What is kept of an output.
+/// Buffered output.
 #[derive(Debug)]
-struct Kept {
+struct BufferedOutput {
     capture: Capture,
-    /// What came since it was last read, for a command that is read while it runs.
+    /// Output since the last read, for a command that is read while it runs.
     unread: Option<Capture>,
     spill: Option<Spill>,
 }
 
-impl Kept {
+impl BufferedOutput {
     fn add(&mut self, bytes: &[u8]) {
         if let Some(spill) = &mut self.spill
             && let Err(error) = write_to(spill, &self.capture, bytes)
         {
-            tracing::warn!(%error, path = %spill.path().display(), "output not kept");
+            tracing::warn!(%error, path = %spill.path().display(), "cannot write the output file");
             self.spill = None;
         }
         self.capture.add(bytes);
@@ -310,7 +313,8 @@ impl Kept {
     }
 }
 
-/// Writes a piece of output to the file, which begins with what came before once that is too much for memory.
+/// Writes output to the file. The file is created once the buffer is full, and starts with the
+/// buffered output.
 fn write_to(spill: &mut Spill, capture: &Capture, bytes: &[u8]) -> std::io::Result<()> {
     if !spill.is_begun() {
         if capture.has_room_for(bytes.len()) {
@@ -330,9 +334,9 @@ impl Output {
         live: bool,
     ) -> Result<Self, String> {
         let mut receiver = Receiver::from_owned_fd(OwnedFd::from(reader))
-            .map_err(|error| format!("The output cannot be read: {error}."))?;
+            .map_err(|error| format!("Cannot read the output: {error}."))?;
         let file = spill.as_ref().map(|spill| spill.path().to_owned());
-        let kept = Arc::new(Mutex::new(Kept {
+        let kept = Arc::new(Mutex::new(BufferedOutput {
             capture: Capture::new(chars),
             unread: live.then(|| Capture::new(chars)),
             spill,
@@ -356,27 +360,27 @@ impl Output {
         Ok(Self { kept, file, closed })
     }
 
-    /// The file that the output goes to.
+    /// Returns the output file.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// The same, if anything was written to it.
+    /// Returns the output file if it was created.
     pub(super) fn written_file(&self) -> Option<PathBuf> {
         let kept = self.kept.lock();
         let spill = kept.spill.as_ref().filter(|spill| spill.is_begun());
         spill.map(|spill| spill.path().to_owned())
     }
 
-    /// Whether the last writer closes the output within this time.
+    /// Waits until all writers have closed the output. Returns false on timeout.
     pub(super) async fn closed(&self, within: Duration) -> bool {
         let mut closed = self.closed.clone();
         let end = closed.wait_for(|closed| *closed);
         tokio::time::timeout(within, end).await.is_ok()
     }
 
-    /// What came since the last call, in at most so many characters.
-    pub(super) fn news(&self, chars: usize) -> String {
+    /// Returns the output since the last call, shortened to `chars` characters.
+    pub(super) fn take_new_output(&self, chars: usize) -> String {
         let mut kept = self.kept.lock();
         let unread = kept.unread.as_mut();
         let unread = unread.map(|unread| std::mem::replace(unread, Capture::new(chars)));

@@ -1,25 +1,26 @@
-//! The directory of an agent's shell, which persists between calls.
+//! Working directory of an agent's shell, which persists between calls.
 
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// Where the next command of one agent's shell starts: its working directory at first.
+/// Directory in which the agent's next shell command starts; initially its working directory.
 ///
-/// The directory is settled before a command is judged ([`AgentShell::directory`]), and the command runs there or not at
-/// all: what was allowed in one directory is never run in another.
+/// The directory is determined before the permission check ([`AgentShell::directory`]), and the
+/// command runs there or not at all: a command that was allowed in one directory never runs in
+/// another.
 #[derive(Debug, Default)]
 pub struct AgentShell {
-    place: Mutex<Place>,
+    state: Mutex<ShellState>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Place {
-    /// Where commands have moved, and the working directory of the agent at that time.
+struct ShellState {
+    /// The directory that commands have changed to, and the agent's working directory at that time.
     moved: Option<Moved>,
-    /// The directories besides the working directory in which commands may start.
+    /// Directories outside the working directory in which commands may start.
     allowed: Vec<PathBuf>,
-    /// What the next result has to say.
+    /// Notice for the next result.
     notice: Option<String>,
 }
 
@@ -30,88 +31,91 @@ struct Moved {
 }
 
 impl AgentShell {
-    /// The shell of another agent. One that carries on the same conversation `stays` where this shell is.
+    /// Creates the shell of another agent. With `keeps_directory`, for an agent that continues the same
+    /// conversation, it keeps the directory of this shell.
     #[must_use]
-    pub fn of_another(&self, stays: bool) -> Self {
-        let place = stays.then(|| self.lock().clone());
+    pub fn for_other_agent(&self, keeps_directory: bool) -> Self {
+        let state = keeps_directory.then(|| self.lock().clone());
         Self {
-            place: Mutex::new(place.unwrap_or_default()),
+            state: Mutex::new(state.unwrap_or_default()),
         }
     }
 
-    /// Where the next command starts, for an agent with the working directory `home` and further directories `allowed`.
-    /// A directory that is gone, leads elsewhere or is not allowed any more is given up, and the result of the next command
-    /// says so.
+    /// Returns the directory of the next command, for an agent with the working directory `home`
+    /// and the additional directories `allowed`. If the directory no longer exists, has become a
+    /// symbolic link or is no longer allowed, it is reset to `home`, and the result of the next
+    /// command says so.
     pub fn directory(&self, home: &Path, allowed: &[PathBuf]) -> PathBuf {
-        let mut place = self.lock();
-        if place.allowed != allowed {
-            place.allowed = allowed.to_vec();
+        let mut state = self.lock();
+        if state.allowed != allowed {
+            state.allowed = allowed.to_vec();
         }
-        let Some(Moved { from, to }) = place.moved.clone() else {
+        let Some(Moved { from, to }) = state.moved.clone() else {
             return home.to_owned();
         };
-        if from == home && is_itself(&to) && is_within(&to, home, allowed) {
+        if from == home && is_real_directory(&to) && is_within(&to, home, allowed) {
             return to;
         }
-        place.moved = None;
-        place.notice = Some(was_reset(home));
+        state.moved = None;
+        state.notice = Some(reset_notice(home));
         home.to_owned()
     }
 
-    /// The directory in which a command was judged. The error says that it is another one by now.
-    pub(super) fn judged(&self, home: &Path) -> Result<PathBuf, String> {
-        let mut place = self.lock();
-        let moved = place.moved.take_if(|moved| moved.from != home);
+    /// Returns the directory for which the command was permitted. Fails if it no longer exists.
+    pub(super) fn permitted_directory(&self, home: &Path) -> Result<PathBuf, String> {
+        let mut state = self.lock();
+        let moved = state.moved.take_if(|moved| moved.from != home);
         if moved.is_some() {
-            place.notice = Some(was_reset(home));
+            state.notice = Some(reset_notice(home));
         }
-        let Some(Moved { to, .. }) = place.moved.clone() else {
+        let Some(Moved { to, .. }) = state.moved.clone() else {
             return Ok(home.to_owned());
         };
-        if is_itself(&to) {
+        if is_real_directory(&to) {
             return Ok(to);
         }
-        place.moved = None;
+        state.moved = None;
         Err(format!(
             "The command was not run: the directory {} of the shell no longer exists. {}",
             to.display(),
-            was_reset(home)
+            reset_notice(home)
         ))
     }
 
-    /// Notes where a command has ended. The result says if the next one starts elsewhere.
-    pub(super) fn ended_in(&self, directory: &Path, home: &Path) {
-        let mut place = self.lock();
+    /// Records the final directory of a command. If the next command cannot start there, the result
+    /// says so.
+    pub(super) fn record_directory(&self, directory: &Path, home: &Path) {
+        let mut state = self.lock();
         let to = directory.to_owned();
-        place.moved = None;
+        state.moved = None;
         if to == home {
             return;
         }
-        if is_itself(&to) && is_within(&to, home, &place.allowed) {
+        if is_real_directory(&to) && is_within(&to, home, &state.allowed) {
             let from = home.to_owned();
-            place.moved = Some(Moved { from, to });
+            state.moved = Some(Moved { from, to });
         } else {
-            place.notice = Some(was_reset(home));
+            state.notice = Some(reset_notice(home));
         }
     }
 
-    /// What a result has to say of the directory.
+    /// Takes the notice for the result.
     pub(super) fn take_notice(&self) -> Option<String> {
         self.lock().notice.take()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Place> {
-        self.place.lock()
+    fn lock(&self) -> MutexGuard<'_, ShellState> {
+        self.state.lock()
     }
 }
 
-/// In Claude Code's words, which models know.
-fn was_reset(home: &Path) -> String {
+/// Formats the notice as Claude Code does, because models know it.
+fn reset_notice(home: &Path) -> String {
     format!("Shell cwd was reset to {}", home.display())
 }
 
-/// Whether this is a directory whose path has no symbolic link in it.
-fn is_itself(directory: &Path) -> bool {
+/// Whether this is a directory whose path contains no symbolic link.
+fn is_real_directory(directory: &Path) -> bool {
     let real = directory.canonicalize();
     real.is_ok_and(|real| real == directory && real.is_dir())
 }

@@ -1,20 +1,20 @@
-//! Output in a file, where it is too long for a result or is read while the command runs.
+//! Output files, for output that is too long for a result or is read while the command runs.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A file that gets an output up to a limit.
+/// An output file with a size limit.
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,
     file: Option<File>,
-    /// Bytes that may still be written.
+    /// Remaining bytes.
     room: u64,
 }
 
 impl Spill {
-    /// Nothing is made on disk before the first write.
+    /// Prepares an output file without creating it.
     pub(super) fn new(path: PathBuf, limit: u64) -> Self {
         Self {
             path,
@@ -27,12 +27,12 @@ impl Spill {
         &self.path
     }
 
-    /// Whether there is a file.
+    /// Whether the file has been created.
     pub(super) fn is_begun(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Makes the file.
+    /// Creates the file.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if let Some(directory) = self.path.parent() {
             swarm_os::ensure_private_dir(directory).map_err(io::Error::other)?;
@@ -41,7 +41,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Writes what there is room for, and at the limit a line that says so.
+    /// Writes up to the limit, and a notice when the limit is reached.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(file) = self.file.as_mut().filter(|_| self.room > 0) else {
             return Ok(());
@@ -51,7 +51,7 @@ impl Spill {
         file.write_all(kept)?;
         self.room -= kept.len() as u64;
         if self.room == 0 {
-            file.write_all(b"\n[the output is longer; the rest was not kept]\n")?;
+            file.write_all(b"\n[output truncated: size limit reached]\n")?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a model sees of Bash.
+//! The Bash tool: parameters and results.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
-use super::run::{Outcome, Ran, run, sentence};
-use crate::detail::printed;
+use super::run::{CommandResult, Outcome, run, sentence};
+use crate::detail::output_lines;
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolLimits, ToolOutput, prompt};
@@ -32,7 +32,7 @@ struct Parameters {
     /// What the command does, in five to ten words
     #[expect(dead_code, reason = "shown from the call itself")]
     description: Option<String>,
-    /// Run it beside your turns; you are told when it ends
+    /// Run in the background; you are notified when the command ends
     run_in_background: Option<bool>,
     #[schemars(skip)]
     #[serde(rename = "dangerouslyDisableSandbox")]
@@ -87,22 +87,22 @@ async fn bash(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         return start(command, ctx);
     }
     let timeout = time_limit(input.timeout, &ctx.limits)?;
-    let ran = run(command, timeout, ctx).await?;
-    Ok(report(&ran, timeout))
+    let result = run(command, timeout, ctx).await?;
+    Ok(report(&result, timeout))
 }
 
-/// Starts a command that runs beside the agent's turns.
+/// Starts a background command.
 fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let commands = ctx.commands.as_ref().ok_or(
-        "Commands cannot run in the background here. Run it without `run_in_background`, with a sufficient `timeout`.",
+        "Background commands are not available here. Run the command without `run_in_background`, with a sufficient `timeout`.",
     )?;
     let started = commands.start(command, ctx)?;
     let id = started.id();
     let file = started.file().map_or_else(String::new, |file| {
-        format!(" Its output goes to {}.", file.display())
+        format!(" Output is written to {}.", file.display())
     });
     let content = format!(
-        "Command running in background with ID: {id}.{file} You are told when it ends. Read that file, or use TaskOutput \
+        "Command running in background with ID: {id}.{file} You are notified when it ends. Read that file, or use TaskOutput \
          and TaskStop with task_id: '{id}' if you have these tools."
     );
     let mut response = response("", false);
@@ -111,7 +111,8 @@ fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
     Ok(ToolOutput::ok(content, line).with_response(response))
 }
 
-/// A result as hooks know it from Claude Code. Both streams of a command go into one pipe, which keeps their order.
+/// Returns the result in Claude Code's format, for hooks. Both streams of a command use one pipe,
+/// which preserves their order.
 fn response(output: &str, interrupted: bool) -> Value {
     json!({"stdout": output, "stderr": "", "interrupted": interrupted, "isImage": false})
 }
@@ -124,9 +125,9 @@ fn time_limit(asked: Option<usize>, limits: &ToolLimits) -> Result<Duration, Str
     }
 }
 
-fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
-    let lines = counted(ran.lines, "line");
-    let (first, short, is_error) = match &ran.outcome {
+fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
+    let lines = counted(result.lines, "line");
+    let (first, short, is_error) = match &result.outcome {
         Outcome::Exited(status) if status.success() => (None, "ok".to_owned(), false),
         Outcome::Exited(status) => (Some(sentence(*status)), word(*status), true),
         Outcome::TimedOut(ended) => {
@@ -151,23 +152,23 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
     };
     let mut parts = Vec::new();
     parts.extend(first);
-    let output = ran.output.trim_end_matches('\n');
+    let output = result.output.trim_end_matches('\n');
     if !output.is_empty() {
         parts.push(output.to_owned());
     } else if !is_error {
         parts.push("(no output)".into());
     }
-    if let Some(whole) = &ran.whole {
-        parts.push(format!("[the whole output, {lines}: {}]", whole.display()));
+    if let Some(whole) = &result.whole {
+        parts.push(format!("[full output, {lines}: {}]", whole.display()));
     }
-    if is_error && ran.sandboxed && output.contains("ermission denied") {
+    if is_error && result.sandboxed && output.contains("ermission denied") {
         parts.push(
             "[Commands can write only in your worktree and in temporary directories. Reading is not restricted.]"
                 .into(),
         );
     }
-    if !ran.background.is_empty() {
-        let pids: Vec<String> = ran
+    if !result.background.is_empty() {
+        let pids: Vec<String> = result
             .background
             .iter()
             .map(|process| process.pid.to_string())
@@ -177,14 +178,14 @@ fn report(ran: &Ran, timeout: Duration) -> ToolOutput {
             pids.join(", ")
         ));
     }
-    parts.extend(ran.reset.clone());
-    let interrupted = matches!(ran.outcome, Outcome::Interrupted(_));
+    parts.extend(result.reset.clone());
+    let interrupted = matches!(result.outcome, Outcome::Interrupted(_));
     ToolOutput {
         content: parts.join("\n"),
         is_error,
         one_line: format!("{short}, {lines}"),
         attachments: Vec::new(),
-        detail: printed(output),
+        detail: output_lines(output),
         response: Some(response(output, interrupted)),
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that change a part of a file.
+//! The tools that change part of a file.
 
 mod notebook;
 mod substitute;

@@ -24,13 +24,14 @@ pub struct NotebookEdit;
 struct Parameters {
     /// Absolute path of the notebook
     notebook_path: String,
-    /// The id of the cell, as Read shows it. With `insert`, the cell behind which the new one goes; without it, to the beginning
+    /// The id of the cell, as shown by Read. With `insert`, the new cell is inserted after this
+    /// cell, or at the beginning if omitted
     cell_id: Option<String>,
     /// The new source
     new_source: String,
-    /// The type of the cell; needed with `insert`
+    /// The type of the cell; required with `insert`
     cell_type: Option<CellType>,
-    /// `replace` without it
+    /// Defaults to `replace`
     edit_mode: Option<EditMode>,
 }
 
@@ -90,17 +91,17 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let (change, done) = change(&input)?;
     let target = Target::to_write(&input.notebook_path, ctx)?;
     let given = target.given.display();
-    // Held throughout: of two calls on one file, the later one sees what the earlier one did.
+    // Locked during the whole call, so that concurrent calls on one file are serialized.
     let mut state = ctx.files.lock();
     let Some((bytes, now)) = files::load(&target)? else {
         return Err(format!("{given} does not exist. Create it with Write."));
     };
     refuse_unseen(state.check(&target.real, &now), &target)?;
     let text = std::str::from_utf8(&bytes)
-        .map_err(|_| format!("{given} is not UTF-8 text, as notebooks are."))?;
+        .map_err(|_| format!("{given} is not a notebook: it is not UTF-8 text."))?;
     let fresh = changed(text, change).map_err(|why| format!("{given} was not changed: {why}."))?;
     let stamp = files::replace(&target.real, fresh.text.as_bytes(), &now);
-    state.saw(
+    state.record(
         &target.real,
         stamp.map_err(|error| write_error(&error, &target))?,
     );
@@ -111,7 +112,7 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     ))
 }
 
-/// The change that is meant, and the word for it once it is done.
+/// Returns the requested change and its past participle for the result.
 fn change(input: &Parameters) -> Result<(Change<'_>, &'static str), String> {
     let source = &input.new_source;
     let kind = input.cell_type.map(|kind| match kind {
@@ -122,7 +123,7 @@ fn change(input: &Parameters) -> Result<(Change<'_>, &'static str), String> {
     let cell = input.cell_id.as_deref();
     let named = || {
         cell.ok_or_else(|| {
-            "NotebookEdit: `cell_id` is needed unless `edit_mode` is `insert`.".to_owned()
+            "NotebookEdit: `cell_id` is required unless `edit_mode` is `insert`.".to_owned()
         })
     };
     Ok(match mode {
@@ -131,7 +132,7 @@ fn change(input: &Parameters) -> Result<(Change<'_>, &'static str), String> {
             (Change::Replace { cell, source, kind }, "changed")
         }
         EditMode::Insert => {
-            let kind = kind.ok_or("NotebookEdit: `cell_type` is needed to insert a cell.")?;
+            let kind = kind.ok_or("NotebookEdit: `cell_type` is required to insert a cell.")?;
             let after = cell;
             let change = Change::Insert {
                 after,

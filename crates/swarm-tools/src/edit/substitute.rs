@@ -1,8 +1,8 @@
-//! Exchanging text within a file, on bytes, so that nothing else in it changes.
+//! Exact string replacement on bytes, so that the rest of the file is unchanged.
 
 use crate::line_ends::line_ends;
 
-/// What goes where.
+/// A requested replacement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Substitution<'a> {
     pub(super) old: &'a str,
@@ -14,22 +14,23 @@ pub(super) struct Substitution<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Substituted {
     pub(super) bytes: Vec<u8>,
-    /// How many times the old text stood there.
+    /// Number of replaced occurrences.
     pub(super) count: usize,
-    /// The line of the first place, counted from 1.
+    /// Line of the first occurrence, from 1.
     pub(super) line: usize,
 }
 
-/// Why nothing was exchanged.
+/// Reason why nothing was replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The old text does not stand in the file.
+    /// The old text does not occur in the file.
     Absent,
-    /// It stands there so many times, and one was meant.
+    /// The old text occurs this many times, but one occurrence was expected.
     Ambiguous(usize),
 }
 
-/// Exchanges the old text for the new. In a file whose lines end in CRLF, line ends of both are meant as such.
+/// Replaces the old text by the new one. In a file with CRLF line ends, line ends in both texts are
+/// converted to CRLF.
 pub(super) fn substitute(content: &[u8], what: Substitution<'_>) -> Result<Substituted, Refusal> {
     let crlf = has_crlf_lines(content);
     let (old, new) = if crlf {
@@ -68,7 +69,7 @@ fn with_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// Where `needle` begins, without overlaps.
+/// Returns the positions of `needle`, without overlaps.
 fn find_all(haystack: &[u8], needle: &[u8]) -> Vec<usize> {
     let mut places = Vec::new();
     let mut from = 0;
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn one_place_is_exchanged_and_two_are_refused() {
+    fn one_occurrence_is_replaced_and_two_are_refused() {
         let done = once(b"a\nb\nc\n", "b", "x\ny").unwrap();
         assert_eq!(
             (done.bytes.as_slice(), done.count, done.line),
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn crlf_and_the_mark_at_the_beginning_stay() {
+    fn crlf_and_the_byte_order_mark_are_preserved() {
         let content = b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n";
         let done = once(content, "one\ntwo", "1\n2\n2b").unwrap();
         assert_eq!(done.bytes, b"\xef\xbb\xbf1\r\n2\r\n2b\r\nthree\r\n");
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_stay_as_they_are() {
+    fn bytes_that_are_not_utf8_are_preserved() {
         assert_eq!(
             once(b"\xe4\xff\nold\n\xfe", "old", "new").unwrap().bytes,
             b"\xe4\xff\nnew\n\xfe"
@@ -152,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn replacing_everywhere_is_what_the_standard_library_does(
+        fn replacing_all_occurrences_matches_the_standard_library(
             content in "[ab\n]{0,60}", old in "[ab\n]{1,3}", new in "[abc]{0,3}",
         ) {
             let done = substitute(content.as_bytes(), Substitution { old: &old, new: &new, everywhere: true });

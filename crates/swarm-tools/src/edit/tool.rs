@@ -1,4 +1,4 @@
-//! What a model sees of Edit.
+//! The Edit tool: parameters and results.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
 use super::substitute::{Refusal, Substituted, Substitution, substitute};
-use crate::detail::difference;
+use crate::detail::line_diff;
 use crate::files::{self, FileState, Target, touched};
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
@@ -77,9 +77,9 @@ fn edit(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     };
     let target = Target::to_write(&input.file_path, ctx)?;
     if what.old == what.new {
-        return Err("`old_string` and `new_string` are the same: nothing would change.".into());
+        return Err("`old_string` and `new_string` are identical: nothing would change.".into());
     }
-    // Held throughout: of two calls on one file, the later one sees what the earlier one did.
+    // Locked during the whole call, so that concurrent calls on one file are serialized.
     let mut state = ctx.files.lock();
     let output = if what.old.is_empty() {
         create(&mut state, &target, what.new)
@@ -104,12 +104,11 @@ fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolO
         }
         Some(_) => {
             return Err(format!(
-                "{given} exists and is not empty. Give the text to replace in `old_string`, or use Write to replace \
-                 the whole file."
+                "{given} exists and is not empty. Set `old_string` to the text to replace, or use Write to replace the whole file."
             ));
         }
     };
-    state.saw(
+    state.record(
         &target.real,
         stamp.map_err(|error| write_error(&error, target))?,
     );
@@ -118,7 +117,7 @@ fn create(state: &mut FileState, target: &Target, content: &str) -> Result<ToolO
         format!("{given} was created; it has {lines}."),
         format!("created, {lines}"),
     )
-    .with_detail(difference(&[], content.as_bytes())))
+    .with_detail(line_diff(&[], content.as_bytes())))
 }
 
 fn change(
@@ -143,11 +142,11 @@ fn change(
         ),
     })?;
     let stamp = files::replace(&target.real, &done.bytes, &now);
-    state.saw(
+    state.record(
         &target.real,
         stamp.map_err(|error| write_error(&error, target))?,
     );
-    Ok(changed(target, what, &done).with_detail(difference(&bytes, &done.bytes)))
+    Ok(changed(target, what, &done).with_detail(line_diff(&bytes, &done.bytes)))
 }
 
 fn changed(target: &Target, what: Substitution<'_>, done: &Substituted) -> ToolOutput {

@@ -1,43 +1,45 @@
-//! The repository that an agent starts in, and whether git still finds it as it was.
+//! Snapshot of the repository in which an agent starts, to detect later changes of its
+//! configuration.
 
 use std::path::{Path, PathBuf};
 
 use super::is_git_directory;
 
-/// How far git follows files that a configuration includes.
-const DEEPEST_INCLUDE: usize = 10;
-/// How many files one configuration may be made of to be understood.
-const MOST_FILES: usize = 64;
+/// Maximum depth of includes in a git configuration, as in git.
+const MAX_INCLUDE_DEPTH: usize = 10;
+/// Maximum number of files of a configuration; with more it counts as unknown.
+const MAX_FILES: usize = 64;
 
-/// The repository that git finds from a directory, with its configuration, at one moment.
+/// Snapshot of the repository that git finds from a directory, with its configuration.
 ///
-/// The configuration of a repository names programs that git runs, also in commands that only read. What it names when
-/// an agent starts is the user's choice; what appears later may be the agent's.
+/// The configuration of a repository can name programs that git runs, even in commands that only
+/// read. Programs in it when an agent starts are the user's choice; later additions may be the
+/// agent's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkout {
     home: Option<PathBuf>,
-    found: Found,
+    found: Discovery,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Found {
-    /// There is none.
+enum Discovery {
+    /// There is no repository.
     #[default]
     Nothing,
-    /// One with a `.git`.
+    /// A repository with a `.git`.
     Repository {
-        /// What all its worktrees share.
+        /// The directory that all its worktrees share.
         common: PathBuf,
-        /// The content of its configuration, file by file.
+        /// The content of each configuration file.
         config: Vec<Vec<u8>>,
     },
-    /// A directory that looks like git's own without being called `.git`, a `.git` that leads nowhere, or a configuration
-    /// that includes files in a way that is not understood.
-    Doubtful,
+    /// A git directory that is not named `.git`, a `.git` file that points nowhere, or a
+    /// configuration whose includes cannot be resolved.
+    Unknown,
 }
 
 impl Checkout {
-    /// What git finds from `directory` now, for a user with this home directory.
+    /// Takes a snapshot of what git finds from `directory`, for a user with this home directory.
     pub fn of(directory: &Path, home: Option<&Path>) -> Self {
         Self {
             home: home.map(Path::to_owned),
@@ -45,20 +47,23 @@ impl Checkout {
         }
     }
 
-    /// What is different from what git found, seen from `directory`, which may be in another worktree of the repository.
-    /// `None` if nothing is.
+    /// Describes the change since the snapshot, seen from `directory`, which may be in another
+    /// worktree of the repository. Returns `None` if nothing changed.
     pub fn change(&self, directory: &Path) -> Option<&'static str> {
         let now = find(directory, self.home.as_deref());
         match (&self.found, &now) {
-            (_, Found::Doubtful) | (Found::Doubtful, _) => {
-                Some("the git directory or its configuration is not one that is understood")
+            (_, Discovery::Unknown) | (Discovery::Unknown, _) => {
+                Some("the git directory or its configuration is not in a known form")
             }
             (before, now) if before == now => None,
-            (Found::Nothing, _) => Some("this repository did not exist when the agent started"),
-            (_, Found::Nothing) => Some("the repository in which the agent started is gone"),
-            (Found::Repository { common: before, .. }, Found::Repository { common: now, .. })
-                if before == now =>
-            {
+            (Discovery::Nothing, _) => Some("this repository did not exist when the agent started"),
+            (_, Discovery::Nothing) => {
+                Some("the repository in which the agent started no longer exists")
+            }
+            (
+                Discovery::Repository { common: before, .. },
+                Discovery::Repository { common: now, .. },
+            ) if before == now => {
                 Some("the configuration of this repository has changed since the agent started")
             }
             _ => Some("this is not the repository in which the agent started"),
@@ -66,10 +71,10 @@ impl Checkout {
     }
 }
 
-fn find(directory: &Path, home: Option<&Path>) -> Found {
-    // Git sees the path without links.
+fn find(directory: &Path, home: Option<&Path>) -> Discovery {
+    // Git resolves symbolic links.
     let Ok(directory) = directory.canonicalize() else {
-        return Found::Doubtful;
+        return Discovery::Unknown;
     };
     for directory in directory.ancestors() {
         let dot_git = directory.join(".git");
@@ -81,21 +86,21 @@ fn find(directory: &Path, home: Option<&Path>) -> Found {
                 .and_then(|text| Some(directory.join(text.strip_prefix("gitdir:")?.trim())));
             return match named.and_then(|named| named.canonicalize().ok()) {
                 Some(own) if is_git_directory(&own) => repository(&own, home),
-                _ => Found::Doubtful,
+                _ => Discovery::Unknown,
             };
         }
         if is_git_directory(directory) {
-            return Found::Doubtful;
+            return Discovery::Unknown;
         }
     }
-    Found::Nothing
+    Discovery::Nothing
 }
 
-fn repository(own: &Path, home: Option<&Path>) -> Found {
+fn repository(own: &Path, home: Option<&Path>) -> Discovery {
     let common = text(&own.join("commondir"))
         .map_or_else(|| own.to_owned(), |named| own.join(named.trim_end()));
     let Ok(common) = common.canonicalize() else {
-        return Found::Doubtful;
+        return Discovery::Unknown;
     };
     let mut config = Vec::new();
     let files = [common.join("config"), own.join("config.worktree")];
@@ -103,13 +108,14 @@ fn repository(own: &Path, home: Option<&Path>) -> Found {
         .iter()
         .all(|file| add_config(file, home, 0, &mut config));
     if understood {
-        Found::Repository { common, config }
+        Discovery::Repository { common, config }
     } else {
-        Found::Doubtful
+        Discovery::Unknown
     }
 }
 
-/// Adds what git reads from a configuration file and those that it includes. False where it is not clear which these are.
+/// Adds the content of a configuration file and of its includes. Returns false if an include cannot
+/// be resolved.
 fn add_config(file: &Path, home: Option<&Path>, depth: usize, config: &mut Vec<Vec<u8>>) -> bool {
     let content = if file.is_file() {
         std::fs::read(file).unwrap_or_default()
@@ -119,10 +125,10 @@ fn add_config(file: &Path, home: Option<&Path>, depth: usize, config: &mut Vec<V
     let readable = String::from_utf8_lossy(&content);
     let kept = without_branches(&readable);
     config.push(kept.clone().into_bytes());
-    if depth == DEEPEST_INCLUDE {
+    if depth == MAX_INCLUDE_DEPTH {
         return true;
     }
-    if config.len() > MOST_FILES {
+    if config.len() > MAX_FILES {
         return false;
     }
     for line in kept.lines() {
@@ -131,8 +137,8 @@ fn add_config(file: &Path, home: Option<&Path>, depth: usize, config: &mut Vec<V
             key.eq_ignore_ascii_case("path")
         });
         if let Some((_, path)) = value {
-            let beside = file.parent().unwrap_or(file);
-            let included = config_value(path).and_then(|path| included(&path, beside, home));
+            let base = file.parent().unwrap_or(file);
+            let included = config_value(path).and_then(|path| included(&path, base, home));
             if !included.is_some_and(|file| add_config(&file, home, depth + 1, config)) {
                 return false;
             }
@@ -141,17 +147,18 @@ fn add_config(file: &Path, home: Option<&Path>, depth: usize, config: &mut Vec<V
     true
 }
 
-/// The file that a path in a configuration stands for.
-fn included(path: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> {
+/// Resolves the path of an include.
+fn included(path: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(rest) => Some(home?.join(rest)),
-        // Another user's home directory, or the one that git is installed in.
+        // Another user's home directory, or git's installation prefix.
         None if path.starts_with(['~', '%']) => None,
-        None => Some(beside.join(path)),
+        None => Some(base.join(path)),
     }
 }
 
-/// A value as git reads it: without quotes, escapes and a comment. `None` if it goes on in the next line or is invalid.
+/// Parses a value as git does: removes quotes, escapes and comments. Returns `None` if it continues
+/// in the next line or is invalid.
 fn config_value(text: &str) -> Option<String> {
     let (mut value, mut end, mut quoted) = (String::new(), 0, false);
     let mut chars = text.trim().chars();
@@ -176,8 +183,8 @@ fn config_value(text: &str) -> Option<String> {
     (!quoted).then_some(value)
 }
 
-/// A configuration without its plain `[branch "…"]` sections, which `git push -u` and `git switch -c` write and which
-/// name no program.
+/// Removes the plain `[branch "…"]` sections, which `git push -u` and `git switch -c` write and
+/// which cannot name a program.
 fn without_branches(text: &str) -> String {
     let mut in_branch = false;
     let mut kept = String::new();
@@ -197,7 +204,7 @@ fn without_branches(text: &str) -> String {
     kept
 }
 
-/// The text of a regular file, if it is one and short.
+/// Reads a short regular file. Returns `None` for anything else.
 fn text(file: &Path) -> Option<String> {
     const LONGEST: u64 = 8 << 10;
     let metadata = file.metadata().ok()?;
@@ -223,7 +230,7 @@ mod tests {
         found.change(directory).is_none()
     }
 
-    /// A repository in the manner of `git init`.
+    /// Creates a repository as `git init` does.
     fn init(git: &Path) {
         fs::create_dir_all(git.join("objects")).unwrap();
         fs::create_dir_all(git.join("refs")).unwrap();
@@ -232,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_put_together_on_the_way_up_is_not_the_one_that_was_found() {
+    fn a_repository_created_in_a_subdirectory_is_detected() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
         init(&top.join(".git"));
@@ -243,12 +250,12 @@ mod tests {
         init(&package);
         assert!(!is_as_found(&found, &package) && !is_as_found(&found, &package.join("deep")));
         assert!(is_as_found(&found, &top));
-        // Where the agent starts in one, it never is.
+        // A directory of this form is never trusted, even if the agent starts in it.
         assert!(!is_as_found(&Checkout::of(&package, None), &package));
     }
 
     #[test]
-    fn without_a_repository_at_the_start_none_counts_later() {
+    fn a_repository_created_after_the_start_is_detected() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
         let found = Checkout::of(&top, None);
@@ -259,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_configuration_counts_as_another_repository_unless_only_branches_changed() {
+    fn a_configuration_change_is_detected_unless_only_branches_changed() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
         init(&top.join(".git"));
@@ -293,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_included_file_is_found_however_its_path_is_spelled() {
+    fn includes_are_resolved_for_every_spelling_of_the_path() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
         let (home, repo) = (top.join("home"), top.join("repo"));
@@ -323,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn another_worktree_of_the_repository_counts() {
+    fn another_worktree_of_the_repository_is_accepted() {
         let scratch = tempfile::tempdir().unwrap();
         let top = scratch.path().canonicalize().unwrap();
         init(&top.join("main/.git"));

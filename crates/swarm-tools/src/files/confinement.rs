@@ -1,4 +1,4 @@
-//! The worktree outside of which an agent writes nothing.
+//! Confinement of an agent's writes to its worktree.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use swarm_os::{LinkedTree, WORK_TREES};
 
 use super::{resolve, resolve_where};
 
-/// The one directory in which an agent writes, normally a git worktree of its own.
+/// The directory in which an agent may write, normally its git worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     root: PathBuf,
@@ -15,15 +15,17 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Confines to `root` and all below it. If it is a linked worktree, its repository is found here, once, through its
-    /// `.git` file, so that git goes on working in it and refusals can name the path that is meant. To be made when the
-    /// agent begins: later the agent has had its hands on that file.
+    /// Confines writes to `root` and everything below it. If `root` is a linked worktree, its
+    /// repository is located here, once, from its `.git` file, so that git works in the worktree
+    /// and refusals can suggest the intended path. Create it before the agent starts, because the
+    /// agent can change that file.
     pub fn new(root: &Path) -> Self {
-        Self::exactly(resolve(root).unwrap_or_else(|| root.to_owned()))
+        Self::resolved(resolve(root).unwrap_or_else(|| root.to_owned()))
     }
 
-    /// The same for a directory whose links are resolved already, and which may since have been replaced by one.
-    pub(crate) fn exactly(root: PathBuf) -> Self {
+    /// Confines writes to a directory whose symbolic links are already resolved and are not
+    /// resolved again, since a link may have replaced the directory in the meantime.
+    pub(crate) fn resolved(root: PathBuf) -> Self {
         Self {
             git: LinkedTree::of(&root),
             also: Vec::new(),
@@ -31,8 +33,8 @@ impl Confinement {
         }
     }
 
-    /// Also allows writing below `directory`: a scratch directory, notes or plans of the agent. Links in its path are not
-    /// followed: if it leads through one, nothing is allowed.
+    /// Also allows writing below `directory`, such as a scratch directory, notes or plans of the
+    /// agent. If its path contains a symbolic link, it is not allowed.
     #[must_use]
     pub fn also(mut self, directory: &Path) -> Self {
         if !directory.starts_with(&self.root) {
@@ -41,33 +43,35 @@ impl Confinement {
         self
     }
 
-    /// The directory, with symbolic links resolved.
+    /// Returns the directory, with symbolic links resolved.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// All directories to write in, that one first. The others only as long as no link leads to them.
+    /// Returns all writable directories, starting with the root. The others are included only if
+    /// their path contains no symbolic link.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let also = self
             .also
             .iter()
-            .filter(|directory| leads_straight(directory));
+            .filter(|directory| contains_no_link(directory));
         std::iter::once(&self.root)
             .chain(also)
             .map(PathBuf::as_path)
     }
 
-    /// git's directories, if this is a linked worktree.
+    /// Returns git's directories if this is a linked worktree.
     pub(crate) fn git(&self) -> Option<&LinkedTree> {
         self.git.as_ref()
     }
 
-    /// The checkout that this is a worktree of.
+    /// Returns the main checkout of the worktree.
     pub(crate) fn main_checkout(&self) -> Option<&Path> {
         self.git()?.main_checkout()
     }
 
-    /// Why this path, as named and as resolved, may not be written, if so.
+    /// Returns the reason why a path must not be written, or `None` if it may. `given` is the path
+    /// as named, `real` the resolved one.
     pub(crate) fn refusal(&self, given: &Path, real: &Path) -> Option<String> {
         if self
             .directories()
@@ -76,16 +80,19 @@ impl Confinement {
             return None;
         }
         let advice = match self.counterpart(given, real) {
-            Some(meant) => format!("The same path in it is {}: use that.", meant.display()),
-            None => "Name a path in it.".to_owned(),
+            Some(meant) => format!(
+                "The same path in the worktree is {}: use that.",
+                meant.display()
+            ),
+            None => "Use a path in the worktree.".to_owned(),
         };
         let (given, root) = (given.display(), self.root.display());
         Some(format!(
-            "{given} was not written: it is outside of your worktree {root}, and you change files in that alone. {advice}"
+            "{given} was not written: it is outside your worktree {root}, and you may change files only there. {advice}"
         ))
     }
 
-    /// The path in the worktree that stands for one of the main checkout.
+    /// Returns the path in the worktree that corresponds to a path in the main checkout.
     fn counterpart(&self, given: &Path, real: &Path) -> Option<PathBuf> {
         let main = self.main_checkout()?;
         let inner = [real, given]
@@ -95,7 +102,7 @@ impl Confinement {
     }
 }
 
-fn leads_straight(directory: &Path) -> bool {
+fn contains_no_link(directory: &Path) -> bool {
     resolve_where(directory, |_| false).is_some()
 }
 
@@ -137,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_path_that_is_meant() {
+    fn a_refusal_suggests_the_intended_path() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let root = linked(&base);
@@ -150,22 +157,25 @@ mod tests {
             "{refused}"
         );
         let sibling = refusal(&base.join("main/.claude/worktrees/b/x")).unwrap();
-        assert!(sibling.ends_with("Name a path in it."), "{sibling}");
+        assert!(
+            sibling.ends_with("Use a path in the worktree."),
+            "{sibling}"
+        );
         assert_eq!(confine.main_checkout(), Some(base.join("main").as_path()));
         assert_eq!(confine.git().unwrap().common, base.join("main/.git"));
     }
 
     #[test]
-    fn a_git_file_that_leads_elsewhere_does_not_count() {
+    fn a_git_file_that_points_elsewhere_is_ignored() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let root = linked(&base);
         let another = linked(&base.join("another"));
         let theirs = base.join("another/main/.git/worktrees/a");
         let elsewhere = [
-            // Another worktree's.
+            // The git directory of another worktree.
             theirs.display().to_string(),
-            // One that looks like its own, of another repository.
+            // A plausible git directory that refers to another repository.
             "fake".to_owned(),
         ];
         fs::create_dir_all(root.join("fake")).unwrap();
@@ -182,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_further_directory_is_none_once_a_link_leads_to_it() {
+    fn an_additional_directory_is_not_allowed_through_a_symbolic_link() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (notes, home) = (base.join("a/notes"), base.join("home"));
@@ -195,14 +205,14 @@ mod tests {
         std::os::unix::fs::symlink(&home, &notes).unwrap();
         assert!(confine.refusal(&note, &secret).is_some());
         assert_eq!(confine.directories().count(), 1);
-        // In the worktree there is nothing to allow.
+        // A directory inside the worktree needs no additional permission.
         let within = base.join("tree/.claude/x");
         let confine = Confinement::new(&base.join("tree")).also(&within);
         assert_eq!(confine.directories().count(), 1);
     }
 
     #[test]
-    fn further_directories_may_be_allowed() {
+    fn additional_directories_are_allowed() {
         let confine = Confinement::new(Path::new("/no/such/tree")).also(Path::new("/no/scratch"));
         let refused = |path: &str| confine.refusal(Path::new(path), Path::new(path)).is_some();
         assert!(!refused("/no/scratch/x") && !refused("/no/such/tree/x"));

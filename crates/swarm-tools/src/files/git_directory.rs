@@ -1,8 +1,8 @@
-//! Directories that git takes for a repository by what is in them.
+//! Detection of directories that git treats as a repository because of their content.
 
 use std::path::Path;
 
-/// What git keeps in a repository. Files of these names next to each other make one.
+/// Names of the entries of a git directory.
 const PARTS: [&str; 13] = [
     "HEAD",
     "commondir",
@@ -19,13 +19,14 @@ const PARTS: [&str; 13] = [
     "worktrees",
 ];
 
-/// Whether git takes this directory for a repository. Looser than git itself, which also reads `HEAD`.
+/// Whether git treats this directory as a repository. Less strict than git, which also reads
+/// `HEAD`.
 pub(crate) fn is_git_directory(directory: &Path) -> bool {
     is_complete(|name| directory.join(name).symlink_metadata().is_ok())
 }
 
-/// Whether a file at this path would be part of a directory that git takes for a repository, be it that one exists
-/// already or that this very file completes it.
+/// Whether a file at this path would be part of a directory that git treats as a repository, either
+/// an existing one or one that this file completes.
 pub(crate) fn part_of_git_directory(real: &Path) -> bool {
     real.ancestors().skip(1).any(|directory| {
         let first = real
@@ -41,7 +42,7 @@ pub(crate) fn part_of_git_directory(real: &Path) -> bool {
     })
 }
 
-/// What makes a repository, see `is_git_directory` in git's `setup.c`.
+/// Whether the entries form a repository; see `is_git_directory` in git's `setup.c`.
 fn is_complete(has: impl Fn(&str) -> bool) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_that_completes_a_repository_is_recognized_in_any_order() {
+    fn the_file_that_completes_a_repository_is_detected_in_any_order() {
         let orders = [
             vec!["HEAD", "refs/x", "objects/x"],
             vec!["objects/x", "HEAD", "config", "refs/heads/x"],
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_without_the_usual_name_is_one_and_its_neighbours_are_not() {
+    fn a_git_directory_with_an_unusual_name_is_detected() {
         let scratch = tempfile::tempdir().unwrap();
         for name in ["a.git/objects", "a.git/refs"] {
             fs::create_dir_all(scratch.path().join(name)).unwrap();

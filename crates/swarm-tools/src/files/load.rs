@@ -1,4 +1,4 @@
-//! Taking a file that is to be changed into memory.
+//! Loads a file into memory before a change.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -8,10 +8,10 @@ use rustix::fs::OFlags;
 
 use super::{Stamp, Target};
 
-/// The largest file, in bytes, that is taken into memory as a whole.
-const LARGEST: u64 = 64 << 20;
+/// Maximum file size in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// The content of a file and its stamp; nothing when there is no such file.
+/// Reads the content and the stamp of a file. Returns `None` if the file does not exist.
 pub(crate) fn load(target: &Target) -> Result<Option<(Vec<u8>, Stamp)>, String> {
     let given = target.given.display();
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or_default();
@@ -22,9 +22,9 @@ pub(crate) fn load(target: &Target) -> Result<Option<(Vec<u8>, Stamp)>, String> 
     {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{given} cannot be read: {error}.")),
+        Err(error) => return Err(format!("cannot read {given}: {error}.")),
     };
-    let failed = |error: io::Error| format!("{given} cannot be read: {error}.");
+    let failed = |error: io::Error| format!("cannot read {given}: {error}.");
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(format!("{given} is a directory."));
@@ -34,9 +34,9 @@ pub(crate) fn load(target: &Target) -> Result<Option<(Vec<u8>, Stamp)>, String> 
             "{given} is not a regular file but a device, pipe or socket."
         ));
     }
-    if metadata.len() > LARGEST {
+    if metadata.len() > MAX_FILE_BYTES {
         return Err(format!(
-            "{given} has {} bytes, and files above {LARGEST} bytes are not changed with this tool. Use a program for it.",
+            "{given} has {} bytes; this tool does not change files larger than {MAX_FILE_BYTES} bytes. Use a program instead.",
             metadata.len()
         ));
     }

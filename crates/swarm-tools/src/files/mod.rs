@@ -1,4 +1,4 @@
-//! What the file tools share: which path is meant, whether it may be touched, and how a file is replaced.
+//! Shared parts of the file tools: path resolution, write protection and atomic replacement.
 
 mod checkout;
 mod confinement;
@@ -19,7 +19,7 @@ pub use protected::ProtectedPaths;
 pub(crate) use replace::{create, replace};
 pub use resolve::leads_to;
 pub(crate) use resolve::{resolve, resolve_where};
-pub(crate) use runs_later::of_any_directory;
+pub(crate) use runs_later::executed_later;
 pub use state::FileState;
 pub(crate) use state::{ContentHasher, Freshness, Stamp};
 pub(crate) use target::{Target, touched};

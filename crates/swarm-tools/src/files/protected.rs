@@ -1,14 +1,14 @@
-//! What file tools leave alone in every mode.
+//! Paths that file tools refuse to read or write in every permission mode.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::{of_any_directory, part_of_git_directory, resolve};
+use super::{executed_later, part_of_git_directory, resolve};
 
-/// What stands directly under the state directory and is never written by a file tool.
-const OF_ROOT: [&str; 10] = [
+/// Entries of the state directory that file tools never write.
+const PROTECTED_STATE: [&str; 10] = [
     "teams",
     "plans",
     "tasks",
@@ -20,24 +20,25 @@ const OF_ROOT: [&str; 10] = [
     "swarm.toml",
     ".credentials.json",
 ];
-/// What stands directly under the state directory and is written by a file tool only when somebody agrees: it instructs
+/// Entries of the state directory that file tools write only with approval, because they instruct
 /// every agent of the user.
-const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"];
-/// What stands in a repository's `.claude` directory and is never written by a file tool.
-const OF_REPOSITORY: [&str; 3] = ["agents", "hooks", "swarm.toml"];
-/// Names that are never written by a file tool wherever they stand.
-const ANYWHERE: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
-/// Files of a process that show its secrets.
-const OF_PROCESSES: [&str; 2] = ["environ", "mem"];
+const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "commands", "rules", "skills"];
+/// Entries of a repository's `.claude` directory that file tools never write.
+const PROTECTED_CONFIG: [&str; 3] = ["agents", "hooks", "swarm.toml"];
+/// Names that file tools never write in any directory.
+const PROTECTED_NAMES: [&str; 3] = [".git", ".mcp.json", ".claude.json"];
+/// Files of a process that expose its secrets.
+const PROCESS_SECRETS: [&str; 2] = ["environ", "mem"];
 
-/// Paths that no file tool writes to, and those that none reads.
+/// Paths that file tools must not write, and paths that they must not read.
 ///
-/// Protected are the teams, tasks, transcripts, settings, definitions and hooks under the state directory, and what
-/// steers agents and programs from within a repository: `.claude` settings, definitions and hooks, `.mcp.json`, and
-/// git's own directory. Paths are judged with their symbolic links resolved, whether or not they exist.
+/// The teams, tasks, transcripts, settings, definitions and hooks in the state directory are
+/// protected, and the files of a repository that configure agents and programs: `.claude` settings,
+/// definitions and hooks, `.mcp.json`, and the git directory. Paths are checked with symbolic links
+/// resolved, whether or not they exist.
 #[derive(Clone, Default)]
 pub struct ProtectedPaths {
-    /// The state directory, as given and resolved.
+    /// The state directory, as given and with links resolved.
     roots: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
     filter: Option<Arc<PathTest>>,
@@ -46,7 +47,7 @@ pub struct ProtectedPaths {
 type PathTest = dyn Fn(&Path) -> bool + Send + Sync;
 
 impl ProtectedPaths {
-    /// Protects what the state directory `root` holds, and what any repository holds that steers agents.
+    /// Protects the state directory `root` and the agent configuration of all repositories.
     pub fn new(root: &Path) -> Self {
         let mut roots = vec![root.to_owned()];
         roots.extend(resolve(root).filter(|real| real != root));
@@ -61,7 +62,7 @@ impl ProtectedPaths {
         }
     }
 
-    /// Also forbids reading `path` and everything under it: files that carry secrets.
+    /// Also forbids reading `path` and everything below it, for files that contain secrets.
     #[must_use]
     pub fn hide(mut self, path: &Path) -> Self {
         self.hidden.push(path.to_owned());
@@ -70,7 +71,7 @@ impl ProtectedPaths {
         self
     }
 
-    /// Also leaves out of searches, and refuses to read, every path for which `test` says yes.
+    /// Also excludes every path for which `test` returns true from searches and reading.
     #[must_use]
     pub fn hide_where(mut self, test: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         let before = self.filter.take();
@@ -80,12 +81,12 @@ impl ProtectedPaths {
         self
     }
 
-    /// The state directory, as given and resolved.
+    /// The state directory, as given and with links resolved.
     pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
 
-    /// Why this resolved path may not be written, if so.
+    /// Returns the reason why a resolved path must not be written, or `None` if it may.
     pub fn write_refusal(&self, real: &Path) -> Option<String> {
         if let Some(why) = self.read_refusal(real) {
             return Some(why);
@@ -93,42 +94,41 @@ impl ProtectedPaths {
         let names: Vec<&str> = real.components().map(name).collect();
         let under_root = self
             .first_under_root(real)
-            .is_some_and(|first| is_one_of(first, &OF_ROOT) || is_settings(first));
+            .is_some_and(|first| is_one_of(first, &PROTECTED_STATE) || is_settings(first));
         let in_repository = names.windows(2).any(|pair| {
-            same(pair[0], ".claude") && (is_one_of(pair[1], &OF_REPOSITORY) || is_settings(pair[1]))
+            same(pair[0], ".claude")
+                && (is_one_of(pair[1], &PROTECTED_CONFIG) || is_settings(pair[1]))
         });
-        let anywhere = names.iter().any(|name| is_one_of(name, &ANYWHERE));
+        let anywhere = names.iter().any(|name| is_one_of(name, &PROTECTED_NAMES));
         let is_root = self.roots.iter().any(|root| real == root);
         if part_of_git_directory(real) {
             return Some(format!(
-                "{} is protected: with this file git would take its directory for a repository and run the programs \
-                 that its configuration names. No file tool writes it in any permission mode. Use git itself.",
+                "{} is protected: with this file git would treat the directory as a repository and run the programs in its configuration. File tools do not write it in any permission mode. Use git.",
                 real.display()
             ));
         }
         (under_root || in_repository || anywhere || is_root).then(|| {
             format!(
-                "{} is protected: it belongs to the team's records, to settings, definitions or hooks, or to git \
-                 itself, and no file tool changes it in any permission mode. Ask the person to change it.",
+                "{} is protected: it belongs to the team's state, to settings, definitions or hooks, or to git. File tools do not change it in any permission mode. Ask the user to change it.",
                 real.display()
             )
         })
     }
 
-    /// What makes other programs run or obey the content of this resolved path later, if anything does: the name they
-    /// look for, and whether it is one of the state directory.
+    /// Returns the name that makes other programs execute or obey the content of this resolved path
+    /// later, and whether it is in the state directory. `None` for ordinary files.
     pub fn runs_later(&self, real: &Path) -> Option<(&'static str, bool)> {
         let first = self.first_under_root(real);
-        let instruction = INSTRUCTIONS
+        let instruction = INSTRUCTION_FILES
             .into_iter()
             .find(|known| first.is_some_and(|first| same(first, known)));
         match instruction {
             Some(name) => Some((name, true)),
-            None => of_any_directory(real).map(|name| (name, false)),
+            None => executed_later(real).map(|name| (name, false)),
         }
     }
 
-    /// The component of a path that comes right after the state directory.
+    /// Returns the first path component below the state directory.
     fn first_under_root<'p>(&self, real: &'p Path) -> Option<&'p str> {
         self.roots.iter().find_map(|root| {
             let rest = real.strip_prefix(root).ok()?;
@@ -136,18 +136,20 @@ impl ProtectedPaths {
         })
     }
 
-    /// Whether rules forbid reading some files, so that a file with several names may be one of them.
+    /// Whether rules forbid reading some files, so that a file with several hard links may be one
+    /// of them.
     pub(crate) fn restricts_reading(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// Why this resolved path may not be read, if so.
+    /// Returns the reason why a resolved path must not be read, or `None` if it may.
     pub fn read_refusal(&self, real: &Path) -> Option<String> {
         self.hides(real)
             .then(|| format!("{} is protected: it must not be read.", real.display()))
     }
 
-    /// What is there in this resolved directory, however deep, that may not be read because it carries secrets.
+    /// Returns the existing paths below this resolved directory that must not be read because they
+    /// contain secrets.
     pub fn secrets_below(&self, real: &Path) -> Vec<PathBuf> {
         let below = self.hidden.iter().filter(|hidden| hidden.starts_with(real));
         below
@@ -156,7 +158,7 @@ impl ProtectedPaths {
             .collect()
     }
 
-    /// Whether a search leaves this resolved path out.
+    /// Whether searches exclude this resolved path.
     pub(crate) fn hides(&self, real: &Path) -> bool {
         self.hidden.iter().any(|hidden| real.starts_with(hidden))
             || shows_process_secrets(real)
@@ -166,7 +168,7 @@ impl ProtectedPaths {
 
 fn shows_process_secrets(real: &Path) -> bool {
     let last = real.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    real.starts_with("/proc") && OF_PROCESSES.contains(&last)
+    real.starts_with("/proc") && PROCESS_SECRETS.contains(&last)
 }
 
 fn is_settings(name: &str) -> bool {
@@ -178,7 +180,7 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|known| same(name, known))
 }
 
-/// Some file systems do not tell capitals from small letters.
+/// Compares names ignoring case, because some file systems are case-insensitive.
 fn same(one: &str, two: &str) -> bool {
     one.eq_ignore_ascii_case(two)
 }
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_agents_is_never_written() {
+    fn agent_configuration_is_never_written() {
         let protected = ProtectedPaths::new(Path::new("/home/dev/.claude"));
         for path in [
             "/home/dev/.claude",
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_the_state_directory_are_told_from_those_of_a_project() {
+    fn instructions_of_the_state_directory_and_of_a_project_are_distinguished() {
         let protected = ProtectedPaths::new(Path::new("/home/dev/.claude"));
         for (path, found) in [
             ("/home/dev/.claude/CLAUDE.md", Some(("CLAUDE.md", true))),
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_that_are_there_are_found_from_every_directory_above_them() {
+    fn existing_secrets_are_found_from_every_parent_directory() {
         let scratch = tempfile::tempdir().unwrap();
         let top = resolve(scratch.path()).unwrap();
         let root = top.join("home/.claude");
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_read_either() {
+    fn secrets_are_neither_read_nor_written() {
         let protected = ProtectedPaths::new(Path::new("/r"))
             .hide(Path::new("/run/spawn"))
             .hide_where(|path| path.ends_with("id_rsa"))

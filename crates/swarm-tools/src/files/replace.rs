@@ -1,4 +1,4 @@
-//! Putting content in place as a whole.
+//! Atomic creation and replacement of files.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Stamp;
 
-/// Replaces an existing file at once: readers see the old content or the new one, never a part. Its mode stays.
-///
-/// Fails with [`io::ErrorKind::ResourceBusy`] when the file is no longer as `expected`, with nothing changed.
+/// Replaces an existing file atomically and preserves its mode. Fails with
+/// [`io::ErrorKind::ResourceBusy`] and changes nothing if the file no longer matches `expected`.
 pub(crate) fn replace(path: &Path, bytes: &[u8], expected: &Stamp) -> io::Result<Stamp> {
     let mode = fs::symlink_metadata(path)?.permissions().mode() & 0o7777;
-    // Private until it has the mode of the file it replaces.
+    // Private until it has the mode of the replaced file.
     let temporary = Temporary::write(path, bytes, 0o600)?;
     fs::set_permissions(&temporary.path, Permissions::from_mode(mode))?;
-    // Of two agents that replace a file at once, one takes the lock of what both have seen; the other finds it taken, or
-    // another file under the path. Where there are no such locks, the look at the metadata is all there is.
+    // If two agents replace a file concurrently, one locks the file that both have seen; the other
+    // finds it locked, or finds another file at the path. On file systems without locks only the
+    // metadata is compared.
     let seen = File::open(path)?;
     if matches!(seen.try_lock(), Err(TryLockError::WouldBlock)) {
         return Err(io::ErrorKind::ResourceBusy.into());
@@ -29,9 +29,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], expected: &Stamp) -> io::Result
     stamp(path, bytes)
 }
 
-/// Makes a file that does not exist yet, with its directories.
-///
-/// Fails with [`io::ErrorKind::AlreadyExists`] when there is one by now.
+/// Creates a file and its parent directories. Fails with [`io::ErrorKind::AlreadyExists`] if the
+/// file exists.
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
@@ -47,12 +46,12 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     stamp(path, bytes)
 }
 
-/// The stamp of a file that was just put in place.
+/// Returns the stamp of a file that was just written.
 fn stamp(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     Ok(Stamp::of(&File::open(path)?.metadata()?, bytes))
 }
 
-/// A file beside its final place, removed when dropped.
+/// A temporary file in the target directory, removed when dropped.
 #[derive(Debug)]
 struct Temporary {
     path: PathBuf,

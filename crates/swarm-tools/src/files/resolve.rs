@@ -1,19 +1,20 @@
-//! Following symbolic links, also towards what does not exist yet.
+//! Resolution of symbolic links, including paths that do not exist yet.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// How many links one path may lead through, as in the Linux kernel.
-const MOST_LINKS: usize = 40;
+/// Maximum number of symbolic links in a path, as in the Linux kernel.
+const MAX_LINKS: usize = 40;
 
-/// Where an absolute path leads when every symbolic link in it is followed, a link to nothing included. What does not
-/// exist, or may not be looked at, is taken by its name. Nothing for a circle of links.
+/// Resolves every symbolic link in an absolute path, including dangling links. Components that do
+/// not exist or are not accessible are kept. Returns `None` for a cycle of links.
 pub(crate) fn resolve(path: &Path) -> Option<PathBuf> {
     resolve_where(path, |_| true)
 }
 
-/// The same, following only links that stand where `follows` says. Nothing for a path through any other.
+/// Resolves symbolic links for which `follows` returns true. Returns `None` for a path through any
+/// other link, and for a cycle of links.
 pub(crate) fn resolve_where(path: &Path, follows: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut links = 0;
@@ -32,7 +33,7 @@ pub(crate) fn resolve_where(path: &Path, follows: impl Fn(&Path) -> bool) -> Opt
             None => real = next,
             Some(to) => {
                 links += 1;
-                if links > MOST_LINKS || !follows(&next) {
+                if links > MAX_LINKS || !follows(&next) {
                     return None;
                 }
                 if to.is_absolute() {
@@ -47,12 +48,13 @@ pub(crate) fn resolve_where(path: &Path, follows: impl Fn(&Path) -> bool) -> Opt
     Some(real)
 }
 
-/// How many directory entries are looked at to expand one pattern.
-const MOST_ENTRIES: usize = 4_096;
+/// Maximum number of directory entries read to expand a pattern.
+const MAX_ENTRIES: usize = 4_096;
 
-/// Where an absolute path may lead. In a `pattern`, a component with a wildcard stands for every entry of its directory
-/// that leads further, and at the end for the directory itself and every link in it. `None` if it leads through the
-/// links of `/proc`, which are different for each process, or if there is too much to look at.
+/// Returns the paths that an absolute path may resolve to. In a `pattern`, a component with a
+/// wildcard matches every directory and link of its parent, and as the last component the parent
+/// itself and every link in it. Returns `None` if the path leads through links in `/proc`, which
+/// differ between processes, or if there are too many entries.
 pub fn leads_to(path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
     let follow = |path: &Path| resolve_where(path, |link| !link.starts_with("/proc"));
     let is_wild = |name: &OsString| {
@@ -65,7 +67,7 @@ pub fn leads_to(path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
     let literal: PathBuf = rest.iter().take_while(|name| !is_wild(name)).collect();
     rest.drain(..literal.components().count());
     let mut places = vec![follow(&Path::new("/").join(literal))?];
-    let mut looked_at = 0;
+    let mut entries_read = 0;
     while let Some(name) = rest.pop_front() {
         let mut next = Vec::new();
         for place in &places {
@@ -76,12 +78,12 @@ pub fn leads_to(path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
             if rest.is_empty() {
                 next.push(place.clone());
             }
-            // Patterns and braces may also make `..`.
+            // Patterns and braces may expand to `..`.
             if name.to_str().is_none_or(|name| name.contains('.')) {
                 next.extend(place.parent().map(Path::to_owned));
             }
             for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-                looked_at += 1;
+                entries_read += 1;
                 let kind = entry.file_type().ok()?;
                 if kind.is_symlink() {
                     next.push(follow(&entry.path())?);
@@ -89,7 +91,7 @@ pub fn leads_to(path: &Path, pattern: bool) -> Option<Vec<PathBuf>> {
                     next.push(entry.path());
                 }
             }
-            if looked_at > MOST_ENTRIES {
+            if entries_read > MAX_ENTRIES {
                 return None;
             }
         }
@@ -111,7 +113,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn links_are_followed_to_what_is_and_what_is_not_yet() {
+    fn links_are_resolved_to_existing_and_missing_targets() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = resolve(scratch.path()).unwrap();
         std::fs::create_dir_all(dir.join("real/sub")).unwrap();
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_leads_wherever_an_entry_may_lead() {
+    fn a_pattern_resolves_to_the_targets_of_all_matching_entries() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = resolve(scratch.path()).unwrap();
         std::fs::create_dir_all(dir.join("sub/deep")).unwrap();
@@ -178,7 +180,7 @@ mod tests {
         );
         assert_eq!(leads("link/self/environ", false), None);
         assert_eq!(leads_to(Path::new("/dev/fd/../../1/environ"), false), None);
-        for n in 0..=MOST_ENTRIES {
+        for n in 0..=MAX_ENTRIES {
             std::fs::File::create(dir.join(format!("sub/deep/{n}"))).unwrap();
         }
         assert_eq!(leads("sub/deep/*", true), None);

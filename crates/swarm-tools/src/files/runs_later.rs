@@ -1,8 +1,9 @@
-//! Files whose content other programs run or obey later: at the next commit, `cd`, login or start of an editor.
+//! Files that other programs execute or obey later: at the next commit, `cd`, login or editor
+//! start.
 
 use std::path::Path;
 
-/// Names of files and directories that count wherever they are.
+/// Names of files and directories that match in any directory.
 const ANYWHERE: [&str; 25] = [
     ".bash_aliases",
     ".bash_login",
@@ -31,7 +32,7 @@ const ANYWHERE: [&str; 25] = [
     ".zshrc",
 ];
 
-/// Names that count in a directory of this name only.
+/// Directory names and the names that match only within them.
 const BELOW: [(&str, &str); 7] = [
     (".cargo", "config"),
     (".cargo", "config.toml"),
@@ -42,8 +43,9 @@ const BELOW: [(&str, &str); 7] = [
     (".config", "tmux"),
 ];
 
-/// The name in this path that makes its file count, wherever it is. Some file systems ignore case, so case is ignored.
-pub(crate) fn of_any_directory(path: &Path) -> Option<&'static str> {
+/// Returns the matching name in this path. Case is ignored, since some file systems are
+/// case-insensitive.
+pub(crate) fn executed_later(path: &Path) -> Option<&'static str> {
     let names: Vec<&str> = path
         .iter()
         .map(|name| name.to_str().unwrap_or_default())
@@ -67,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_count_at_any_depth_and_in_any_case() {
+    fn names_match_at_any_depth_and_in_any_case() {
         for (path, name) in [
             ("/repo/.husky/pre-commit", Some(".husky")),
             ("/repo/pkg/.vscode/tasks.json", Some(".vscode")),
@@ -86,7 +88,7 @@ mod tests {
             ("/repo/skills/a.md", None),
             ("/repo/.claude/worktrees/a/src/lib.rs", None),
         ] {
-            assert_eq!(of_any_directory(Path::new(path)), name, "{path}");
+            assert_eq!(executed_later(Path::new(path)), name, "{path}");
         }
     }
 }

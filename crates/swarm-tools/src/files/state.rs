@@ -1,4 +1,4 @@
-//! Which files an agent has seen, so that it overwrites nothing it does not know.
+//! Files that an agent has read, so that it does not overwrite unseen changes.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -6,49 +6,49 @@ use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The files that one agent has read or written, by resolved path, and how they were then. A sub-agent begins with a
-/// clone of its parent's: what either of them sees afterwards is its own knowledge.
+/// The files that one agent has read or written, by resolved path, with their stamps. A sub-agent
+/// starts with a clone of its parent's state; afterwards the two are independent.
 #[derive(Debug, Clone, Default)]
 pub struct FileState {
-    seen: HashMap<PathBuf, Stamp>,
+    stamps: HashMap<PathBuf, Stamp>,
 }
 
-/// How a file was at one moment.
+/// Metadata and content hash of a file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     device: u64,
     inode: u64,
     len: u64,
     modified: (i64, i64),
-    /// Of the content, where the whole of it was read.
+    /// Hash of the content, if all of it was read.
     hash: Option<u64>,
 }
 
-/// What the agent knows of a file.
+/// Result of comparing a file with its recorded stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// The file is as it was seen.
+    /// The file is unchanged since it was read.
     Known,
-    /// It was never read.
+    /// The file was never read.
     NeverRead,
-    /// It was changed since by somebody else.
+    /// Another process changed the file after it was read.
     Changed {
-        /// The hash of what was seen, where the whole of it was.
+        /// Recorded hash, if the whole file was read.
         seen: Option<u64>,
-        /// The hash of what it holds now.
+        /// Current hash, if the whole file was read.
         now: Option<u64>,
     },
 }
 
 impl Stamp {
-    /// The stamp of a file whose whole content is `bytes`.
+    /// Creates the stamp of a file with the content `bytes`.
     pub(crate) fn of(metadata: &Metadata, bytes: &[u8]) -> Self {
         let mut hasher = ContentHasher::default();
         hasher.add(bytes);
         Self::with_hash(metadata, Some(hasher.finish()))
     }
 
-    /// The stamp of a file whose content was hashed on the way, or not read as a whole.
+    /// Creates the stamp of a file whose hash is already known, or that was not read completely.
     pub(crate) fn with_hash(metadata: &Metadata, hash: Option<u64>) -> Self {
         Self {
             device: metadata.dev(),
@@ -59,13 +59,13 @@ impl Stamp {
         }
     }
 
-    /// Whether the file is unchanged as far as its metadata tells.
+    /// Whether the file is unchanged according to its metadata.
     pub(crate) fn same_metadata(&self, metadata: &Metadata) -> bool {
         *self == Self::with_hash(metadata, self.hash)
     }
 
-    /// Whether both tell of the same content. Times and inode do not matter where the content itself was hashed: it
-    /// may have been restored, or written twice within one tick of the clock.
+    /// Whether both stamps have the same content. If both have a hash, times and inode are ignored:
+    /// the file may have been restored, or written twice within one clock tick.
     fn same_content(&self, other: &Self) -> bool {
         match (self.hash, other.hash) {
             (Some(one), Some(two)) => one == two && self.len == other.len,
@@ -82,7 +82,7 @@ impl Stamp {
     }
 }
 
-/// Hashes content in pieces. It tells versions of one file apart and guards against nobody.
+/// Incremental content hash to detect changes; not cryptographic.
 #[derive(Debug, Default)]
 pub(crate) struct ContentHasher(DefaultHasher);
 
@@ -97,19 +97,19 @@ impl ContentHasher {
 }
 
 impl FileState {
-    /// Nothing seen.
+    /// Creates an empty state.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Notes how a file was when it was read or written.
-    pub(crate) fn saw(&mut self, real: &Path, stamp: Stamp) {
-        self.seen.insert(real.to_owned(), stamp);
+    /// Records the stamp of a file that was read or written.
+    pub(crate) fn record(&mut self, real: &Path, stamp: Stamp) {
+        self.stamps.insert(real.to_owned(), stamp);
     }
 
-    /// What is known of a file that is now as `stamp` tells.
+    /// Compares the current stamp of a file with the recorded one.
     pub(crate) fn check(&self, real: &Path, stamp: &Stamp) -> Freshness {
-        match self.seen.get(real) {
+        match self.stamps.get(real) {
             None => Freshness::NeverRead,
             Some(seen) if seen.same_content(stamp) => Freshness::Known,
             Some(seen) => Freshness::Changed {

@@ -1,4 +1,4 @@
-//! The path that an input names.
+//! Paths in tool inputs.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::resolve;
 use crate::ToolContext;
 
-/// A path as it was named and where it leads.
+/// A path as given and with symbolic links resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Absolute, `.` and `..` folded by their spelling.
+    /// Absolute, with `.` and `..` removed lexically.
     pub(crate) given: PathBuf,
-    /// With symbolic links followed.
+    /// With symbolic links resolved.
     pub(crate) real: PathBuf,
 }
 
 impl Target {
-    /// The path meant by a text of the input, relative ones starting from `cwd`.
+    /// Parses a path of an input; a relative path is based on `cwd`.
     pub(crate) fn new(path: &str, cwd: &Path) -> Result<Self, String> {
         if path.is_empty() {
             return Err("The path is empty.".into());
@@ -27,20 +27,20 @@ impl Target {
         }
         if path == "~" || path.starts_with("~/") {
             return Err(format!(
-                "`{path}` is not absolute: write the path of the home directory."
+                "`{path}` is not absolute: write out the path of the home directory."
             ));
         }
         let given = fold(&cwd.join(path));
         let Some(real) = resolve(&given) else {
             return Err(format!(
-                "{} leads through a circle of symbolic links.",
+                "{} contains a cycle of symbolic links.",
                 given.display()
             ));
         };
         Ok(Self { given, real })
     }
 
-    /// The same, for something that is to be read.
+    /// Parses a path for reading. Fails if it must not be read.
     pub(crate) fn to_read(path: &str, ctx: &ToolContext) -> Result<Self, String> {
         let target = Self::new(path, &ctx.cwd)?;
         match ctx.protected.read_refusal(&target.real) {
@@ -49,9 +49,8 @@ impl Target {
         }
     }
 
-    /// The same, for something that is to be written.
-    ///
-    /// A link that leads out of the working directory is not followed: the permission was for the path as named.
+    /// Parses a path for writing. Fails if it must not be written. A symbolic link that leads out
+    /// of the working directory is refused, because permission was given for the path as named.
     pub(crate) fn to_write(path: &str, ctx: &ToolContext) -> Result<Self, String> {
         let target = Self::new(path, &ctx.cwd)?;
         if let Some(why) = ctx.protected.write_refusal(&target.real) {
@@ -65,8 +64,7 @@ impl Target {
         let home = resolve(&ctx.cwd).unwrap_or_else(|| ctx.cwd.clone());
         if target.given.starts_with(&ctx.cwd) && !target.real.starts_with(&home) {
             return Err(format!(
-                "{} leads through a symbolic link to {}, outside of the working directory. Use that path itself if \
-                 it is meant.",
+                "{} leads through a symbolic link to {}, outside the working directory. Use that path directly if you mean it.",
                 target.given.display(),
                 target.real.display()
             ));
@@ -75,7 +73,7 @@ impl Target {
     }
 }
 
-/// The resolved path that the text `field` of an input names: for the permission decision.
+/// Returns the resolved path in `field` of an input, for the permission check.
 pub(crate) fn touched(input: &Value, field: &str, cwd: &Path) -> Vec<PathBuf> {
     let path = input.get(field).and_then(Value::as_str).unwrap_or(".");
     Target::new(path, cwd)

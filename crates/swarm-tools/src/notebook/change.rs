@@ -1,4 +1,4 @@
-//! A change of one cell. All other bytes of the file stay as they are.
+//! Changes one cell of a notebook and leaves all other bytes unchanged.
 
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
@@ -8,22 +8,22 @@ use uuid::Uuid;
 
 use super::file::NotebookFile;
 
-/// What is to be done.
+/// The requested change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change<'a> {
-    /// A cell gets another source and, where it is given, another type.
+    /// Replaces the source of a cell and optionally its type.
     Replace {
         cell: &'a str,
         source: &'a str,
         kind: Option<&'a str>,
     },
-    /// A new cell comes behind another one, or to the beginning.
+    /// Inserts a cell after another one, or at the beginning.
     Insert {
         after: Option<&'a str>,
         source: &'a str,
         kind: &'a str,
     },
-    /// A cell goes.
+    /// Deletes a cell.
     Delete { cell: &'a str },
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Changed {
     pub(crate) id: String,
 }
 
-/// Applies a change to the text of a notebook. The error is half a sentence.
+/// Applies a change to the text of a notebook. The error is a clause for use in a sentence.
 pub(crate) fn changed(text: &str, change: Change<'_>) -> Result<Changed, String> {
     let notebook = NotebookFile::of(text)?;
     let find = |id: &str| {
@@ -48,7 +48,7 @@ pub(crate) fn changed(text: &str, change: Change<'_>) -> Result<Changed, String>
             let index = find(cell)?;
             let fresh = with_source(notebook.cell(index), source, kind);
             let span = span(text, notebook.cells[index]);
-            let fresh = written(&fresh, Indent::at(text, span.0));
+            let fresh = serialized(&fresh, Indent::at(text, span.0));
             let text = [&text[..span.0], &fresh, &text[span.1..]].concat();
             let id = notebook.id(index);
             Ok(Changed { text, id })
@@ -66,14 +66,15 @@ pub(crate) fn changed(text: &str, change: Change<'_>) -> Result<Changed, String>
         }
         Change::Delete { cell } => {
             let index = find(cell)?;
-            let text = without(text, &notebook, index);
+            let text = without_cell(text, &notebook, index);
             let id = notebook.id(index);
             Ok(Changed { text, id })
         }
     }
 }
 
-/// A cell with another source. The outputs of code are those of the old one, and so go.
+/// Replaces the source of a cell. The outputs of a code cell are removed, because they belong to
+/// the old source.
 fn with_source(mut cell: Value, source: &str, kind: Option<&str>) -> Value {
     cell["source"] = if cell["source"].is_string() {
         source.into()
@@ -96,7 +97,7 @@ fn with_source(mut cell: Value, source: &str, kind: Option<&str>) -> Value {
     cell
 }
 
-/// A source as nbformat writes it: an array of lines with their ends.
+/// Converts a source to nbformat's array of lines with line ends.
 fn lines(source: &str) -> Value {
     source.split_inclusive('\n').map(Value::from).collect()
 }
@@ -108,7 +109,7 @@ fn inserted(
     source: &str,
     kind: &str,
 ) -> Changed {
-    // In the order in which nbformat writes the fields.
+    // nbformat's field order.
     let mut cell = json!({"cell_type": kind});
     if kind == "code" {
         cell["execution_count"] = Value::Null;
@@ -130,24 +131,24 @@ fn inserted(
     let spans = |index: usize| notebook.cells.get(index).map(|cell| span(text, cell));
     let text = if let Some((start, _)) = spans(at) {
         let indent = Indent::at(text, start);
-        let fresh = written(&cell, indent);
+        let fresh = serialized(&cell, indent);
         let between = indent.line_start();
         [&text[..start], &fresh, ",", &between, &text[start..]].concat()
     } else if let Some((start, end)) = at.checked_sub(1).and_then(spans) {
         let indent = Indent::at(text, start);
-        let fresh = written(&cell, indent);
+        let fresh = serialized(&cell, indent);
         let between = indent.line_start();
         [&text[..end], ",", &between, &fresh, &text[end..]].concat()
     } else {
         let (start, end) = span(text, notebook.array);
-        let fresh = written(&cell, Indent::Lines { base: 2 });
+        let fresh = serialized(&cell, Indent::Lines { base: 2 });
         [&text[..start], "[\n  ", &fresh, "\n ]", &text[end..]].concat()
     };
     Changed { text, id }
 }
 
-/// The text without a cell, and without the comma beside it.
-fn without(text: &str, notebook: &NotebookFile<'_>, index: usize) -> String {
+/// Removes a cell and the adjacent comma from the text.
+fn without_cell(text: &str, notebook: &NotebookFile<'_>, index: usize) -> String {
     let of = |index: usize| span(text, notebook.cells[index]);
     let (from, to) = if index + 1 < notebook.cells.len() {
         (of(index).0, of(index + 1).0)
@@ -160,17 +161,17 @@ fn without(text: &str, notebook: &NotebookFile<'_>, index: usize) -> String {
     [&text[..from], &text[to..]].concat()
 }
 
-/// How the lines of a cell begin.
+/// Indentation of a cell.
 #[derive(Debug, Clone, Copy)]
 enum Indent {
-    /// With so many blanks in front of the cell, two levels deep.
+    /// The cell is indented by `base` spaces, which are two levels.
     Lines { base: usize },
     /// All cells are on one line.
     None,
 }
 
 impl Indent {
-    /// That of a cell that begins here.
+    /// Detects the indentation of the cell that starts here.
     fn at(text: &str, start: usize) -> Self {
         let before = &text[..start];
         let line = before.rfind('\n').map(|end| &before[end + 1..]);
@@ -180,7 +181,7 @@ impl Indent {
         }
     }
 
-    /// What stands between a comma and the next cell.
+    /// Returns the white space between a comma and the next cell.
     fn line_start(self) -> String {
         match self {
             Self::Lines { base } => format!("\n{}", " ".repeat(base)),
@@ -189,8 +190,8 @@ impl Indent {
     }
 }
 
-/// A cell as JSON.
-fn written(cell: &Value, indent: Indent) -> String {
+/// Serializes a cell.
+fn serialized(cell: &Value, indent: Indent) -> String {
     let Indent::Lines { base } = indent else {
         return cell.to_string();
     };
@@ -200,13 +201,13 @@ fn written(cell: &Value, indent: Indent) -> String {
     let mut serializer = Serializer::with_formatter(&mut bytes, formatter);
     let done = cell.serialize(&mut serializer);
     match (done, String::from_utf8(bytes)) {
-        // Line ends inside of strings are escaped, so each of these begins a line.
+        // Line ends in strings are escaped, so each unescaped one starts a line.
         (Ok(()), Ok(text)) => text.replace('\n', &indent.line_start()),
         _ => cell.to_string(),
     }
 }
 
-/// Where a value stands in the text that it was parsed from.
+/// Returns the byte range of a value in the text that it was parsed from.
 fn span(text: &str, value: &RawValue) -> (usize, usize) {
     let start = value.get().as_ptr().addr() - text.as_ptr().addr();
     (start, start + value.get().len())
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As nbformat writes it, with a field and a number that are not ours.
+    /// A notebook in nbformat's layout, with an unknown field and an unusual number format.
     const NOTEBOOK: &str = r##"{
  "cells": [
   {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_cell_loses_its_outputs_and_all_other_bytes_stay() {
+    fn replacing_a_cell_removes_its_outputs_and_keeps_all_other_bytes() {
         let change = Change::Replace {
             cell: "m",
             source: "# Other\ntext",
@@ -313,7 +314,10 @@ mod tests {
                 done.text
             );
             let again = changed(&done.text, Change::Delete { cell: &done.id }).unwrap();
-            assert_eq!(again.text, NOTEBOOK, "the same bytes without it");
+            assert_eq!(
+                again.text, NOTEBOOK,
+                "deleting the cell restores the original bytes"
+            );
         }
         let one = changed(NOTEBOOK, Change::Delete { cell: "m" }).unwrap();
         let none = changed(&one.text, Change::Delete { cell: "c" }).unwrap();
@@ -324,13 +328,13 @@ mod tests {
             "{}",
             first.text
         );
-        let why = changed(NOTEBOOK, Change::Delete { cell: "nobody" }).unwrap_err();
-        assert_eq!(why, "it has no cell with the id \"nobody\"");
+        let why = changed(NOTEBOOK, Change::Delete { cell: "unknown" }).unwrap_err();
+        assert_eq!(why, "it has no cell with the id \"unknown\"");
     }
 
     proptest! {
         #[test]
-        fn a_notebook_on_one_line_stays_one_and_valid(
+        fn a_single_line_notebook_stays_on_one_line_and_valid(
             cells in prop::collection::vec(("[a-z\"\\\\\n]{0,6}", any::<bool>()), 1..5),
             at in 0_usize..5,
             source in "\\PC{0,12}\n?[a-z]{0,3}",

@@ -1,19 +1,21 @@
-//! The parts of a notebook's file (<https://nbformat.readthedocs.io/en/latest/format_description.html>).
+//! The parts of a notebook's file
+//! (<https://nbformat.readthedocs.io/en/latest/format_description.html>).
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A notebook as its file has it. The cells are kept as they are written, so that a change of one leaves the others alone.
+/// A parsed notebook file. Cells are kept as raw JSON, so that a change of one cell leaves the
+/// others unchanged.
 #[derive(Debug)]
 pub(super) struct NotebookFile<'a> {
-    /// The array of cells.
+    /// The JSON array of cells.
     pub(super) array: &'a RawValue,
-    /// Each cell.
+    /// The cells in order.
     pub(super) cells: Vec<&'a RawValue>,
-    /// The language of the code, such as `python`.
+    /// Programming language of the code cells, such as `python`.
     pub(super) language: String,
-    /// Whether cells have ids: since version 4.5 of the format.
+    /// Whether cells have ids, which is the case since format version 4.5.
     pub(super) has_ids: bool,
 }
 
@@ -29,13 +31,14 @@ struct Top<'a> {
     nbformat_minor: u64,
 }
 
-/// Whether a text is a notebook of a version that has its cells at the top, as all have since 2014.
+/// Whether a text is a notebook with a top-level `cells` array, as in all format versions since
+/// 2014.
 pub(crate) fn is_notebook(text: &str) -> bool {
     NotebookFile::of(text).is_ok()
 }
 
 impl<'a> NotebookFile<'a> {
-    /// Parses a file. The error is half a sentence.
+    /// Parses a file. The error is a clause for use in a sentence.
     pub(super) fn of(text: &'a str) -> Result<Self, String> {
         let failed = |error: serde_json::Error| format!("it is not a notebook ({error})");
         let top: Top = serde_json::from_str(text).map_err(failed)?;
@@ -51,17 +54,17 @@ impl<'a> NotebookFile<'a> {
         })
     }
 
-    /// A cell as a value.
+    /// Parses a cell.
     pub(super) fn cell(&self, index: usize) -> Value {
         let parsed = self
             .cells
             .get(index)
             .map(|cell| serde_json::from_str(cell.get()));
-        // It was parsed before.
+        // The JSON was validated when the file was parsed.
         parsed.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The id under which a model knows a cell: its own, or its place.
+    /// Returns the id of a cell: its own, or `cell-N` with its index.
     pub(super) fn id(&self, index: usize) -> String {
         match self.cell(index)["id"].as_str() {
             Some(id) => id.to_owned(),
@@ -69,7 +72,7 @@ impl<'a> NotebookFile<'a> {
         }
     }
 
-    /// The cell that an id means.
+    /// Returns the index of the cell with an id.
     pub(super) fn find(&self, id: &str) -> Option<usize> {
         let indexes = || 0..self.cells.len();
         let own = indexes().find(|index| self.cell(*index)["id"] == id);
@@ -80,7 +83,7 @@ impl<'a> NotebookFile<'a> {
     }
 }
 
-/// A text that is a string or an array of lines.
+/// Joins a text that is a string or an array of lines.
 pub(super) fn joined(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

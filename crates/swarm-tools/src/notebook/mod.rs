@@ -1,4 +1,4 @@
-//! Jupyter notebooks: what a model sees of them, and changes of one cell.
+//! Jupyter notebooks: display for models, and changes of one cell.
 
 mod change;
 mod file;

@@ -1,4 +1,4 @@
-//! What a model sees of a notebook: each cell with its outputs, as Claude Code shows it.
+//! Displays a notebook for the model: each cell with its outputs, in Claude Code's format.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,13 +9,13 @@ use super::file::{NotebookFile, joined};
 use crate::one_line::counted;
 use crate::{Picture, ToolOutput};
 
-/// Characters of the outputs of one cell, as in Claude Code.
+/// Maximum characters of the outputs of one cell, as in Claude Code.
 const OUTPUT_CHARS: usize = 10_000;
 
-/// Pictures of one notebook that are shown.
-const MOST_PICTURES: usize = 20;
+/// Maximum number of images shown per notebook.
+const MAX_IMAGES: usize = 20;
 
-/// Shows a notebook in at most so many characters. The error is half a sentence.
+/// Displays a notebook in at most `chars` characters. The error is a clause for use in a sentence.
 pub(crate) fn show(text: &str, path: &Path, chars: usize) -> Result<ToolOutput, String> {
     let notebook = NotebookFile::of(text)?;
     let line = counted(notebook.cells.len(), "cell");
@@ -23,7 +23,7 @@ pub(crate) fn show(text: &str, path: &Path, chars: usize) -> Result<ToolOutput, 
         return Ok(ToolOutput::ok("The notebook has no cells.", line));
     }
     let mut pictures = Vec::new();
-    // Writing to a String does not fail.
+    // Writing to a String cannot fail.
     let mut shown = String::new();
     for index in 0..notebook.cells.len() {
         let before = pictures.len();
@@ -64,7 +64,7 @@ fn cell(
     if text.chars().count() > OUTPUT_CHARS {
         let _ok = writeln!(
             shown,
-            "[the outputs are too long to show; look at them with `jq '.cells[{index}].outputs' {}`]",
+            "[the outputs are too long to show; view them with `jq '.cells[{index}].outputs' {}`]",
             path.display()
         );
     } else if !text.is_empty() {
@@ -74,7 +74,7 @@ fn cell(
     shown
 }
 
-/// An output as text; its picture goes behind the text.
+/// Formats an output as text. Images are appended to `pictures`.
 fn output(output: &Value, pictures: &mut Vec<Picture>) -> String {
     match output["output_type"].as_str() {
         Some("stream") => joined(&output["text"]),
@@ -90,7 +90,7 @@ fn output(output: &Value, pictures: &mut Vec<Picture>) -> String {
     }
 }
 
-/// What was displayed: its text, and its picture.
+/// Formats displayed data: its text and its images.
 fn data(data: &Value, pictures: &mut Vec<Picture>) -> String {
     let mut parts = Vec::new();
     let text = joined(&data["text/plain"]);
@@ -104,12 +104,12 @@ fn data(data: &Value, pictures: &mut Vec<Picture>) -> String {
         }
         let base64: String = base64.split_whitespace().collect();
         parts.push(match Picture::of_base64(&base64) {
-            _ if pictures.len() >= MOST_PICTURES => {
-                format!("[{kind}, not shown: {MOST_PICTURES} pictures are shown]")
+            _ if pictures.len() >= MAX_IMAGES => {
+                format!("[{kind}, not shown: limit of {MAX_IMAGES} images reached]")
             }
             Ok(picture) => {
                 pictures.push(picture);
-                format!("[picture {}]", pictures.len())
+                format!("[image {}]", pictures.len())
             }
             Err(why) => format!("[{kind}, not shown: {why}]"),
         });
@@ -117,7 +117,7 @@ fn data(data: &Value, pictures: &mut Vec<Picture>) -> String {
     parts.join("\n")
 }
 
-/// A text without the escape sequences that colour it in a terminal.
+/// Removes terminal colour sequences from a text.
 fn without_colors(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// A picture of one pixel.
+    /// An image of one pixel.
     const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
     fn shown(notebook: &Value, chars: usize) -> ToolOutput {
@@ -160,16 +160,16 @@ mod tests {
         assert_eq!(
             output.content,
             "<cell id=\"intro\"><cell_type>markdown</cell_type># Plan\ntext</cell id=\"intro\">\n\
-             <cell id=\"a1\">plot()</cell id=\"a1\">\none\ntwo\n\n<Figure>\n[picture 1]\nE: no\nline 1\n\
+             <cell id=\"a1\">plot()</cell id=\"a1\">\none\ntwo\n\n<Figure>\n[image 1]\nE: no\nline 1\n\
              <cell id=\"cell-2\"></cell id=\"cell-2\">\n\
-             [image/jpeg, not shown: it is not a PNG, JPEG, GIF or WebP picture]\n"
+             [image/jpeg, not shown: it is not a PNG, JPEG, GIF or WebP image]\n"
         );
         assert_eq!(output.attachments.len(), 1);
         assert_eq!(output.one_line, "3 cells");
     }
 
     #[test]
-    fn long_outputs_and_long_notebooks_are_cut_and_say_so() {
+    fn long_outputs_and_long_notebooks_are_truncated_with_a_note() {
         let long = "x".repeat(OUTPUT_CHARS + 1);
         let cell = json!({"cell_type": "code", "source": "y".repeat(100), "outputs": [
             {"output_type": "stream", "text": long}]});
@@ -179,7 +179,7 @@ mod tests {
         assert!(
             output
                 .content
-                .contains("too long to show; look at them with `jq '.cells[0].outputs' /n.ipynb`]"),
+                .contains("too long to show; view them with `jq '.cells[0].outputs' /n.ipynb`]"),
             "{}",
             output.content
         );

@@ -7,7 +7,7 @@ use swarm_protocol::{PermissionMode, ToolKind};
 use crate::parameters::{NoParameters, parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
-/// Gives up every right but reading, until a person has agreed to a plan.
+/// Switches to plan mode, which is read-only until a plan is approved.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EnterPlanMode;
 
@@ -42,13 +42,12 @@ impl Tool for EnterPlanMode {
         };
         if modes.mode() == PermissionMode::Plan {
             return ToolOutput::error(
-                "You are in plan mode already. Work the plan out, then call ExitPlanMode with it.",
+                "You are already in plan mode. Complete the plan, then call ExitPlanMode with it.",
             );
         }
         modes.enter_plan();
         ToolOutput::ok(
-            "You are in plan mode now: calls that change something are refused. Look around as much as you need, then \
-             call ExitPlanMode with the plan. A person reads it and decides.",
+            "You are now in plan mode: calls that change something are refused. Explore as much as you need, then call ExitPlanMode with the plan. A person decides on it.",
             "mode plan",
         )
     }

@@ -10,16 +10,16 @@ use crate::one_line::one_line;
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
-/// Puts a plan before a person, and leaves plan mode when they agree.
+/// Presents a plan to a person and leaves plan mode when it is approved.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExitPlanMode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The whole plan, in Markdown
+    /// The complete plan in Markdown
     plan: String,
-    /// What the person or the lead said with the approval. Filled in by the program.
+    /// Feedback given with the approval. Set by the program.
     #[serde(default)]
     #[schemars(skip)]
     feedback: Option<String>,
@@ -55,30 +55,31 @@ impl Tool for ExitPlanMode {
     fn check(&self, input: &Value, ctx: &ToolContext) -> Result<(), String> {
         let input: Parameters = parse("ExitPlanMode", input.clone())?;
         if input.plan.trim().is_empty() {
-            return Err("`plan` of ExitPlanMode is empty: a person reads nothing else.".into());
+            return Err(
+                "`plan` of ExitPlanMode is empty: it is the only text that the person sees.".into(),
+            );
         }
         let modes = ctx.modes.as_ref();
         match modes.map(|modes| (modes.mode(), modes.after_plan())) {
             Some((PermissionMode::Plan, Some(_))) => Ok(()),
             Some((PermissionMode::Plan, None)) => Err(
-                "You were started in plan mode and have no right to any other. Report the plan to whoever gave you the \
-                 work; somebody else carries it out."
+                "You were started in plan mode and may not leave it. Report the plan to the agent or person that gave you the work; another agent carries it out."
                     .into(),
             ),
             Some((mode, _)) => Err(format!(
-                "You are not in plan mode but in mode {mode}: there is no plan to agree to. Go on with the work."
+                "You are not in plan mode but in mode {mode}: there is no plan to approve. Continue the work."
             )),
             None => Err("Your permission mode cannot be changed here.".into()),
         }
     }
 
-    /// Runs only once somebody has agreed.
+    /// Runs only after approval.
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let input: Parameters = match parse("ExitPlanMode", input) {
             Ok(input) => input,
             Err(why) => return ToolOutput::error(why),
         };
-        // The answer, or somebody else meanwhile, may have set another mode already.
+        // The approval or a concurrent change may already have set another mode.
         let mode = ctx.modes.as_ref().and_then(|modes| match modes.mode() {
             PermissionMode::Plan => modes.leave_plan(),
             mode => Some(mode),
@@ -86,16 +87,16 @@ impl Tool for ExitPlanMode {
         let feedback = input.feedback.as_deref().unwrap_or_default().trim();
         let feedback = match feedback {
             "" => String::new(),
-            feedback => format!("\nObserve what was said with the approval: {feedback}"),
+            feedback => format!("\nFeedback given with the approval: {feedback}"),
         };
         match mode {
             Some(mode) => ToolOutput::ok(
                 format!(
-                    "The plan is approved and plan mode is over; you are in mode {mode}. Carry the plan out.{feedback}"
+                    "The plan is approved. You have left plan mode and are now in mode {mode}. Carry out the plan.{feedback}"
                 ),
                 format!("approved, mode {mode}"),
             ),
-            None => ToolOutput::error("The plan is approved, but you may be in no other mode."),
+            None => ToolOutput::error("The plan is approved, but you may not leave plan mode."),
         }
     }
 }

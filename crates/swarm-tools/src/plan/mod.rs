@@ -1,4 +1,4 @@
-//! Into plan mode and out of it.
+//! The plan mode tools.
 
 mod enter;
 mod exit;

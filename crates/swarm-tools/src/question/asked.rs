@@ -1,4 +1,4 @@
-//! The questions of a call, and the call with its answers.
+//! Questions of an `AskUserQuestion` call and their answers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::parameters::parse;
 
-/// Where a call holds its answers once it has them.
+/// Input field that holds the answers.
 const ANSWERS: &str = "answers";
 
-/// The most questions of one call, and the most options of one question, as models are told.
-const MOST_QUESTIONS: usize = 4;
+/// Maximum number of questions per call, as in the tool's schema.
+const MAX_QUESTIONS: usize = 4;
 
 /// The input of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub(super) struct Parameters {
     #[schemars(length(min = 1, max = 4))]
     questions: Vec<Entry>,
     #[schemars(skip)]
-    #[expect(dead_code, reason = "a person adds it, see `answered`")]
+    #[expect(dead_code, reason = "set by `answered`")]
     answers: Option<Value>,
     #[schemars(skip)]
     #[expect(dead_code, reason = "accepted, since models pass it")]
@@ -58,24 +58,24 @@ struct Choice {
     preview: Option<Value>,
 }
 
-/// One question of a call.
+/// One question of an `AskUserQuestion` call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedQuestion {
-    /// What is asked.
+    /// Text of the question.
     pub question: String,
-    /// Label and explanation of each option.
+    /// Label and description of each option.
     pub options: Vec<(String, String)>,
     /// Whether several options may be chosen.
     pub several: bool,
 }
 
-/// The questions of a call of `AskUserQuestion`. The error is for the model.
+/// Parses the questions of an `AskUserQuestion` call. The error is a message for the model.
 pub fn questions(input: &Value) -> Result<Vec<AskedQuestion>, String> {
     let input: Parameters = parse("AskUserQuestion", input.clone())?;
     let count = input.questions.len();
-    if count == 0 || count > MOST_QUESTIONS {
+    if count == 0 || count > MAX_QUESTIONS {
         return Err(format!(
-            "AskUserQuestion takes from 1 to {MOST_QUESTIONS} `questions`, not {count}."
+            "AskUserQuestion takes from 1 to {MAX_QUESTIONS} `questions`, not {count}."
         ));
     }
     let questions: Vec<_> = input
@@ -88,7 +88,7 @@ pub fn questions(input: &Value) -> Result<Vec<AskedQuestion>, String> {
             .iter()
             .any(|other: &AskedQuestion| other.question == one.question)
         {
-            return Err("Two `questions` are the same.".into());
+            return Err("Two `questions` are identical.".into());
         }
     }
     Ok(questions)
@@ -111,19 +111,20 @@ fn question(asked: Entry) -> Result<AskedQuestion, String> {
     })
 }
 
-/// What a person writes before words that are an answer as they stand.
-const OTHER: &str = "other:";
+/// Prefix that marks the rest of an answer as free text.
+const FREE_TEXT_PREFIX: &str = "other:";
 
 impl AskedQuestion {
-    /// A person's words as the answer: the number of an option stands for its label, several numbers with commas
-    /// between them for several where that is allowed, and anything else for itself. A number that names no option is
-    /// far more likely a slip than an answer, so it is one only behind `other:`. The error is for the person.
+    /// Converts the user's input to an answer. The number of an option selects its label, several
+    /// numbers separated by commas select several if allowed, and other text is the answer itself.
+    /// A number without an option is probably a typo, so it is accepted only after `other:`. The
+    /// error is a message for the user.
     ///
     /// # Errors
-    /// The options that there are.
+    /// Lists the available options.
     pub fn answer(&self, words: &str) -> Result<String, String> {
         let words = words.trim();
-        if let Some(own) = self.own_words(words) {
+        if let Some(own) = self.free_text(words) {
             return if own.is_empty() {
                 Err(format!("the answer to \"{}\" is empty", self.question))
             } else {
@@ -137,11 +138,11 @@ impl AskedQuestion {
         }
     }
 
-    /// The words themselves, where they are not meant to choose by number.
-    fn own_words<'a>(&self, words: &'a str) -> Option<&'a str> {
-        let head = words.get(..OTHER.len());
-        if head.is_some_and(|head| head.eq_ignore_ascii_case(OTHER)) {
-            return Some(words[OTHER.len()..].trim());
+    /// Returns the text if it is a free-text answer, not a selection by number.
+    fn free_text<'a>(&self, words: &'a str) -> Option<&'a str> {
+        let head = words.get(..FREE_TEXT_PREFIX.len());
+        if head.is_some_and(|head| head.eq_ignore_ascii_case(FREE_TEXT_PREFIX)) {
+            return Some(words[FREE_TEXT_PREFIX.len()..].trim());
         }
         let is_number = |word: &str| {
             let word = word.trim().trim_start_matches(['-', '+', '#']);
@@ -164,25 +165,26 @@ impl AskedQuestion {
             .map(|(number, (label, _))| format!("{number} {label}"))
             .collect();
         let takes = if self.several {
-            "takes numbers of these"
+            "accepts one or more of these numbers"
         } else {
-            "takes the number of one of these"
+            "accepts one of these numbers"
         };
         format!(
-            "`{words}` is no choice: \"{}\" {takes}: {}; write `{OTHER} {words}` if these are your own words",
+            "`{words}` is not an option: \"{}\" {takes}: {}; write `{FREE_TEXT_PREFIX} {words}` to answer in your own words",
             self.question,
             options.join(", ")
         )
     }
 }
 
-/// The call with a person's answers, one for each question in their order. The error is for the person.
+/// Adds the user's answers to a call, one per question and in the same order. The error is a
+/// message for the user.
 pub fn answered(input: &Value, answers: &[String]) -> Result<Value, String> {
     let questions = questions(input)?;
     if questions.len() != answers.len() {
         let wanted = match questions.len() {
             1 => "one question".to_owned(),
-            many => format!("{many} questions, in their order"),
+            many => format!("{many} questions; give one per question, in order"),
         };
         return Err(format!("there are {} answers to {wanted}", answers.len()));
     }
@@ -195,7 +197,7 @@ pub fn answered(input: &Value, answers: &[String]) -> Result<Value, String> {
     Ok(with)
 }
 
-/// The answers that a call holds.
+/// Returns the answers in the input of a call.
 pub fn given_answers(input: &Value) -> Option<&Map<String, Value>> {
     input.get(ANSWERS).and_then(Value::as_object)
 }
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_number_or_ones_own_words() {
+    fn an_answer_is_an_option_number_or_free_text() {
         for (several, words, answer) in [
             (false, "2", "SQLite"),
             (false, " 1 ", "Postgres"),
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_a_label_choose_that_option_even_if_they_are_a_number() {
+    fn a_numeric_label_selects_its_option() {
         let ports = json!({"questions": [{
             "question": "Which port?", "multiSelect": true,
             "options": [{"label": "8080"}, {"label": "2"}, {"label": "80,443"}],
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_no_option_is_refused_with_the_options() {
+    fn the_error_for_an_invalid_option_number_lists_the_options() {
         for (several, words) in [
             (false, "7"),
             (false, "0"),
@@ -268,8 +270,8 @@ mod tests {
             let Err(why) = refused else {
                 panic!("{words}: {refused:?}")
             };
-            let is_told = why.contains("1 Postgres, 2 SQLite") && why.contains("`other: ");
-            assert!(is_told || why.contains("empty"), "{words}: {why}");
+            let lists_options = why.contains("1 Postgres, 2 SQLite") && why.contains("`other: ");
+            assert!(lists_options || why.contains("empty"), "{words}: {why}");
         }
     }
 
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_is_refused() {
+    fn invalid_questions_are_rejected() {
         for bad in [
             json!({}),
             json!({"questions": []}),

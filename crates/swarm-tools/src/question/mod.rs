@@ -1,4 +1,4 @@
-//! Questions to a person, with options.
+//! Multiple-choice questions to the user.
 
 mod asked;
 mod tool;

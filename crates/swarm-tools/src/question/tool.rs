@@ -9,7 +9,8 @@ use crate::one_line::{counted, one_line};
 use crate::parameters::schema;
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
-/// Asks a person. The question goes the way of a permission request, and its answer comes back in the call's input.
+/// Asks the user questions. A call is sent as a permission request, and the answers are returned in
+/// the call's input.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AskUserQuestion;
 
@@ -39,12 +40,12 @@ impl Tool for AskUserQuestion {
     fn check(&self, input: &Value, _ctx: &ToolContext) -> Result<(), String> {
         questions(input)?;
         match given_answers(input) {
-            Some(_) => Err("`answers` are not yours to give: leave them out.".into()),
+            Some(_) => Err("`answers` must not be set: the user answers.".into()),
             None => Ok(()),
         }
     }
 
-    /// Runs only once somebody has answered.
+    /// Runs only after the questions were answered or skipped.
     async fn call(&self, input: Value, _ctx: &ToolContext) -> ToolOutput {
         let answers = given_answers(&input).filter(|answers| !answers.is_empty());
         let Some(answers) = answers else {

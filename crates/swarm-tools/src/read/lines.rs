@@ -1,4 +1,4 @@
-//! A window of a file's lines, numbered.
+//! Reads a range of numbered lines of a file.
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -6,48 +6,52 @@ use std::io::{self, Read};
 use crate::files::ContentHasher;
 use crate::files::Stamp;
 
-/// Which lines are wanted, and how much of them.
+/// The requested range of lines and its limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
-    /// The first line, counted from 1.
+    /// First line, from 1.
     pub(super) first: usize,
-    /// The number of lines.
+    /// Number of lines.
     pub(super) count: usize,
-    /// The characters of one line.
+    /// Maximum characters of one line.
     pub(super) line_chars: usize,
-    /// The characters of all lines.
+    /// Maximum bytes of all lines.
     pub(super) chars: usize,
 }
 
-/// What a window showed.
+/// Result of reading a range of lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     /// The numbered lines.
     pub(super) text: String,
-    /// How many there are.
+    /// Number of lines in `text`.
     pub(super) lines: usize,
-    /// How many lines the file has, as far as it was read.
+    /// Number of lines of the file, as far as it was read.
     pub(super) total: usize,
-    /// Whether all of the file was read, so that `total` and `hash` hold for the whole.
+    /// Whether the whole file was read, so that `total` and `hash` cover all of it.
     pub(super) complete: bool,
-    /// The hash of the content.
+    /// Hash of the content, if the whole file was read.
     pub(super) hash: Option<u64>,
-    /// Whether the beginning holds bytes that no text has.
+    /// Whether the start of the file contains NUL bytes.
     pub(super) binary: bool,
 }
 
-/// Files up to this size, in bytes, are always read to their end, so that any later change of content is seen.
-const HASHED: u64 = 16 << 20;
+/// Files up to this size in bytes are always read completely, so that any later change of the
+/// content is detected.
+const MAX_HASHED_BYTES: u64 = 16 << 20;
 
-/// How much of the beginning tells text from other data, in bytes; git looks as far.
-const SNIFFED: usize = 8_000;
+/// Number of bytes examined to detect binary files, as in git.
+const BINARY_CHECK_BYTES: usize = 8_000;
 
-/// Whether content that begins like this is no text.
+/// Whether content with this start is binary.
 fn looks_binary(beginning: &[u8]) -> bool {
-    beginning.iter().take(SNIFFED).any(|byte| *byte == 0)
+    beginning
+        .iter()
+        .take(BINARY_CHECK_BYTES)
+        .any(|byte| *byte == 0)
 }
 
-/// Reads a file of `len` bytes through a window.
+/// Reads the lines of `window` from a file of `len` bytes.
 pub(super) fn show(mut file: impl Read, len: u64, window: Window) -> io::Result<Shown> {
     let mut shown = Shown::default();
     let mut hasher = ContentHasher::default();
@@ -83,18 +87,18 @@ pub(super) fn show(mut file: impl Read, len: u64, window: Window) -> io::Result<
                 shown.take(&mut line, window);
             }
         }
-        if len > HASHED && shown.is_full(window) {
+        if len > MAX_HASHED_BYTES && shown.is_full(window) {
             return Ok(shown);
         }
     }
 }
 
-/// The stamp that goes with what was shown.
+/// Returns the stamp for a file that was read.
 pub(super) fn stamp(metadata: &std::fs::Metadata, shown: &Shown) -> Stamp {
     Stamp::with_hash(metadata, shown.hash)
 }
 
-/// The line being read. No more of it is kept than can be shown.
+/// The line being read. Keeps only the part that can be shown.
 #[derive(Debug, Default)]
 struct Line {
     kept: Vec<u8>,
@@ -105,7 +109,7 @@ struct Line {
 impl Line {
     fn add(&mut self, piece: &[u8], line_chars: usize) {
         self.started = true;
-        // A character has four bytes at most; two more for the line end.
+        // Up to four bytes per character, and two for the line end.
         let room = (line_chars * 4 + 2).saturating_sub(self.kept.len());
         self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
         self.len += piece.len();
@@ -117,14 +121,14 @@ impl Shown {
         self.lines >= window.count || self.text.len() >= window.chars
     }
 
-    /// Ends a line: counts it, and shows it when it lies in the window.
+    /// Completes a line: counts it, and adds it if it is in the window.
     fn take(&mut self, line: &mut Line, window: Window) {
         self.total += 1;
         if self.total >= window.first && !self.is_full(window) {
             let text = String::from_utf8_lossy(&line.kept);
             let text = text.strip_suffix('\n').unwrap_or(&text);
             let text = text.strip_suffix('\r').unwrap_or(text);
-            // The mark that some editors put at the beginning is no part of the first line.
+            // A byte-order mark is not part of the first line.
             let text = if self.total == 1 {
                 text.strip_prefix('\u{feff}').unwrap_or(text)
             } else {
@@ -133,11 +137,11 @@ impl Shown {
             let (text, cut) = match text.char_indices().nth(window.line_chars) {
                 Some((at, _)) => (
                     &text[..at],
-                    format!(" [cut: the line has {} bytes]", line.len),
+                    format!(" [truncated: the line has {} bytes]", line.len),
                 ),
                 None => (text, String::new()),
             };
-            // Writing to a String does not fail.
+            // Writing to a String cannot fail.
             let _ok = writeln!(self.text, "{:>6}\t{text}{cut}", self.total);
             self.lines += 1;
         }
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_numbered_like_cat_does() {
+    fn lines_are_numbered_as_by_cat() {
         let shown = text(b"a\n\nc", ALL);
         assert_eq!(shown.text, "     1\ta\n     2\t\n     3\tc\n");
         assert_eq!((shown.lines, shown.total, shown.complete), (3, 3, true));
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_shows_its_lines_and_counts_all() {
+    fn a_window_shows_its_lines_and_counts_all_lines() {
         let shown = text(
             b"1\n2\n3\n4\n5\n",
             Window {
@@ -188,18 +192,18 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_and_long_texts_are_cut() {
+    fn long_lines_and_long_texts_are_truncated() {
         let shown = text("äöüäöüäöüäöü\nb\n".as_bytes(), ALL);
         assert_eq!(
             shown.text,
-            "     1\täöüäöüäöüä [cut: the line has 25 bytes]\n     2\tb\n"
+            "     1\täöüäöüäöüä [truncated: the line has 25 bytes]\n     2\tb\n"
         );
         let shown = text(&b"abc\n".repeat(100), Window { chars: 30, ..ALL });
         assert_eq!((shown.lines, shown.total), (3, 100));
     }
 
     #[test]
-    fn a_line_without_end_takes_no_memory() {
+    fn a_very_long_line_uses_bounded_memory() {
         let mut line = Line::default();
         for _ in 0..1_000 {
             line.add(&[b'x'; 10_000], 10);
@@ -208,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn other_data_than_text_is_noticed() {
+    fn binary_data_is_detected() {
         assert!(text(b"\x7fELF\0\0", ALL).binary);
         assert!(!text(&[0xe4, b'\n'], ALL).binary);
     }

@@ -1,4 +1,4 @@
-//! PDF files: whole or in part as documents for models that take them, as text for others.
+//! PDF files: as documents for models that accept them, as text for others.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -10,78 +10,79 @@ use lopdf::{Document, LoadOptions};
 use crate::one_line::counted;
 use crate::{Attachment, ToolOutput};
 
-/// Bytes of a file that is looked at at all.
-pub(super) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+/// Maximum size in bytes of a file that is read.
+pub(super) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Bytes of a document that is sent: a request to the Messages API has 32 MB at most, in which base64 takes a third more
-/// (<https://docs.claude.com/en/docs/build-with-claude/pdf-support>).
-const LARGEST: usize = 20 * 1024 * 1024;
+/// Maximum size in bytes of a document that is sent: a request to the Messages API is limited to 32
+/// MB, and base64 adds a third (<https://docs.claude.com/en/docs/build-with-claude/pdf-support>).
+const MAX_DOCUMENT_BYTES: usize = 20 * 1024 * 1024;
 
-/// The most pages of a file that is shown without a choice of pages, and the most pages of one call; both as in Claude Code.
-const MOST_UNASKED: u32 = 10;
-const MOST_PAGES: u32 = 20;
+/// Maximum number of pages of a file that is shown without `pages`, as in Claude Code.
+const MAX_DEFAULT_PAGES: u32 = 10;
+/// Maximum number of pages per call, as in Claude Code.
+const MAX_PAGES: u32 = 20;
 
-/// Bytes that one stream of a file may unpack to. A small file can hold a huge one.
-const UNPACKED: usize = 64 * 1024 * 1024;
+/// Maximum decompressed size in bytes of one stream. A small file can contain a huge stream.
+const MAX_DECOMPRESSED: usize = 64 * 1024 * 1024;
 
-/// Whether content that begins like this is a PDF file.
+/// Whether content with this start is a PDF file.
 pub(super) fn is_pdf(beginning: &[u8]) -> bool {
     beginning.starts_with(b"%PDF-")
 }
 
-/// Who a PDF file is shown to.
+/// Capabilities of the model that reads a PDF file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
-    /// Whether it takes documents.
+    /// Whether the model accepts documents.
     pub(super) documents: bool,
-    /// Characters of text that it is given.
+    /// Maximum characters of text.
     pub(super) chars: usize,
 }
 
-/// Shows the pages of a file; the error is half a sentence.
+/// Shows the pages of a file. The error is a clause for use in a sentence.
 pub(super) fn show(bytes: &[u8], pages: Option<&str>, to: Reader) -> Result<ToolOutput, String> {
     let options = LoadOptions {
-        max_decompressed_size: Some(UNPACKED),
+        max_decompressed_size: Some(MAX_DECOMPRESSED),
         ..LoadOptions::default()
     };
     let mut document = Document::load_mem_with_options(bytes, options)
-        .map_err(|error| format!("it is damaged or needs a password ({error})"))?;
+        .map_err(|error| format!("it is damaged or password-protected ({error})"))?;
     let all = u32::try_from(document.get_pages().len()).unwrap_or(u32::MAX);
-    let wanted = wanted(pages, all)?;
+    let range = page_range(pages, all)?;
     let of = counted(all as usize, "page");
-    let which = if wanted == (1..=all) {
+    let which = if range == (1..=all) {
         of
     } else {
-        format!("pages {} to {} of {of}", wanted.start(), wanted.end())
+        format!("pages {} to {} of {of}", range.start(), range.end())
     };
     let line = format!("pdf, {which}");
     if to.documents {
-        let pdf = if wanted == (1..=all) {
-            STANDARD.encode(within_bound(bytes)?)
+        let pdf = if range == (1..=all) {
+            STANDARD.encode(check_size(bytes)?)
         } else {
-            STANDARD.encode(within_bound(&cut(&mut document, &wanted, all)?)?)
+            STANDARD.encode(check_size(&extract_pages(&mut document, &range, all)?)?)
         };
         let output = ToolOutput::ok(format!("[PDF file, {which}]"), line);
         return Ok(output.with_attachments(vec![Attachment::Pdf(pdf)]));
     }
-    let text = text_of(&document, wanted, to.chars);
+    let text = text_of(&document, range, to.chars);
     Ok(ToolOutput::ok(
         format!(
-            "[PDF file, {which}. You cannot be shown PDF files, so this is its text, without pictures and layout.]\n{text}"
+            "[PDF file, {which}. PDF files cannot be shown to you, so this is the text, without images and layout.]\n{text}"
         ),
         format!("{line}, as text"),
     ))
 }
 
-/// The pages that are meant, counted from 1.
-fn wanted(pages: Option<&str>, all: u32) -> Result<RangeInclusive<u32>, String> {
+/// Parses the requested pages, from 1.
+fn page_range(pages: Option<&str>, all: u32) -> Result<RangeInclusive<u32>, String> {
     if all == 0 {
         return Err("it has no pages".to_owned());
     }
     let Some(pages) = pages else {
-        if all > MOST_UNASKED {
+        if all > MAX_DEFAULT_PAGES {
             return Err(format!(
-                "it has {all} pages; choose at most {MOST_PAGES} of them with `pages`, such as \"1-5\""
+                "it has {all} pages; choose at most {MAX_PAGES} of them with `pages`, for example \"1-5\""
             ));
         }
         return Ok(1..=all);
@@ -97,63 +98,67 @@ fn wanted(pages: Option<&str>, all: u32) -> Result<RangeInclusive<u32>, String> 
     let range = range.filter(|range| range.start() <= range.end());
     let Some(range) = range else {
         return Err(format!(
-            "`pages` is \"{pages}\"; give one page or a range, such as \"3\" or \"1-5\""
+            "invalid `pages` \"{pages}\"; give one page or a range, for example \"3\" or \"1-5\""
         ));
     };
     if *range.start() > all {
         return Err(format!(
-            "`pages` is \"{pages}\" and the file has {}",
+            "`pages` is \"{pages}\", but the file has {}",
             counted(all as usize, "page")
         ));
     }
     let range = *range.start()..=all.min(*range.end());
-    if range.end() - range.start() >= MOST_PAGES {
+    if range.end() - range.start() >= MAX_PAGES {
         return Err(format!(
-            "`pages` is \"{pages}\"; choose at most {MOST_PAGES} pages a call"
+            "`pages` is \"{pages}\"; choose at most {MAX_PAGES} pages per call"
         ));
     }
     Ok(range)
 }
 
-fn within_bound(bytes: &[u8]) -> Result<&[u8], String> {
-    if bytes.len() <= LARGEST {
+fn check_size(bytes: &[u8]) -> Result<&[u8], String> {
+    if bytes.len() <= MAX_DOCUMENT_BYTES {
         return Ok(bytes);
     }
-    let megabytes = LARGEST / 1024 / 1024;
+    let megabytes = MAX_DOCUMENT_BYTES / 1024 / 1024;
     Err(format!(
-        "these pages take {} bytes, and at most {megabytes} MiB can be shown; choose fewer with `pages`",
+        "these pages have {} bytes, and at most {megabytes} MiB can be shown; choose fewer with `pages`",
         bytes.len()
     ))
 }
 
-/// A file of some of the pages.
-fn cut(document: &mut Document, wanted: &RangeInclusive<u32>, all: u32) -> Result<Vec<u8>, String> {
-    let others: Vec<u32> = (1..=all).filter(|page| !wanted.contains(page)).collect();
+/// Extracts some of the pages to a new PDF file.
+fn extract_pages(
+    document: &mut Document,
+    range: &RangeInclusive<u32>,
+    all: u32,
+) -> Result<Vec<u8>, String> {
+    let others: Vec<u32> = (1..=all).filter(|page| !range.contains(page)).collect();
     document.delete_pages(&others);
     document.prune_objects();
     let mut bytes = Vec::new();
     document
         .save_to(&mut bytes)
-        .map_err(|error| format!("its pages cannot be separated ({error})"))?;
+        .map_err(|error| format!("its pages cannot be extracted ({error})"))?;
     Ok(bytes)
 }
 
-/// The text of pages, each under its number.
-fn text_of(document: &Document, wanted: RangeInclusive<u32>, chars: usize) -> String {
+/// Extracts the text of pages with page headings.
+fn text_of(document: &Document, range: RangeInclusive<u32>, chars: usize) -> String {
     let mut all = String::new();
-    for page in wanted {
-        let text = match document.extract_text_with_limit(&[page], UNPACKED) {
+    for page in range {
+        let text = match document.extract_text_with_limit(&[page], MAX_DECOMPRESSED) {
             Ok(text) if text.trim().is_empty() => "[no text on this page]".to_owned(),
             Ok(text) => text.trim().to_owned(),
-            Err(error) => format!("[the text of this page cannot be read: {error}]"),
+            Err(error) => format!("[cannot extract the text of this page: {error}]"),
         };
-        // Writing to a String does not fail.
+        // Writing to a String cannot fail.
         let _ok = writeln!(all, "--- page {page} ---\n{text}");
     }
     match all.char_indices().nth(chars) {
         None => all,
         Some((at, _)) => format!(
-            "{}\n[the text was cut after {chars} characters; choose fewer pages with `pages`]",
+            "{}\n[truncated after {chars} characters; choose fewer pages with `pages`]",
             &all[..at]
         ),
     }
@@ -164,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_one_or_a_range_of_at_most_twenty() {
+    fn pages_are_one_page_or_a_range_of_at_most_twenty() {
         for (pages, all, range) in [
             (None, 10, Ok(1..=10)),
             (Some("3"), 40, Ok(3..=3)),
@@ -182,13 +187,21 @@ mod tests {
             (
                 Some("6"),
                 5,
-                Err("`pages` is \"6\" and the file has 5 pages"),
+                Err("`pages` is \"6\", but the file has 5 pages"),
             ),
-            (Some("5-2"), 9, Err("`pages` is \"5-2\"; give one page")),
-            (Some("0"), 9, Err("`pages` is \"0\"; give one page")),
-            (Some("all"), 9, Err("`pages` is \"all\"; give one page")),
+            (
+                Some("5-2"),
+                9,
+                Err("invalid `pages` \"5-2\"; give one page"),
+            ),
+            (Some("0"), 9, Err("invalid `pages` \"0\"; give one page")),
+            (
+                Some("all"),
+                9,
+                Err("invalid `pages` \"all\"; give one page"),
+            ),
         ] {
-            match (wanted(pages, all), range) {
+            match (page_range(pages, all), range) {
                 (Ok(got), Ok(range)) => assert_eq!(got, range, "{pages:?}"),
                 (Err(why), Err(start)) => assert!(why.starts_with(start), "{why}"),
                 other => panic!("{pages:?}: {other:?}"),
@@ -197,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_and_says_so() {
+    fn long_text_is_truncated_with_a_note() {
         let text = text_of(&Document::new(), 1..=2, 20);
         assert!(text.starts_with("--- page 1 ---\n"), "{text}");
         assert!(text.ends_with("choose fewer pages with `pages`]"), "{text}");

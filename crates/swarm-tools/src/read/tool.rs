@@ -1,4 +1,4 @@
-//! What a model sees of Read.
+//! The Read tool: parameters and results.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _};
@@ -18,13 +18,13 @@ use crate::files::{Stamp, Target, touched};
 use crate::notebook;
 use crate::one_line::{counted, with_path};
 use crate::parameters::{parse, schema};
-use crate::picture::{LARGEST_FILE, is_picture, shown};
+use crate::picture::{MAX_FILE_BYTES, is_picture, shown};
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
-/// Bytes that tell a file's kind.
-const BEGINNING: u64 = 32;
+/// Number of bytes examined to detect the file type.
+const TYPE_BYTES: u64 = 32;
 
-/// Shows the lines of a file, a picture, a PDF file, or the cells of a notebook.
+/// Shows the lines of a file, an image, a PDF file, or the cells of a notebook.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Read;
 
@@ -33,13 +33,13 @@ pub struct Read;
 struct Parameters {
     /// Absolute path of the file
     file_path: String,
-    /// The line to start from, counted from 1
+    /// The line to start from (1-based)
     #[schemars(range(min = 1))]
     offset: Option<usize>,
     /// The number of lines to read
     #[schemars(range(min = 1))]
     limit: Option<usize>,
-    /// Pages of a PDF file, such as "3" or "1-5"; at most 20
+    /// Pages of a PDF file, for example "3" or "1-5"; at most 20
     pages: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let target = Target::to_read(&input.file_path, ctx)?;
     let given = target.given.display();
     let file = open(&target)?;
-    let failed = |error: std::io::Error| format!("{given} cannot be read: {error}.");
+    let failed = |error: std::io::Error| format!("cannot read {given}: {error}.");
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(format!(
@@ -102,22 +102,22 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let is_pdf = matches!(content, Content::Pdf);
     if is_pdf && (input.offset.is_some() || input.limit.is_some()) {
         return Err(format!(
-            "{given} is a PDF file, which has no lines: choose `pages` in place of `offset` and `limit`."
+            "{given} is a PDF file, which has no lines: use `pages` instead of `offset` and `limit`."
         ));
     }
     if let Some(pages) = input.pages.as_ref().filter(|_| !is_pdf) {
         return Err(format!(
-            "{given} is not a PDF file, so `pages` (\"{pages}\") means nothing here; use `offset` and `limit`."
+            "{given} is not a PDF file, so `pages` (\"{pages}\") does not apply; use `offset` and `limit`."
         ));
     }
     let not_shown = |why: String| format!("{given} cannot be shown: {why}.");
     let output = match content {
         Content::Picture => {
-            let bytes = whole(&file, &metadata, LARGEST_FILE).map_err(not_shown)?;
+            let bytes = read_all(&file, &metadata, MAX_FILE_BYTES).map_err(not_shown)?;
             show_picture(&bytes).map_err(not_shown)?
         }
         Content::Pdf => {
-            let bytes = whole(&file, &metadata, pdf::LARGEST_FILE).map_err(not_shown)?;
+            let bytes = read_all(&file, &metadata, pdf::MAX_FILE_BYTES).map_err(not_shown)?;
             let to = pdf::Reader {
                 documents: ctx.documents,
                 chars: ctx.limits.read_chars,
@@ -128,30 +128,31 @@ fn read(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
             let shown = notebook::show(&text, &target.given, ctx.limits.read_chars);
             let shown = shown.map_err(not_shown)?;
             let stamp = Stamp::of(&metadata, text.as_bytes());
-            ctx.files.lock().saw(&target.real, stamp);
+            ctx.files.lock().record(&target.real, stamp);
             return Ok(shown);
         }
         Content::Other => return read_lines(file, &metadata, &target, &input, ctx),
     };
     let stamp = Stamp::with_hash(&metadata, None);
-    ctx.files.lock().saw(&target.real, stamp);
+    ctx.files.lock().record(&target.real, stamp);
     Ok(output)
 }
 
-/// What a file holds.
+/// Type of a file's content.
 enum Content {
     Picture,
     Pdf,
-    /// A notebook that is shown as cells.
+    /// Text of a notebook that is shown as cells.
     Notebook(String),
     Other,
 }
 
 impl Content {
-    /// Looks at the content, not at the name, except for notebooks. The file is at its beginning afterwards.
+    /// Detects the type from the content, except for notebooks, which need the extension `ipynb`.
+    /// Rewinds the file.
     fn of(mut file: &File, target: &Target, input: &Parameters) -> io::Result<Self> {
         let mut beginning = Vec::new();
-        file.take(BEGINNING).read_to_end(&mut beginning)?;
+        file.take(TYPE_BYTES).read_to_end(&mut beginning)?;
         file.rewind()?;
         if is_picture(&beginning) {
             return Ok(Self::Picture);
@@ -160,14 +161,14 @@ impl Content {
             return Ok(Self::Pdf);
         }
         let is_named_so = target.real.extension().is_some_and(|end| end == "ipynb");
-        // Whoever names lines wants the lines.
+        // `offset` and `limit` request lines, not cells.
         if !is_named_so || input.offset.is_some() || input.limit.is_some() {
             return Ok(Self::Other);
         }
         let mut text = Vec::new();
-        file.take(LARGEST_FILE).read_to_end(&mut text)?;
+        file.take(MAX_FILE_BYTES).read_to_end(&mut text)?;
         file.rewind()?;
-        // A notebook that is damaged is shown as the text that it is.
+        // A damaged notebook is shown as text.
         Ok(match String::from_utf8(text) {
             Ok(text) if notebook::is_notebook(&text) => Self::Notebook(text),
             _ => Self::Other,
@@ -193,22 +194,21 @@ fn read_lines(
         chars: ctx.limits.read_chars,
     };
     let shown = lines::show(file, metadata.len(), window)
-        .map_err(|error| format!("{given} cannot be read: {error}."))?;
+        .map_err(|error| format!("cannot read {given}: {error}."))?;
     if shown.binary {
         return Err(format!(
-            "{given} is a binary file of {} bytes. This tool reads text, pictures and PDF files; look at it with a \
-             fitting program.",
+            "{given} is a binary file of {} bytes. This tool reads text, images and PDF files; use a suitable program.",
             metadata.len()
         ));
     }
     let mut files = ctx.files.lock();
-    files.saw(&target.real, lines::stamp(metadata, &shown));
+    files.record(&target.real, lines::stamp(metadata, &shown));
     drop(files);
     let response = response(&target.given, &shown, window);
     Ok(output(&shown, window).with_response(response))
 }
 
-/// The lines without their numbers, as hooks know them from Claude Code.
+/// Returns the lines without their numbers in Claude Code's format, for hooks.
 fn response(path: &Path, shown: &Shown, window: Window) -> Value {
     let lines = shown.text.lines();
     let plain = lines.map(|line| line.split_once('\t').map_or(line, |(_, text)| text));
@@ -221,10 +221,10 @@ fn response(path: &Path, shown: &Shown, window: Window) -> Value {
     }})
 }
 
-/// The whole of a file that may have so many bytes. The error is half a sentence.
-fn whole(file: &File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, String> {
+/// Reads a whole file of at most `most` bytes. The error is a clause for use in a sentence.
+fn read_all(file: &File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, String> {
     if metadata.len() > most {
-        return Err(format!("it has more than {} MiB", most / 1024 / 1024));
+        return Err(format!("it is larger than {} MiB", most / 1024 / 1024));
     }
     let mut bytes = Vec::new();
     let read = file.take(most).read_to_end(&mut bytes);
@@ -232,7 +232,7 @@ fn whole(file: &File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, String>
     Ok(bytes)
 }
 
-/// The whole picture. The error is half a sentence.
+/// Shows an image. The error is a clause for use in a sentence.
 fn show_picture(bytes: &[u8]) -> Result<ToolOutput, String> {
     let shown = shown(bytes)?;
     let (width, height) = shown.size;
@@ -241,13 +241,13 @@ fn show_picture(bytes: &[u8]) -> Result<ToolOutput, String> {
     let scaled = shown.scaled.map_or_else(String::new, |(width, height)| {
         format!(", shown at {width} x {height}")
     });
-    let text = format!("[{kind} picture, {size}{scaled}]");
+    let text = format!("[{kind} image, {size}{scaled}]");
     let line = format!("{kind}, {width} x {height}");
     Ok(ToolOutput::ok(text, line).with_pictures(vec![shown.picture]))
 }
 
 fn open(target: &Target) -> Result<File, String> {
-    // A pipe without writer would block the opening; links were followed already.
+    // Opening a pipe without a writer would block; links are already resolved.
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     OpenOptions::new()
@@ -257,14 +257,16 @@ fn open(target: &Target) -> Result<File, String> {
         .map_err(|error| {
             let given = target.given.display();
             match error.kind() {
-                std::io::ErrorKind::NotFound => format!("{given} does not exist.{}", near(target)),
-                _ => format!("{given} cannot be read: {error}."),
+                std::io::ErrorKind::NotFound => {
+                    format!("{given} does not exist.{}", suggestion(target))
+                }
+                _ => format!("cannot read {given}: {error}."),
             }
         })
 }
 
-/// A hint at a file of the same name but for capitals or extension, in the same directory.
-fn near(target: &Target) -> String {
+/// Suggests a file in the same directory whose name differs only in case or extension.
+fn suggestion(target: &Target) -> String {
     let stem = |path: &Path| {
         path.file_stem()
             .map(|stem| stem.to_string_lossy().to_lowercase())
@@ -282,7 +284,7 @@ fn near(target: &Target) -> String {
         .collect();
     alike.sort();
     match alike.first() {
-        Some(path) => format!(" Is {path} meant?"),
+        Some(path) => format!(" Did you mean {path}?"),
         None => String::new(),
     }
 }
@@ -294,14 +296,14 @@ fn output(shown: &Shown, window: Window) -> ToolOutput {
     if shown.lines == 0 {
         let has = counted(shown.total, "line");
         return ToolOutput::error(format!(
-            "The file has only {has}: nothing stands at line {}.",
+            "The file has only {has}: there is no line {}.",
             window.first
         ));
     }
     let last = window.first + shown.lines - 1;
     let more = if shown.complete && last < shown.total {
         format!(
-            "\n[lines {} to {last} of {}; read on with offset {}]",
+            "\n[lines {} to {last} of {}; continue with offset {}]",
             window.first,
             shown.total,
             last + 1
@@ -310,7 +312,7 @@ fn output(shown: &Shown, window: Window) -> ToolOutput {
         String::new()
     } else {
         format!(
-            "\n[lines {} to {last}; the file goes on, read on with offset {}]",
+            "\n[lines {} to {last}; the file is longer, continue with offset {}]",
             window.first,
             last + 1
         )

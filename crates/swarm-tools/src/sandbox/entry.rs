@@ -1,4 +1,4 @@
-//! The helper's side: leaving the terminal, restricting itself and becoming the command.
+//! The sandbox helper: leaves the terminal, restricts itself and executes the command.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,7 +12,7 @@ use rustix::process::setsid;
 use super::SandboxLevel;
 use super::restrict::restrict;
 
-/// The first argument by which a program knows that it is to be the helper.
+/// First argument that makes the program act as the helper.
 pub const HELPER_WORD: &str = "__sandbox";
 
 pub(super) const SANDBOX: &str = "--sandbox";
@@ -20,45 +20,45 @@ pub(super) const REQUIRED: &str = "--required";
 pub(super) const WRITE: &str = "--write";
 pub(super) const COMMAND: &str = "--";
 
-/// Why a command was not started.
+/// Reason why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The arguments are not those that we write.
-    #[error("`{HELPER_WORD}` is for swarm's own use and does not take `{}`", .0.to_string_lossy())]
+    /// The arguments are invalid.
+    #[error("`{HELPER_WORD}` is for internal use and does not accept `{}`", .0.to_string_lossy())]
     Arguments(OsString),
-    /// This process leads a group, as a job of an interactive shell does.
+    /// This process leads a process group, as a job of an interactive shell does.
     #[error("cannot leave the terminal: {0}; the command was not run")]
     Session(rustix::io::Errno),
-    /// The kernel has no sandbox and the settings want one.
+    /// The kernel has no sandbox, but the settings require one.
     #[error(
-        "this kernel has no sandbox for shell commands (landlock) and `sandbox.required` is set, so the command was not run"
+        "this kernel does not support the sandbox for shell commands (landlock) and `sandbox.required` is set; the command was not run"
     )]
     Absent,
-    /// A directory was replaced by a link, or is not where it was when it was granted.
+    /// A writable directory was replaced by a symbolic link, or its path now contains one.
     #[error(
-        "the sandbox cannot be set up: {} is a symbolic link or leads through one, and none is followed; the command was not run",
+        "cannot set up the sandbox: {} is a symbolic link or its path contains one; the command was not run",
         .0.display()
     )]
     Link(PathBuf),
-    /// The kernel refused.
-    #[error("the sandbox cannot be set up: {0}; the command was not run")]
+    /// The kernel refused the rules.
+    #[error("cannot set up the sandbox: {0}; the command was not run")]
     Ruleset(#[from] RulesetError),
     /// The command cannot be started.
-    #[error("{} cannot be started: {source}", .program.to_string_lossy())]
+    #[error("cannot start {}: {source}", .program.to_string_lossy())]
     Start {
-        /// The command's program.
+        /// Program of the command.
         program: OsString,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// Begins a session without a terminal, restricts this process if it is told to, and becomes the command:
-/// `[--sandbox] [--required] [--write PATH]… -- PROGRAM ARGUMENT…`. Returns only when that fails. To be called before any
-/// other thread runs: they would stay as they are.
+/// Starts a session without a terminal, restricts this process if requested, and executes the
+/// command: `[--sandbox] [--required] [--write PATH]… -- PROGRAM ARGUMENT…`. Returns only on
+/// failure. Call it before other threads start, because they would not be restricted.
 ///
 /// # Errors
-/// [`SandboxError`]; nothing was run then.
+/// [`SandboxError`]; the command was not run.
 pub fn become_command(arguments: impl IntoIterator<Item = OsString>) -> SandboxError {
     let mut arguments = arguments.into_iter();
     let (mut sandbox, mut required, mut writable) = (false, false, Vec::new());
@@ -81,7 +81,7 @@ pub fn become_command(arguments: impl IntoIterator<Item = OsString>) -> SandboxE
     let Some(program) = arguments.next() else {
         return SandboxError::Arguments(COMMAND.into());
     };
-    // A session has no terminal until its leader opens one, so `/dev/tty` is nobody's.
+    // A session has no terminal until its leader opens one, so `/dev/tty` does not work.
     if let Err(error) = setsid() {
         return SandboxError::Session(error);
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_we_do_not_write_start_nothing() {
+    fn invalid_arguments_start_nothing() {
         for words in [
             &[][..],
             &["--wrong"],

@@ -1,8 +1,9 @@
-//! The kernel's sandbox around shell commands: they write in the agent's own directory and in few others. Reading and the
-//! network are as ever.
+//! Kernel sandbox for shell commands: they can write only in the agent's directory and a few
+//! others. Reading and network access are not restricted.
 //!
-//! A process can only take rights from itself, for good, and only it can begin a session. So a command is started through a
-//! helper, normally our own program, which does both and then becomes the command.
+//! A process can only restrict itself, permanently, and only it can start its own session. So a
+//! command is started through a helper, normally the swarm program, which does both and then
+//! executes the command.
 
 mod entry;
 mod plan;

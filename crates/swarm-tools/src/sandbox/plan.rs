@@ -1,4 +1,4 @@
-//! What a command may write, and how it is started for that.
+//! Writable paths of a command and the arguments of its helper.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::entry::{COMMAND, REQUIRED, SANDBOX, WRITE};
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
-/// Devices that programs write to.
+/// Devices that programs may write to.
 const DEVICES: [&str; 9] = [
     "/dev/null",
     "/dev/zero",
@@ -22,43 +22,45 @@ const DEVICES: [&str; 9] = [
     "/dev/shm",
 ];
 
-/// Directories for temporary files, besides the one that `TMPDIR` names.
+/// Directories for temporary files, in addition to `TMPDIR`.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// What all worktrees of a repository share and git writes to when it commits, makes branches and fetches. Neither
-/// `config` nor `hooks`, which make git run programs, nor `packed-refs`, whose lock stands beside those.
+/// Entries that all worktrees of a repository share and that git writes when it commits, creates
+/// branches and fetches. Excludes `config` and `hooks`, which make git run programs, and
+/// `packed-refs`, whose lock file is in the same directory.
 const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
-/// A place for temporary files in what git keeps for one worktree; it goes with it.
-const OWN_TEMPORARY: &str = "swarm-tmp";
+/// Directory for temporary files in the git directory of one worktree; removed with the worktree.
+const WORKTREE_TEMPORARY: &str = "swarm-tmp";
 
-/// How a command is started through the helper.
+/// How to start a command through the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// The words in front of the command.
+    /// Arguments before the command.
     pub(crate) words: Vec<OsString>,
-    /// Whether it runs in the sandbox.
+    /// Whether the command runs in the sandbox.
     pub(crate) sandboxed: bool,
-    /// The directory for temporary files, where it is not the usual one.
+    /// Directory for temporary files, if the default one is not writable.
     pub(crate) temporary: Option<PathBuf>,
 }
 
-/// How a command of this agent is started: in a session of its own, and in the sandbox where the settings want one. None
-/// where there is no helper.
+/// Returns how to start a command of this agent: in its own session, and in the sandbox if the
+/// settings require one. Returns `None` if there is no helper.
 ///
 /// # Errors
-/// A sandbox is required and there is no helper to set it up.
+/// Fails if a sandbox is required and there is no helper to set it up.
 pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
     let guards = &ctx.guards;
     let confine = match (guards.sandbox, &ctx.confine) {
         (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => None,
         (_, Some(confine)) => Some(Confinement::clone(confine)),
-        // That directory has no links in it; one that has come since is not followed.
-        (SandboxUse::Always, None) => Some(Confinement::exactly(ctx.cwd.clone())),
+        // The path of the working directory contains no links; one created since then is not
+        // followed.
+        (SandboxUse::Always, None) => Some(Confinement::resolved(ctx.cwd.clone())),
     };
     if guards.helper.is_empty() {
         return if guards.required && confine.is_some() {
-            Err("The command was not run: `sandbox.required` is set and there is no program to set a sandbox up.".into())
+            Err("The command was not run: `sandbox.required` is set and there is no program to set up the sandbox.".into())
         } else {
             Ok(None)
         };
@@ -69,26 +71,26 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
         temporary: None,
     };
     if let Some(confine) = confine {
-        let places = Places::of(&confine, ctx);
+        let paths = WritablePaths::of(&confine, ctx);
         plan.words.push(SANDBOX.into());
         if guards.required {
             plan.words.push(REQUIRED.into());
         }
-        for path in places.writable {
+        for path in paths.writable {
             plan.words.extend([OsString::from(WRITE), path.into()]);
         }
-        plan.temporary = places.temporary;
+        plan.temporary = paths.temporary;
     }
     plan.words.push(COMMAND.into());
     Ok(Some(plan))
 }
 
-struct Places {
+struct WritablePaths {
     writable: Vec<PathBuf>,
     temporary: Option<PathBuf>,
 }
 
-impl Places {
+impl WritablePaths {
     fn of(confine: &Confinement, ctx: &ToolContext) -> Self {
         let mut writable: Vec<PathBuf> = confine.directories().map(Path::to_owned).collect();
         let mut others: Vec<PathBuf> = ctx.guards.write.clone();
@@ -97,12 +99,12 @@ impl Places {
             others.extend(SHARED_BY_GIT.map(|name| git.common.join(name)));
         }
         let usual = ctx.env.get("TMPDIR").map_or("/tmp", String::as_str);
-        let kept = kept(confine, ctx);
+        let protected_paths = protected_paths(confine, ctx);
         let safe = |real: &PathBuf| {
-            real != Path::new("/") && !kept.iter().any(|path| path.starts_with(real))
+            real != Path::new("/") && !protected_paths.iter().any(|path| path.starts_with(real))
         };
-        // A link that commands may have made is not followed. Each directory is granted as it is found here, or not at all:
-        // whoever opens it follows none.
+        // A link that a command may have created is not followed. Each directory is granted exactly
+        // as resolved here: the helper follows no links.
         let mut reach = writable.clone();
         reach.extend(others.iter().filter_map(|path| resolve(path)));
         let all_temporary = std::iter::once(usual).chain(TEMPORARY).map(Path::new);
@@ -119,19 +121,20 @@ impl Places {
         writable.extend(all_temporary.filter_map(found).filter(safe));
         Self {
             writable,
-            temporary: git.map(|git| git.own.join(OWN_TEMPORARY)),
+            temporary: git.map(|git| git.own.join(WORKTREE_TEMPORARY)),
         }
     }
 }
 
-/// What must not be written, wherever it stands: a directory for temporary files that holds it is not allowed as a whole.
-fn kept(confine: &Confinement, ctx: &ToolContext) -> Vec<PathBuf> {
-    let mut kept: Vec<PathBuf> = ctx.protected.roots().to_vec();
-    // Worktrees of others stand beside one's own.
-    kept.push(confine.root().to_owned());
-    kept.extend(confine.main_checkout().map(Path::to_owned));
-    kept.extend(confine.git().map(|git| git.common.clone()));
-    kept
+/// Returns paths that must not be writable: a temporary directory that contains one of them is not
+/// granted.
+fn protected_paths(confine: &Confinement, ctx: &ToolContext) -> Vec<PathBuf> {
+    let mut protected_paths: Vec<PathBuf> = ctx.protected.roots().to_vec();
+    // Other agents' worktrees are next to this one.
+    protected_paths.push(confine.root().to_owned());
+    protected_paths.extend(confine.main_checkout().map(Path::to_owned));
+    protected_paths.extend(confine.git().map(|git| git.common.clone()));
+    protected_paths
 }
 
 #[cfg(test)]
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_say_whose_commands_are_sandboxed() {
+    fn the_settings_decide_which_commands_are_sandboxed() {
         let base = tempfile::tempdir().unwrap();
         for (sandbox, confined, expected) in [
             (SandboxUse::Off, true, false),
@@ -196,7 +199,7 @@ mod tests {
                 "{sandbox} {confined}"
             );
             assert_eq!(planned.words[1..].len() == 2, !expected, "{planned:?}");
-            // Without a helper a command runs free, unless that is forbidden.
+            // Without a helper a command runs without a sandbox, unless the sandbox is required.
             guards.helper.clear();
             let ctx = context(base.path(), guards.clone(), confined);
             assert_eq!(plan(&ctx), Ok(None));
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_only_where_commands_cannot_have_made_them() {
+    fn links_that_commands_may_have_created_are_not_followed() {
         use std::os::unix::fs::symlink;
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_directory_that_holds_what_others_own_is_not_written_to() {
+    fn a_temporary_directory_that_contains_protected_paths_is_not_writable() {
         let base = tempfile::tempdir_in("/tmp").unwrap();
         let guards = ShellGuards {
             helper: vec!["/helper".into()],

@@ -1,4 +1,4 @@
-//! Taking the right to write from the present thread, with landlock(7).
+//! Restricts writes of the current thread with landlock(7).
 
 use std::path::Path;
 
@@ -12,21 +12,22 @@ use rustix::io::Errno;
 
 use super::SandboxError;
 
-/// The newest interface whose rights we know to be those of writing.
+/// The newest ABI version whose write rights are supported.
 const KNOWN: ABI = ABI::V3;
 
-/// What the kernel does of what it is asked.
+/// How far the kernel enforces the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxLevel {
-    /// All of it.
+    /// Completely.
     Full,
-    /// Only a part, because it is old: some ways to write past the sandbox are left.
+    /// Partially, because the kernel is old: some ways to write outside the sandbox remain.
     Partial,
-    /// Nothing: landlock is not there or is switched off.
+    /// Not at all: landlock is missing or disabled.
     Absent,
 }
 
-/// What this kernel can do. Tried out in a thread that then ends, since nothing else tells for certain.
+/// Returns the sandbox level of this kernel. Restricts a temporary thread, because there is no
+/// other reliable test.
 pub fn sandbox_level() -> SandboxLevel {
     let tried = std::thread::spawn(|| restrict::<&Path>(&[]));
     match tried.join() {
@@ -35,8 +36,9 @@ pub fn sandbox_level() -> SandboxLevel {
     }
 }
 
-/// From here on the present thread, and every program it becomes or starts, writes below these paths alone. Those that do
-/// not exist are left out; one that leads through a symbolic link is refused, since an agent may have made that.
+/// Restricts the current thread, and every program that it executes or starts, to writing below
+/// these paths. Missing paths are skipped; a path with a symbolic link is refused, since an agent
+/// may have created the link.
 pub(super) fn restrict<P: AsRef<Path>>(writable: &[P]) -> Result<SandboxLevel, SandboxError> {
     let rules = writable
         .iter()
@@ -54,7 +56,7 @@ pub(super) fn restrict<P: AsRef<Path>>(writable: &[P]) -> Result<SandboxLevel, S
     })
 }
 
-/// The right to write at a path, or below it. None where it cannot be opened.
+/// Creates the rule that grants writing at or below a path. Returns `None` if it cannot be opened.
 fn grant(path: &Path) -> Result<Option<PathBeneath<OwnedFd>>, SandboxError> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
@@ -65,7 +67,7 @@ fn grant(path: &Path) -> Result<Option<PathBeneath<OwnedFd>>, SandboxError> {
         let writing = AccessFs::from_write(KNOWN);
         let is_directory = fstat(&opened)
             .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
-        // The kernel refuses rights on a file that only a directory can have.
+        // The kernel refuses directory rights on a file.
         let rights = if is_directory {
             writing
         } else {
@@ -81,7 +83,8 @@ mod tests {
 
     use super::*;
 
-    /// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
+    /// Whether the test must be skipped. Prints a message, since a silent pass would look like a
+    /// proof.
     pub(super) fn kernel_has_none() -> bool {
         let absent = sandbox_level() == SandboxLevel::Absent;
         if absent {
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_through_a_link_is_refused() {
+    fn a_path_through_a_symbolic_link_is_refused() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         fs::create_dir_all(base.join("real/inner")).unwrap();
@@ -106,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restricted_thread_writes_where_it_may_and_reads_everywhere() {
+    fn a_restricted_thread_writes_only_to_granted_paths_and_reads_everywhere() {
         if kernel_has_none() {
             return;
         }
@@ -136,11 +139,11 @@ mod tests {
             ]
         });
         for (number, done) in tried.join().unwrap().into_iter().enumerate() {
-            assert!(done.is_err(), "attempt {number} went through");
+            assert!(done.is_err(), "attempt {number} succeeded");
         }
         let names: Vec<_> = fs::read_dir(&other).unwrap().flatten().collect();
         assert_eq!(names.len(), 1);
-        // Only that thread was restricted.
+        // This thread is not restricted.
         fs::File::create(other.join("new")).unwrap();
     }
 }

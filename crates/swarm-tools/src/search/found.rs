@@ -1,32 +1,32 @@
-//! What a search found, within bounds.
+//! Results of a search, with limits.
 
-/// The entries of a search: those before the offset are dropped, those after the limit are not looked for.
+/// Collects entries of a search: skips those before the offset and stops at the limit.
 #[derive(Debug)]
-pub(super) struct Found {
-    /// The entries that are shown.
+pub(super) struct SearchResults {
+    /// Entries to show.
     pub(super) entries: Vec<String>,
-    /// Entries still to be left out at the beginning.
+    /// Remaining entries to skip.
     skip: usize,
-    /// Entries that may still be shown; none for any number.
+    /// Remaining entries to show; `None` means no limit.
     room: Option<usize>,
-    /// Characters that may still be shown.
+    /// Remaining characters to show.
     chars: usize,
-    /// Whether something was left out at the end.
-    pub(super) cut: bool,
+    /// Whether entries were omitted at the end.
+    pub(super) is_truncated: bool,
 }
 
-impl Found {
+impl SearchResults {
     pub(super) fn new(offset: usize, limit: Option<usize>, chars: usize) -> Self {
         Self {
             entries: Vec::new(),
             skip: offset,
             room: limit,
             chars,
-            cut: false,
+            is_truncated: false,
         }
     }
 
-    /// Takes an entry. False when there is no room for it nor for any later one.
+    /// Adds an entry. Returns false if the limit is reached.
     pub(super) fn add(&mut self, entry: String) -> bool {
         if self.skip > 0 {
             self.skip -= 1;
@@ -34,7 +34,7 @@ impl Found {
         }
         let len = entry.chars().count() + 1;
         if self.room == Some(0) || len > self.chars {
-            self.cut = true;
+            self.is_truncated = true;
             return false;
         }
         self.room = self.room.map(|room| room - 1);
@@ -43,12 +43,12 @@ impl Found {
         true
     }
 
-    /// The entries as text, with a note when there are more.
+    /// Formats the entries, with a note if there are more.
     pub(super) fn text(&self, offset: usize) -> String {
         let next = offset + self.entries.len();
-        let note = format!("[there is more; go on with offset {next}, or narrow the search]");
+        let note = format!("[more results: continue with offset {next}, or narrow the search]");
         let mut lines: Vec<&str> = self.entries.iter().map(String::as_str).collect();
-        lines.extend(self.cut.then_some(note.as_str()));
+        lines.extend(self.is_truncated.then_some(note.as_str()));
         lines.join("\n")
     }
 }
@@ -58,15 +58,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_cut_out_and_says_where_the_next_begins() {
-        let mut found = Found::new(2, Some(2), 1_000);
+    fn a_page_says_where_the_next_one_starts() {
+        let mut found = SearchResults::new(2, Some(2), 1_000);
         let taken: Vec<bool> = (0..6).map(|n| found.add(n.to_string())).collect();
         assert_eq!(taken, [true, true, true, true, false, false]);
         assert_eq!(
             found.text(2),
-            "2\n3\n[there is more; go on with offset 4, or narrow the search]"
+            "2\n3\n[more results: continue with offset 4, or narrow the search]"
         );
-        let mut found = Found::new(0, None, 5);
-        assert!(found.add("abcd".into()) && !found.add("e".into()) && found.cut);
+        let mut found = SearchResults::new(0, None, 5);
+        assert!(found.add("abcd".into()) && !found.add("e".into()) && found.is_truncated);
     }
 }

@@ -137,16 +137,16 @@ fn output(found: Vec<PathBuf>, ignored: bool, target: &Target, ctx: &ToolContext
         ));
     }
     if ignored {
-        lines.push("[only files that are ignored by git match]".into());
+        lines.push("[only files ignored by git match]".into());
     }
     ToolOutput::ok(lines.join("\n"), counted(total, "file")).with_response(response)
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
-    let error = |why: String| format!("`{pattern}` is not a pattern: {why}.");
+    let error = |why: String| format!("`{pattern}` is not a valid pattern: {why}.");
     if pattern.split('/').any(|part| part == "..") {
         return Err(error(
-            "`..` may stand only before the first wildcard".into(),
+            "`..` is allowed only before the first wildcard".into(),
         ));
     }
     let anywhere = if pattern.contains('/') {
@@ -161,8 +161,8 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|problem| error(problem.kind().to_string()))
 }
 
-/// The directory to search and the pattern within it: what stands before the first wildcard in a pattern that is
-/// absolute or leads upwards belongs to the directory.
+/// Splits a search into directory and pattern. If the pattern is absolute or starts with `..`, its
+/// components before the first wildcard belong to the directory.
 fn split(pattern: &str, path: Option<&str>) -> (String, String) {
     let base = path.unwrap_or(".");
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_the_wildcard_is_the_directory() {
+    fn components_before_the_first_wildcard_belong_to_the_directory() {
         for (pattern, path, base, rest) in [
             ("**/*.rs", None, ".", "**/*.rs"),
             ("./src/*.rs", Some("/w"), "/w", "src/*.rs"),

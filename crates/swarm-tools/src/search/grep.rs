@@ -9,8 +9,8 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use serde_json::Value;
 use swarm_protocol::ToolKind;
 
-use super::found::Found;
-use super::grep_input::{Asked, Mode, Parameters};
+use super::found::SearchResults;
+use super::grep_input::{GrepQuery, Mode, Parameters};
 use super::sink::{Count, Lines};
 use super::walk::{Selection, newest_first, shown, walk};
 use crate::files::{Target, touched};
@@ -65,13 +65,13 @@ impl Tool for Grep {
 }
 
 fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
-    let asked = Asked::new(input, ctx.limits.grep_entries)?;
-    let target = Target::to_read(asked.path.as_deref().unwrap_or("."), ctx)?;
+    let query = GrepQuery::new(input, ctx.limits.grep_entries)?;
+    let target = Target::to_read(query.path.as_deref().unwrap_or("."), ctx)?;
     if !target.real.exists() {
         return Err(format!("{} does not exist.", target.given.display()));
     }
     let mut selection = Selection::default();
-    if let Some(globs) = &asked.glob {
+    if let Some(globs) = &query.glob {
         let base = if target.real.is_dir() {
             &target.real
         } else {
@@ -79,21 +79,21 @@ fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         };
         selection = selection.with_globs(globs, base)?;
     }
-    if let Some(name) = &asked.file_type {
+    if let Some(name) = &query.file_type {
         selection = selection.with_type(name)?;
     }
     let search = Search {
-        matcher: matcher(&asked)?,
-        searcher: searcher(&asked),
+        matcher: matcher(&query)?,
+        searcher: searcher(&query),
         target,
         selection,
         ctx,
-        seen: Seen::default(),
+        counts: SearchCounts::default(),
     };
-    let output = match asked.mode {
-        Mode::Files => search.files(&asked),
-        Mode::Content => search.content(&asked),
-        Mode::Count => search.count(&asked),
+    let output = match query.mode {
+        Mode::Files => search.files(&query),
+        Mode::Content => search.content(&query),
+        Mode::Count => search.count(&query),
     };
     if ctx.cancel.is_cancelled() {
         return Err("The search was interrupted.".into());
@@ -101,29 +101,29 @@ fn grep(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     Ok(output)
 }
 
-fn matcher(asked: &Asked) -> Result<RegexMatcher, String> {
+fn matcher(query: &GrepQuery) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(asked.ignore_case).multi_line(true);
-    if asked.multiline {
+    builder.case_insensitive(query.ignore_case).multi_line(true);
+    if query.multiline {
         builder.dot_matches_new_line(true);
     } else {
         builder.line_terminator(Some(b'\n'));
     }
-    builder.build(&asked.pattern).map_err(|error| {
+    builder.build(&query.pattern).map_err(|error| {
         format!(
-            "`{}` is not a regular expression: {error}",
-            asked.pattern.escape_debug()
+            "`{}` is not a valid regular expression: {error}",
+            query.pattern.escape_debug()
         )
     })
 }
 
-fn searcher(asked: &Asked) -> Searcher {
-    let content = asked.mode == Mode::Content;
+fn searcher(query: &GrepQuery) -> Searcher {
+    let content = query.mode == Mode::Content;
     SearcherBuilder::new()
-        .multi_line(asked.multiline)
+        .multi_line(query.multiline)
         .line_number(true)
-        .before_context(if content { asked.before } else { 0 })
-        .after_context(if content { asked.after } else { 0 })
+        .before_context(if content { query.before } else { 0 })
+        .after_context(if content { query.after } else { 0 })
         .binary_detection(BinaryDetection::quit(0))
         .build()
 }
@@ -135,20 +135,22 @@ struct Search<'a> {
     target: Target,
     selection: Selection,
     ctx: &'a ToolContext,
-    seen: Seen,
+    counts: SearchCounts,
 }
 
-/// Which files a search looked at.
+/// Counts of searched and skipped files.
 #[derive(Debug, Default)]
-struct Seen {
+struct SearchCounts {
     searched: usize,
-    /// Left out since they have several names while rules forbid reading some files: they may be one of those.
+    /// Files skipped because they have several hard links while rules forbid reading some files: a
+    /// link may be one of those.
     linked: usize,
 }
 
-impl Seen {
-    /// Whether a file is to be searched. One that the call itself names is: the permission was for it.
-    fn admits(&mut self, path: &Path, target: &Target, ctx: &ToolContext) -> bool {
+impl SearchCounts {
+    /// Whether to search a file. A file named in the call is always searched, because permission
+    /// was given for it.
+    fn should_search(&mut self, path: &Path, target: &Target, ctx: &ToolContext) -> bool {
         let several_names = ctx.protected.restricts_reading()
             && path != target.real
             && path.symlink_metadata().is_ok_and(|found| found.nlink() > 1);
@@ -160,17 +162,18 @@ impl Seen {
         !several_names
     }
 
-    /// What the result has to say about files that were not searched.
+    /// Returns a note about files that were not searched.
     fn note(&self) -> Option<String> {
         let linked = (self.linked > 0).then(|| {
             format!(
-                "{} with several names (hard links) not searched, because rules forbid reading some files",
+                "{} with several hard links not searched, because rules forbid reading some files",
                 counted(self.linked, "file")
             )
         });
         match (self.searched, linked) {
             (0, None) => Some(
-                "No files were searched: none is there that `glob`, `type` and ignore files let through.".to_owned(),
+                "No files were searched: `glob`, `type` and ignore files exclude all files."
+                    .to_owned(),
             ),
             (0, Some(linked)) => Some(format!("No files were searched: {linked}.")),
             (_, linked) => linked.map(|linked| format!("[{linked}]")),
@@ -179,24 +182,24 @@ impl Seen {
 }
 
 impl Search<'_> {
-    fn files(mut self, asked: &Asked) -> ToolOutput {
+    fn files(mut self, query: &GrepQuery) -> ToolOutput {
         let mut paths = Vec::new();
         self.each_file(1, |path, _| {
             paths.push(path.to_owned());
             true
         });
         let total = paths.len();
-        let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
+        let mut found = SearchResults::new(query.offset, query.limit, self.ctx.limits.grep_chars);
         for path in newest_first(paths) {
             if !found.add(self.shown(&path)) {
                 break;
             }
         }
-        self.output(total, &found, asked, counted(total, "file"))
+        self.output(total, &found, query, counted(total, "file"))
     }
 
-    fn count(mut self, asked: &Asked) -> ToolOutput {
-        let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
+    fn count(mut self, query: &GrepQuery) -> ToolOutput {
+        let mut found = SearchResults::new(query.offset, query.limit, self.ctx.limits.grep_chars);
         let (mut files, mut lines) = (0, 0);
         let (given, real, cwd) = (
             self.target.given.clone(),
@@ -213,43 +216,44 @@ impl Search<'_> {
             true
         });
         let summary = format!("{} in {}", counted(lines, "line"), counted(files, "file"));
-        let mut output = self.output(files, &found, asked, summary.clone());
+        let mut output = self.output(files, &found, query, summary.clone());
         if files > 0 {
             output.content = format!("{}\n{summary}", output.content);
         }
         output
     }
 
-    fn content(mut self, asked: &Asked) -> ToolOutput {
-        let mut found = Found::new(asked.offset, asked.limit, self.ctx.limits.grep_chars);
+    fn content(mut self, query: &GrepQuery) -> ToolOutput {
+        let mut found = SearchResults::new(query.offset, query.limit, self.ctx.limits.grep_chars);
         let (mut files, mut matches) = (0, 0);
-        let context = asked.before + asked.after > 0;
+        let context = query.before + query.after > 0;
         let (given, real) = (self.target.given.clone(), self.target.real.clone());
         walk(&self.target.real, &self.selection, self.ctx, |path| {
-            if !self.seen.admits(path, &self.target, self.ctx) {
+            if !self.counts.should_search(path, &self.target, self.ctx) {
                 return true;
             }
             let name = shown(&as_given(path, &real, &given), &self.ctx.cwd);
             let mut lines = Lines {
                 found: &mut found,
                 path: &name,
-                numbers: asked.numbers,
+                numbers: query.numbers,
                 line_chars: self.ctx.limits.grep_line_chars,
                 matches: 0,
                 separate: context && files > 0,
             };
             if let Err(error) = self.searcher.search_path(&self.matcher, path, &mut lines) {
-                tracing::debug!(path = %path.display(), %error, "cannot be searched");
+                tracing::debug!(path = %path.display(), %error, "cannot search the file");
             }
             matches += lines.matches;
             files += usize::from(lines.matches > 0);
-            !found.cut
+            !found.is_truncated
         });
         let summary = format!("{} in {}", counted(matches, "line"), counted(files, "file"));
-        self.output(files, &found, asked, summary)
+        self.output(files, &found, query, summary)
     }
 
-    /// Calls `visit` with each file that has a match and its number of matching lines, counted up to `enough`.
+    /// Calls `visit` with each file that has a match and its number of matching lines, counted up
+    /// to `enough`.
     fn each_file(&mut self, enough: usize, mut visit: impl FnMut(&Path, usize) -> bool) {
         let Self {
             matcher,
@@ -257,34 +261,40 @@ impl Search<'_> {
             target,
             selection,
             ctx,
-            seen,
+            counts,
         } = self;
         walk(&target.real, selection, ctx, |path| {
-            if !seen.admits(path, target, ctx) {
+            if !counts.should_search(path, target, ctx) {
                 return true;
             }
             let mut count = Count { lines: 0, enough };
             if let Err(error) = searcher.search_path(&*matcher, path, &mut count) {
-                tracing::debug!(path = %path.display(), %error, "cannot be searched");
+                tracing::debug!(path = %path.display(), %error, "cannot search the file");
             }
             count.lines == 0 || visit(path, count.lines)
         });
     }
 
-    fn output(&self, files: usize, found: &Found, asked: &Asked, summary: String) -> ToolOutput {
-        let note = self.seen.note();
+    fn output(
+        &self,
+        files: usize,
+        found: &SearchResults,
+        query: &GrepQuery,
+        summary: String,
+    ) -> ToolOutput {
+        let note = self.counts.note();
         if files == 0 {
             let text = match note {
-                Some(note) if self.seen.searched == 0 => note,
-                Some(note) => format!("Nothing matches.\n{note}"),
-                None => "Nothing matches.".to_owned(),
+                Some(note) if self.counts.searched == 0 => note,
+                Some(note) => format!("No matches.\n{note}"),
+                None => "No matches.".to_owned(),
             };
             return ToolOutput::ok(text, "0 files");
         }
         let text = if found.entries.is_empty() {
-            format!("Nothing stands behind offset {}.", asked.offset)
+            format!("There are no results after offset {}.", query.offset)
         } else {
-            found.text(asked.offset)
+            found.text(query.offset)
         };
         let lines: Vec<String> = std::iter::once(text).chain(note).collect();
         ToolOutput::ok(lines.join("\n"), summary)
@@ -298,7 +308,7 @@ impl Search<'_> {
     }
 }
 
-/// A found path in terms of the path that was asked for, which may be a link.
+/// Converts a found path to one below the given path, which may be a symbolic link.
 fn as_given(path: &Path, real: &Path, given: &Path) -> PathBuf {
     match path.strip_prefix(real) {
         Ok(rest) if rest.as_os_str().is_empty() => given.to_owned(),

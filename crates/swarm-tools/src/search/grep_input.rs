@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::parameters::parse;
 
-/// How matches are shown.
+/// Output format of matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Mode {
@@ -40,7 +40,7 @@ pub(super) struct Parameters {
     /// Lines to show before and after each match, with `output_mode` content
     #[serde(rename = "-C")]
     around: Option<usize>,
-    /// The same as `-C`
+    /// Alias of `-C`
     context: Option<usize>,
     /// Show line numbers, with `output_mode` content [default: true]
     #[serde(rename = "-n")]
@@ -48,7 +48,7 @@ pub(super) struct Parameters {
     /// Ignore case
     #[serde(rename = "-i", default)]
     ignore_case: bool,
-    /// Let matches span lines, and `.` match line ends
+    /// Allow matches across lines, and let `.` match line ends
     #[serde(default)]
     multiline: bool,
     /// The maximum number of results; 0 for all [default: 250]
@@ -58,9 +58,9 @@ pub(super) struct Parameters {
     offset: usize,
 }
 
-/// A Grep call with its defaults.
+/// Parsed parameters of a Grep call, with defaults applied.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct GrepQuery {
     pub(super) pattern: String,
     pub(super) path: Option<String>,
     pub(super) glob: Option<String>,
@@ -71,12 +71,12 @@ pub(super) struct Asked {
     pub(super) numbers: bool,
     pub(super) ignore_case: bool,
     pub(super) multiline: bool,
-    /// Entries to show; none for all.
+    /// Maximum number of entries; `None` means no limit.
     pub(super) limit: Option<usize>,
     pub(super) offset: usize,
 }
 
-impl Asked {
+impl GrepQuery {
     /// Parses a call; without a `head_limit`, `default_limit` applies.
     pub(super) fn new(input: Value, default_limit: usize) -> Result<Self, String> {
         let input: Parameters = parse("Grep", input)?;

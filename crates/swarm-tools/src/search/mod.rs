@@ -1,4 +1,4 @@
-//! Glob and Grep, on ripgrep's own parts.
+//! The Glob and Grep tools, based on ripgrep's libraries.
 
 mod found;
 mod glob;

@@ -1,33 +1,33 @@
-//! Takes the matching lines of one file from the searcher.
+//! Receives the matching lines of one file from the searcher.
 
 use std::io;
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
-use super::found::Found;
+use super::found::SearchResults;
 
-/// Turns matching lines and the lines around them into entries.
+/// Converts matching lines and their context lines to entries.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
-    pub(super) found: &'a mut Found,
+    pub(super) found: &'a mut SearchResults,
     pub(super) path: &'a str,
     pub(super) numbers: bool,
     pub(super) line_chars: usize,
     /// Matching lines so far.
     pub(super) matches: usize,
-    /// Whether entries came before from another file, so that context needs a separator.
+    /// Whether entries of another file precede, so that context needs a separator.
     pub(super) separate: bool,
 }
 
 impl Lines<'_> {
-    /// Adds the lines of a piece of text; the sign after path and number tells a match from its context.
+    /// Adds lines; `sign` after path and number distinguishes matches from context.
     fn add(&mut self, bytes: &[u8], first: Option<u64>, sign: char) -> bool {
         let text = String::from_utf8_lossy(bytes);
         let lines = text.strip_suffix('\n').unwrap_or(&text).split('\n');
         for (line, n) in lines.zip(first.unwrap_or(1)..) {
             let line = line.strip_suffix('\r').unwrap_or(line);
             let (line, cut) = match line.char_indices().nth(self.line_chars) {
-                Some((at, _)) => (&line[..at], " [cut]"),
+                Some((at, _)) => (&line[..at], " [truncated]"),
                 None => (line, ""),
             };
             let path = self.path;
@@ -72,7 +72,7 @@ impl Sink for Lines<'_> {
     }
 }
 
-/// Counts matching lines, up to a bound.
+/// Counts matching lines up to a limit.
 #[derive(Debug)]
 pub(super) struct Count {
     pub(super) lines: usize,

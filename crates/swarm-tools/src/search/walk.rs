@@ -1,4 +1,4 @@
-//! Going through directories as ripgrep does.
+//! Directory traversal with ripgrep's rules.
 
 use std::path::{Path, PathBuf};
 
@@ -8,39 +8,40 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::ToolContext;
 
-/// Which files a search goes through.
+/// Files that a search includes.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     /// Patterns with or without `!`, as for `rg --glob`.
     pub(super) globs: Option<Override>,
-    /// Files by kind, as for `rg --type`.
+    /// File types, as for `rg --type`.
     pub(super) types: Option<Types>,
-    /// Includes files that `.gitignore` and the like leave out.
+    /// Whether to include files that ignore files such as `.gitignore` exclude.
     pub(super) everything: bool,
 }
 
 impl Selection {
-    /// The patterns of a `glob` parameter: separated by blanks, or by commas outside of braces.
+    /// Adds the patterns of a `glob` parameter, separated by white space, or by commas outside
+    /// braces.
     pub(super) fn with_globs(mut self, text: &str, base: &Path) -> Result<Self, String> {
         let mut overrides = OverrideBuilder::new(base);
         for glob in split_globs(text) {
             overrides
                 .add(&glob)
-                .map_err(|error| format!("`{glob}` is not a glob: {error}."))?;
+                .map_err(|error| format!("`{glob}` is not a valid glob: {error}."))?;
         }
         let globs = overrides
             .build()
-            .map_err(|error| format!("`{text}` is not a glob: {error}."))?;
+            .map_err(|error| format!("`{text}` is not a valid glob: {error}."))?;
         self.globs = Some(globs);
         Ok(self)
     }
 
-    /// Files of a kind such as `rust` or `py`.
+    /// Restricts the search to a file type such as `rust` or `py`.
     pub(super) fn with_type(mut self, name: &str) -> Result<Self, String> {
         let mut types = TypesBuilder::new();
         types.add_defaults().select(name);
         self.types = Some(types.build().map_err(|_| {
-            format!("`{name}` is not a file type that ripgrep knows. Use `glob` instead, such as `*.{name}`.")
+            format!("`{name}` is not a file type of ripgrep. Use `glob` instead, for example `*.{name}`.")
         })?);
         Ok(self)
     }
@@ -65,8 +66,9 @@ fn split_globs(text: &str) -> Vec<String> {
     globs
 }
 
-/// Calls `visit` with every file under `base`, in the order of their names, until it says no or the call is
-/// interrupted. Hidden files are included. Links are not followed, and protected files and git's own directory are left out.
+/// Calls `visit` with every file below `base`, sorted by name, until it returns false or the call
+/// is interrupted. Hidden files are included. Links are not followed; protected files and the git
+/// directory are excluded.
 pub(super) fn walk(
     base: &Path,
     selection: &Selection,
@@ -77,7 +79,7 @@ pub(super) fn walk(
     builder
         .standard_filters(!selection.everything)
         .hidden(false)
-        // The user's global ignore file is found through the environment, which is not ours to read.
+        // Locating the user's global ignore file would require reading the environment.
         .git_global(false)
         .require_git(false)
         .current_dir(&ctx.cwd)
@@ -105,7 +107,7 @@ fn is_git_directory(entry: &DirEntry) -> bool {
     entry.depth() > 0 && entry.file_name() == ".git"
 }
 
-/// A path as it is shown: relative when it lies in the working directory.
+/// Formats a path, relative if it is below the working directory.
 pub(super) fn shown(path: &Path, cwd: &Path) -> String {
     match path.strip_prefix(cwd) {
         Ok(rest) if !rest.as_os_str().is_empty() => rest.display().to_string(),
@@ -113,7 +115,7 @@ pub(super) fn shown(path: &Path, cwd: &Path) -> String {
     }
 }
 
-/// The paths, most recently changed first; those changed at the same moment in the order of their names.
+/// Sorts paths by modification time, newest first, then by name.
 pub(super) fn newest_first(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut dated: Vec<_> = paths
         .into_iter()
@@ -141,7 +143,7 @@ mod tests {
     use crate::{Caller, ToolLimits};
 
     #[test]
-    fn globs_are_split_outside_of_braces() {
+    fn globs_are_split_outside_braces() {
         assert_eq!(
             split_globs("*.rs, *.{ts,tsx} !x"),
             ["*.rs", "*.{ts,tsx}", "!x"]
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_type_is_named() {
+    fn the_error_for_an_unknown_type_names_it() {
         assert!(Selection::default().with_type("rust").is_ok());
         assert!(
             Selection::default()

@@ -1,22 +1,23 @@
-//! The instructions of a skill.
+//! Text of a skill.
 
 use std::io;
 
 use swarm_protocol::Skill;
 
-/// Bytes of a `SKILL.md` that are read; what a model can take in is less.
-const LARGEST: u64 = 1 << 20;
+/// Maximum number of bytes read of a `SKILL.md`.
+const MAX_SKILL_BYTES: u64 = 1 << 20;
 
-/// What a model reads of a skill: where its files are, and its text without the YAML in front. `$ARGUMENTS` in the text
-/// becomes `arguments`, `${CLAUDE_SKILL_DIR}` the directory of the skill.
+/// Returns the text of a skill for the model: its directory, and its content without the front
+/// matter. `$ARGUMENTS` is replaced by `arguments`, `${CLAUDE_SKILL_DIR}` by the directory of the
+/// skill.
 pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
     use io::Read as _;
     let mut text = String::new();
     std::fs::File::open(&skill.path)?
-        .take(LARGEST)
+        .take(MAX_SKILL_BYTES)
         .read_to_string(&mut text)?;
     let directory = skill.path.parent().unwrap_or(&skill.path).display();
-    let body = without_front(&text).trim();
+    let body = without_front_matter(&text).trim();
     let body = body.replace("${CLAUDE_SKILL_DIR}", &directory.to_string());
     let filled = body.replace("$ARGUMENTS", arguments);
     let rest = match (arguments.trim(), filled == body) {
@@ -28,8 +29,8 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
     ))
 }
 
-/// The text behind the block that `---` opens and closes.
-fn without_front(text: &str) -> &str {
+/// Removes the front matter between `---` lines.
+fn without_front_matter(text: &str) -> &str {
     let text = text.trim_start_matches('\u{feff}');
     let Some(inner) = text.strip_prefix("---") else {
         return text;
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_front_of_a_file_is_left_out() {
+    fn the_front_matter_of_a_file_is_removed() {
         for (text, rest) in [
             ("---\nname: a\n---\nbody\n", "body\n"),
             ("---\r\nname: a\r\n---\r\nbody", "body"),
@@ -57,7 +58,7 @@ mod tests {
             ("---\nnever closed", "---\nnever closed"),
             ("\u{feff}---\na: b\n---\n", ""),
         ] {
-            assert_eq!(without_front(text), rest, "{text:?}");
+            assert_eq!(without_front_matter(text), rest, "{text:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a model sees of skills.
+//! The Skill tool: skill list and calls.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -11,23 +11,23 @@ use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, blocking, prompt};
 
-/// Characters of one skill's description that the model is told beforehand, and of all of them.
+/// Maximum characters of one skill's description in the tool description, and of the whole list.
 const DESCRIPTION_CHARS: usize = 250;
 const LIST_CHARS: usize = 8_000;
 
-/// What stands before a skill that needs an agent where there can be none.
+/// Note before a skill that is meant for a separate agent if none can be started.
 const NO_AGENT: &str =
-    "This skill is meant for an agent of its own, which you cannot start. Follow it yourself.";
+    "This skill is meant for a separate agent, which you cannot start. Follow it yourself.";
 
-/// Hands out the instructions of a skill.
+/// Returns the instructions of a skill.
 #[derive(Debug, Clone)]
 pub struct SkillTool {
     skills: Vec<Skill>,
 }
 
 impl SkillTool {
-    /// The tool for these skills. Their order does not matter: the model is told of them by name, so that its prompt is
-    /// the same from one run to the next. Of two of one name the first is taken.
+    /// Creates the tool for these skills. The list in the prompt is sorted by name, so that it is
+    /// the same in every run. If two skills have the same name, the first one wins.
     pub fn new(skills: &[Skill]) -> Self {
         let mut skills: Vec<Skill> = skills.to_vec();
         skills.sort_by(|one, other| one.name.cmp(&other.name));
@@ -52,22 +52,22 @@ impl SkillTool {
         list
     }
 
-    /// Those that a model may load.
+    /// Returns the skills that a model may load.
     fn offered(&self) -> impl Iterator<Item = &Skill> {
         self.skills.iter().filter(|skill| !skill.person_only)
     }
 
-    /// The skill that a call names, and its arguments. The error is for the model.
+    /// Returns the skill named in a call, and its arguments. The error is a message for the model.
     pub fn asked(&self, input: Value) -> Result<(Skill, String), String> {
         let input: Parameters = parse("Skill", input)?;
         Ok((self.find(&input.skill)?.clone(), input.args))
     }
 
-    /// Grants what a skill needs, as long as the turn in which it is loaded goes on.
-    pub fn lend(skill: &Skill, ctx: &ToolContext) {
+    /// Grants the permissions of a skill until the end of the turn in which it is loaded.
+    pub fn grant_for_turn(skill: &Skill, ctx: &ToolContext) {
         let modes = ctx.modes.as_ref();
         if let Some(modes) = modes.filter(|_| !skill.allowed_tools.is_empty()) {
-            modes.lend(&skill.allowed_tools, &format!("skill {}", skill.name));
+            modes.grant_for_turn(&skill.allowed_tools, &format!("skill {}", skill.name));
         }
     }
 
@@ -76,13 +76,13 @@ impl SkillTool {
         let found = self.skills.iter().find(|skill| skill.name == name);
         if found.is_some_and(|skill| skill.person_only) {
             return Err(format!(
-                "The skill `{name}` is for people to start: it has `disable-model-invocation`."
+                "Only users can start the skill `{name}`: it has `disable-model-invocation`."
             ));
         }
         found.ok_or_else(|| {
             let names: Vec<&str> = self.offered().map(|skill| skill.name.as_str()).collect();
             format!(
-                "There is no skill `{}`. The skills are: {}.",
+                "There is no skill `{}`. Available skills: {}.",
                 name.escape_debug(),
                 names.join(", ")
             )
@@ -134,7 +134,7 @@ impl Tool for SkillTool {
             Ok(found) => found,
             Err(why) => return ToolOutput::error(why),
         };
-        Self::lend(&skill, ctx);
+        Self::grant_for_turn(&skill, ctx);
         blocking::run(ctx, move |_| match skill_text(&skill, &arguments) {
             Ok(text) => {
                 let text = if skill.fork {
@@ -146,7 +146,7 @@ impl Tool for SkillTool {
                 ToolOutput::ok(text, lines)
             }
             Err(error) => ToolOutput::error(format!(
-                "The skill {} cannot be read from {}: {error}.",
+                "Cannot read the skill {} from {}: {error}.",
                 skill.name,
                 skill.path.display()
             )),

@@ -1,6 +1,7 @@
-//! Addresses as the web tools take them: written so that a permission rule and a client read the same host in them.
+//! URLs of the web tools. Ambiguous URLs are rejected, so that permission rules and the client see
+//! the same host.
 
-/// The host of an address, in lower case. The error is for the model.
+/// Returns the host of a URL in lower case. The error is a message for the model.
 pub(super) fn host(url: &str) -> Result<String, String> {
     let shown: String = url.chars().take(200).collect();
     let bad = |why: &str| Err(format!("`{}` {why}.", shown.escape_debug()));
@@ -9,19 +10,19 @@ pub(super) fn host(url: &str) -> Result<String, String> {
         .strip_prefix("https://")
         .or_else(|| lower.strip_prefix("http://"))
     else {
-        return bad("is no address: begin it with https:// or http://");
+        return bad("is not a valid URL: start it with https:// or http://");
     };
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
     if url.chars().any(odd) {
-        return bad("holds blanks or backslashes: write them as %20 and %5C");
+        return bad("contains spaces or backslashes: write them as %20 and %5C");
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return bad("holds a user or password, which is not sent");
+        return bad("contains a user or password, which is not supported");
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
     if authority.is_empty() || !authority.chars().all(plain) {
-        return bad("has no host that is written in plain letters (`xn--…` for others)");
+        return bad("has no host in ASCII letters (use `xn--…` for other letters)");
     }
     let host = if authority.starts_with('[') {
         authority.split_inclusive(']').next().unwrap_or_default()
@@ -31,7 +32,7 @@ pub(super) fn host(url: &str) -> Result<String, String> {
     Ok(host.trim_end_matches('.').to_owned())
 }
 
-/// Whether two hosts are one site: the same, but for a `www.` in front.
+/// Whether two hosts are the same site, ignoring a leading `www.`.
 pub(super) fn same_site(one: &str, other: &str) -> bool {
     let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
     bare(one) == bare(other)
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_readers_could_read_as_two_hosts_is_refused() {
+    fn urls_with_an_ambiguous_host_are_rejected() {
         for (url, expected) in [
             ("https://Docs.RS/a?b#c", Some("docs.rs")),
             ("http://a.example.:8080", Some("a.example")),

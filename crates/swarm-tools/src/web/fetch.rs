@@ -18,71 +18,73 @@ use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
-/// Bytes of an answer that are read, and characters that the model gets of it.
-const MOST_BYTES: usize = 4 << 20;
-const MOST_CHARS: usize = 50_000;
-/// Time for one request.
+/// Maximum number of bytes read of a response, and of characters returned to the model.
+const MAX_BYTES: usize = 4 << 20;
+const MAX_CHARS: usize = 50_000;
+/// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a site may send one on within itself.
-const MOST_REDIRECTS: usize = 5;
-/// How long a page is kept, and how many of them are.
-const KEPT_FOR: Duration = Duration::from_mins(15);
-const MOST_KEPT: usize = 32;
+/// Maximum number of redirects within a site.
+const MAX_REDIRECTS: usize = 5;
+/// Lifetime and maximum number of cached pages.
+const CACHE_LIFETIME: Duration = Duration::from_mins(15);
+const MAX_CACHED: usize = 32;
 
 /// Fetches a page.
 #[derive(Debug)]
 pub struct WebFetch {
-    door: Arc<dyn WebAccess>,
+    client: Arc<dyn WebAccess>,
     private: bool,
-    kept: Mutex<HashMap<String, (Instant, String)>>,
+    cached: Mutex<HashMap<String, (Instant, String)>>,
 }
 
 impl WebFetch {
-    /// The tool. With `private`, addresses of this machine and of local networks are fetched too.
-    pub fn new(door: Arc<dyn WebAccess>, private: bool) -> Self {
+    /// Creates the tool. With `private`, addresses on this machine and in local networks are
+    /// allowed.
+    pub fn new(client: Arc<dyn WebAccess>, private: bool) -> Self {
         Self {
-            door,
+            client,
             private,
-            kept: Mutex::default(),
+            cached: Mutex::default(),
         }
     }
 
-    /// The text of a page, from the cache if it is there. The error is for the model.
+    /// Returns the text of a page, from the cache if possible. The error is a message for the
+    /// model.
     async fn page(&self, url: &str) -> Result<String, String> {
-        if let Some(text) = self.kept(url) {
+        if let Some(text) = self.cached(url) {
             return Ok(text);
         }
         let text = self.fetched(url).await?;
-        let mut kept = self.kept.lock();
-        kept.retain(|_, (at, _)| at.elapsed() < KEPT_FOR);
-        if kept.len() < MOST_KEPT {
-            kept.insert(url.to_owned(), (Instant::now(), text.clone()));
+        let mut cached = self.cached.lock();
+        cached.retain(|_, (at, _)| at.elapsed() < CACHE_LIFETIME);
+        if cached.len() < MAX_CACHED {
+            cached.insert(url.to_owned(), (Instant::now(), text.clone()));
         }
         Ok(text)
     }
 
-    fn kept(&self, url: &str) -> Option<String> {
-        let kept = self.kept.lock();
-        let (at, text) = kept.get(url)?;
-        (at.elapsed() < KEPT_FOR).then(|| text.clone())
+    fn cached(&self, url: &str) -> Option<String> {
+        let cached = self.cached.lock();
+        let (at, text) = cached.get(url)?;
+        (at.elapsed() < CACHE_LIFETIME).then(|| text.clone())
     }
 
     async fn fetched(&self, url: &str) -> Result<String, String> {
         let site = host(url)?;
         let mut url = url.to_owned();
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let request = WebRequest {
                 url: url.clone(),
                 private: self.private,
-                max_bytes: MOST_BYTES,
+                max_bytes: MAX_BYTES,
                 timeout: TIMEOUT,
             };
-            let answer = self.door.get(request).await?;
+            let answer = self.client.get(request).await?;
             match (answer.status, &answer.location) {
                 (300..=399, Some(to)) => {
                     if !same_site(&site, &host(to)?) {
                         return Err(format!(
-                            "{url} points to another host: {to}. Call WebFetch with that address if you want it."
+                            "{url} redirects to another host: {to}. Call WebFetch with that URL if you want it."
                         ));
                     }
                     url.clone_from(to);
@@ -91,20 +93,17 @@ impl WebFetch {
                     let text = readable(&answer).map_err(|why| format!("{url}: {why}."))?;
                     return Ok(shortened(&text, answer.cut));
                 }
-                (status, _) => return Err(format!("{url} answered with status {status}.")),
+                (status, _) => return Err(format!("{url} returned status {status}.")),
             }
         }
-        Err(format!("{url} sends one on without end."))
+        Err(format!("{url} redirects too many times."))
     }
 }
 
 fn shortened(text: &str, cut: bool) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((at, _)) => format!(
-            "{}\n[… the page is longer; this is its beginning]",
-            &text[..at]
-        ),
-        None if cut => format!("{text}\n[… the page is longer; this is its beginning]"),
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((at, _)) => format!("{}\n[… truncated]", &text[..at]),
+        None if cut => format!("{text}\n[… truncated]"),
         None => text.to_owned(),
     }
 }
@@ -114,10 +113,10 @@ fn shortened(text: &str, cut: bool) -> String {
 struct Parameters {
     /// The URL to fetch
     url: String,
-    /// What you want to know from the page, for people who watch
+    /// What you want to know from the page; shown to the user
     #[expect(
         dead_code,
-        reason = "models pass it, and nobody else reads the page for them"
+        reason = "models pass it; the page is returned without further processing"
     )]
     prompt: Option<String>,
 }
@@ -180,7 +179,7 @@ mod tests {
     use super::super::WebAnswer;
     use super::*;
 
-    /// A small web.
+    /// A fake web that records requests.
     #[derive(Debug, Default)]
     struct Web(Mutex<Vec<String>>);
 
@@ -196,7 +195,7 @@ mod tests {
                 "https://www.a.example/there" => (200, None, "<p>there</p>".to_owned()),
                 "https://a.example/away" => (302, Some("https://b.example/x"), String::new()),
                 "https://a.example/round" => (302, Some("https://a.example/round"), String::new()),
-                "https://a.example/long" => (200, None, "x".repeat(MOST_CHARS + 1)),
+                "https://a.example/long" => (200, None, "x".repeat(MAX_CHARS + 1)),
                 _ => (404, None, String::new()),
             };
             Ok(WebAnswer {
@@ -210,17 +209,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_is_followed_within_its_site_and_kept() {
+    async fn redirects_are_followed_within_a_site_and_pages_are_cached() {
         let web = Arc::new(Web::default());
         let tool = WebFetch::new(Arc::clone(&web) as Arc<dyn WebAccess>, false);
         for (path, expected) in [
             ("", Ok("# Here")),
             ("", Ok("# Here")),
             ("moved", Ok("there")),
-            ("away", Err("points to another host: https://b.example/x")),
-            ("round", Err("without end")),
+            (
+                "away",
+                Err("redirects to another host: https://b.example/x"),
+            ),
+            ("round", Err("too many times")),
             ("none", Err("status 404")),
-            ("long", Ok("this is its beginning]")),
+            ("long", Ok("truncated]")),
         ] {
             let page = tool.page(&format!("https://a.example/{path}")).await;
             match (page, expected) {

@@ -1,11 +1,11 @@
-//! Pages of the web, and searching it.
+//! The web tools.
 
+mod access;
 mod address;
-mod door;
 mod fetch;
 mod readable;
 mod search;
 
-pub use door::{WebAccess, WebAnswer, WebRequest};
+pub use access::{WebAccess, WebAnswer, WebRequest};
 pub use fetch::WebFetch;
 pub use search::WebSearch;

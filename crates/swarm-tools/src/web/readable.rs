@@ -1,15 +1,16 @@
-//! An answer as a model reads it.
+//! Conversion of responses to text for the model.
 
 use htmd::HtmlToMarkdown;
 
 use super::WebAnswer;
 
-/// Elements that hold nothing to read.
+/// HTML elements without readable text.
 const SKIPPED: [&str; 7] = [
     "script", "style", "noscript", "svg", "iframe", "template", "head",
 ];
 
-/// The text of an answer: HTML as Markdown, other text as it is. The error is for the model.
+/// Converts a response to text: HTML to Markdown, other text unchanged. The error is a message for
+/// the model.
 pub(super) fn readable(answer: &WebAnswer) -> Result<String, String> {
     let kind = answer.content_type.to_ascii_lowercase();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -21,12 +22,12 @@ pub(super) fn readable(answer: &WebAnswer) -> Result<String, String> {
                 .build();
             converter
                 .convert(&text())
-                .map_err(|error| format!("the page cannot be read as HTML: {error}"))
+                .map_err(|error| format!("cannot parse the page as HTML: {error}"))
         }
         "" if std::str::from_utf8(&answer.body).is_ok() => Ok(text()),
         kind if is_text(kind) => Ok(text()),
         kind => Err(format!(
-            "what is there is no text but `{}`, {} bytes",
+            "the content is not text but `{}`, {} bytes",
             kind.escape_debug(),
             answer.body.len()
         )),
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_becomes_text_without_its_scripts() {
+    fn a_page_is_converted_to_text_without_scripts() {
         let page = "<html><head><title>t</title><script>evil()</script></head><body><h1>Head</h1><p>One <b>two</b> <a href='/x'>three</a></p><script>more()</script></body></html>";
         let text = readable(&answer("text/html; charset=utf-8", page.as_bytes())).unwrap();
         assert!(
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_said() {
+    fn content_that_is_not_text_is_reported() {
         assert_eq!(
             readable(&answer("application/json", b"{}")).as_deref(),
             Ok("{}")

@@ -1,4 +1,4 @@
-//! The `WebSearch` tool, over a search server of the user's choice that answers in `SearXNG`'s JSON form.
+//! The `WebSearch` tool, for a configured search server with `SearXNG`'s JSON format.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,27 +15,27 @@ use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
 use crate::{Tool, ToolContext, ToolOutput, prompt};
 
-/// Bytes of an answer that are read.
-const MOST_BYTES: usize = 2 << 20;
-/// Hits that the model is shown.
-const MOST_HITS: usize = 10;
-/// Time for one search.
+/// Maximum number of bytes read of a response.
+const MAX_BYTES: usize = 2 << 20;
+/// Maximum number of results returned to the model.
+const MAX_RESULTS: usize = 10;
+/// Timeout of one search.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// What stands for the words in the server's address.
-const QUERY: &str = "{query}";
+/// Placeholder for the query in the server's URL.
+const QUERY_PLACEHOLDER: &str = "{query}";
 
 /// Searches the web.
 #[derive(Debug)]
 pub struct WebSearch {
-    door: Arc<dyn WebAccess>,
+    client: Arc<dyn WebAccess>,
     url: String,
 }
 
 impl WebSearch {
-    /// The tool over a server, `{query}` in its address standing for what is searched.
-    pub fn new(door: Arc<dyn WebAccess>, url: &str) -> Self {
+    /// Creates the tool for a server. `{query}` in the URL is replaced by the query.
+    pub fn new(client: Arc<dyn WebAccess>, url: &str) -> Self {
         Self {
-            door,
+            client,
             url: url.to_owned(),
         }
     }
@@ -48,24 +48,24 @@ impl WebSearch {
         }
         let (allowed, blocked) = (lower(&input.allowed_domains), lower(&input.blocked_domains));
         let request = WebRequest {
-            url: self.url.replace(QUERY, &encoded(query)),
-            // The user named this server.
+            url: self.url.replace(QUERY_PLACEHOLDER, &encoded(query)),
+            // The user configured this server.
             private: true,
-            max_bytes: MOST_BYTES,
+            max_bytes: MAX_BYTES,
             timeout: TIMEOUT,
         };
-        let answer = self.door.get(request).await?;
+        let answer = self.client.get(request).await?;
         if !(200..=299).contains(&answer.status) {
             return Err(format!(
-                "The search server answered with status {}.",
+                "The search server returned status {}.",
                 answer.status
             ));
         }
         let found: Value = serde_json::from_slice(&answer.body)
-            .map_err(|error| format!("The search server's answer is no JSON: {error}."))?;
+            .map_err(|error| format!("The search server's response is not valid JSON: {error}."))?;
         let hits = found["results"]
             .as_array()
-            .ok_or("The search server's answer has no `results`.")?;
+            .ok_or("The search server's response has no `results`.")?;
         let mut text = String::new();
         let fits = |hit: &&Value| {
             let host = hit["url"].as_str().and_then(|url| host(url).ok());
@@ -73,7 +73,7 @@ impl WebSearch {
                 (allowed.is_empty() || within(&host, &allowed)) && !within(&host, &blocked)
             })
         };
-        for hit in hits.iter().filter(fits).take(MOST_HITS) {
+        for hit in hits.iter().filter(fits).take(MAX_RESULTS) {
             let part = |name: &str| one_line(hit[name].as_str().unwrap_or_default());
             let url = hit["url"].as_str().unwrap_or_default();
             let hit = format!("- {}\n  {url}\n  {}\n", part("title"), part("content"));
@@ -90,14 +90,14 @@ fn lower(domains: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a host is one of these or below one of them.
+/// Whether a host is one of these domains or a subdomain.
 fn within(host: &str, domains: &[String]) -> bool {
     domains
         .iter()
         .any(|domain| host == domain || host.ends_with(&format!(".{domain}")))
 }
 
-/// A text as a part of an address.
+/// Percent-encodes a text for use in a URL.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes()
@@ -116,10 +116,10 @@ fn encoded(text: &str) -> String {
 struct Parameters {
     /// What to search for
     query: String,
-    /// Only pages of these domains
+    /// Only include pages of these domains
     #[serde(default)]
     allowed_domains: Vec<String>,
-    /// No pages of these domains
+    /// Exclude pages of these domains
     #[serde(default)]
     blocked_domains: Vec<String>,
 }
@@ -159,7 +159,7 @@ impl Tool for WebSearch {
             () = ctx.cancel.cancelled() => Err("The call was interrupted.".to_owned()),
         };
         match hits {
-            Ok(text) if text.is_empty() => ToolOutput::ok("Nothing was found.", "nothing found"),
+            Ok(text) if text.is_empty() => ToolOutput::ok("No results.", "no results"),
             Ok(text) => {
                 let pages = counted(text.lines().count() / 3, "page");
                 ToolOutput::ok(text, pages)
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hits_are_shown_for_the_domains_that_are_wanted() {
+    async fn results_are_filtered_by_domain() {
         let tool = WebSearch::new(
             Arc::new(Server),
             "http://127.0.0.1/search?q={query}&format=json",

@@ -1,4 +1,4 @@
-//! Bash with commands that behave, and with those that do not.
+//! Bash with well-behaved and misbehaving commands.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_os::process;
 use swarm_tools::ToolOutput;
 
-/// Longer than any test may take: what runs into it hangs.
+/// Seconds; longer than any test may take.
 const LONG: &str = "1000";
 
 fn marked() -> Scene {
@@ -22,7 +22,7 @@ fn marked() -> Scene {
     scene
 }
 
-/// The processes of a scene that are alive.
+/// Counts the running processes of a scene.
 fn alive(scene: &Scene) -> usize {
     process::find_by_env("SWARM_SPAWN_ID", &scene.ctx.env["SWARM_SPAWN_ID"]).len()
 }
@@ -64,7 +64,8 @@ async fn the_directory_persists_between_calls_and_variables_do_not() {
     let again = json!({"command": "pwd; echo \"[$X]\""});
     let expected = format!("{}\n[]", sub.display());
     assert_eq!(scene.ok("Bash", again.clone()).await, expected);
-    // Also where the command fails or exits, and not where it is replaced or runs elsewhere.
+    // It also persists if the command fails or exits, but not if the shell is replaced or a
+    // subshell changes it.
     for command in [
         "mkdir -p ../more; cd ../more; exit 3",
         "cd ../sub && false",
@@ -103,17 +104,17 @@ async fn there_is_no_standard_input() {
 }
 
 #[tokio::test]
-async fn a_flood_is_cut_in_memory_and_in_the_result() {
+async fn large_output_is_truncated_in_memory_and_in_the_result() {
     let scene = Scene::new();
     let output = scene.call("Bash", json!({"command": "echo first; head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo last"})).await;
     assert!(output.content.starts_with("first\nxxx") && output.content.ends_with("xxx\nlast"));
-    assert!(output.content.contains("left out"));
+    assert!(output.content.contains("omitted"));
     assert!(output.content.len() < 30_100, "{}", output.content.len());
     assert_eq!(output.one_line, "ok, 3 lines");
 }
 
 #[tokio::test]
-async fn a_command_that_leaves_the_working_directory_sets_the_next_one_back() {
+async fn the_directory_is_reset_after_a_command_leaves_the_working_directory() {
     let scene = Scene::new();
     let outside = scene.base().join("outside");
     std::fs::create_dir_all(outside.join("deep")).unwrap();
@@ -128,7 +129,7 @@ async fn a_command_that_leaves_the_working_directory_sets_the_next_one_back() {
         );
         assert_eq!(scene.ok("Bash", json!({"command": "pwd"})).await, home);
     }
-    // A directory that counts as part of the working directory.
+    // An additional working directory.
     scene
         .ctx
         .shell
@@ -141,12 +142,12 @@ async fn a_command_that_leaves_the_working_directory_sets_the_next_one_back() {
     assert_eq!(
         scene.ctx.shell.directory(&scene.ctx.cwd, &[]),
         scene.ctx.cwd,
-        "it no longer counts"
+        "it is no longer allowed"
     );
 }
 
 #[tokio::test]
-async fn a_command_runs_in_the_directory_in_which_it_was_judged_or_not_at_all() {
+async fn a_command_runs_in_the_directory_for_which_it_was_permitted_or_not_at_all() {
     let scene = Scene::new();
     let outside = scene.base().join("outside");
     std::fs::create_dir_all(&outside).unwrap();
@@ -169,7 +170,7 @@ async fn a_command_runs_in_the_directory_in_which_it_was_judged_or_not_at_all() 
         let pwd = scene.ok("Bash", json!({"command": "pwd"})).await;
         assert_eq!(pwd, scene.ctx.cwd.display().to_string());
     }
-    // Judged afterwards, the next one starts in the working directory and says so.
+    // The next command starts in the working directory and says so.
     std::fs::remove_file(&sub).unwrap();
     scene
         .ok(
@@ -185,8 +186,8 @@ async fn a_command_runs_in_the_directory_in_which_it_was_judged_or_not_at_all() 
     );
 }
 
-/// The output of a command whose time is up once it has made the file `begun`, however slow the machine is: the test's
-/// clock stands still until then.
+/// Runs a command that times out after it has created the file `begun`. The test's clock is paused
+/// until then, so the speed of the machine does not matter.
 async fn timed_out(scene: &Scene, command: &str) -> ToolOutput {
     let begun = scene.path("begun");
     let call = scene.call("Bash", json!({"command": command, "timeout": 200}));
@@ -216,7 +217,7 @@ async fn a_command_that_ignores_sigterm_is_killed_at_its_time_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sigterm_gives_a_command_the_time_to_clean_up() {
+async fn a_command_has_time_to_clean_up_after_sigterm() {
     let mut scene = marked();
     scene.ctx.limits.kill_grace = Duration::from_mins(1);
     let command =
@@ -228,7 +229,7 @@ async fn sigterm_gives_a_command_the_time_to_clean_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_grandchild_that_left_the_group_is_found_and_ended() {
+async fn a_grandchild_that_left_the_process_group_is_terminated() {
     let scene = marked();
     let command = format!(
         "setsid sh -c 'trap \"\" TERM; touch begun; sleep {LONG}; sleep {LONG}' >/dev/null 2>&1 & setsid -f sleep {LONG}; sleep {LONG}"
@@ -239,7 +240,7 @@ async fn a_grandchild_that_left_the_group_is_found_and_ended() {
 }
 
 #[tokio::test]
-async fn an_interruption_ends_the_whole_tree() {
+async fn an_interruption_terminates_the_process_tree() {
     let scene = marked();
     let cancel = scene.ctx.cancel.clone();
     let begun = scene.path("begun");
@@ -271,14 +272,14 @@ async fn a_dropped_call_leaves_no_process() {
         output = call => panic!("{output:?}"),
         () = started => {}
     }
-    // The kill was sent; the kernel may need a moment to carry it out.
+    // The signal was sent; the kernel may need a moment to deliver it.
     while alive(&scene) > 0 {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
-async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
+async fn a_background_process_that_holds_the_output_does_not_block_the_call() {
     let scene = marked();
     let output = scene
         .call(
@@ -294,7 +295,7 @@ async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
         "{}",
         output.content
     );
-    assert_eq!(alive(&scene), 1, "it lives on");
+    assert_eq!(alive(&scene), 1, "it is still running");
     let ended = process::end_marked(
         "SWARM_SPAWN_ID",
         &scene.ctx.env["SWARM_SPAWN_ID"],
@@ -306,7 +307,7 @@ async fn a_background_process_that_holds_the_output_does_not_hold_the_call() {
 }
 
 #[tokio::test]
-async fn a_background_process_may_write_after_the_call_is_over() {
+async fn a_background_process_may_write_after_the_call() {
     let scene = marked();
     let command =
         "(while [ ! -e go ]; do sleep 0.01; done; echo late; echo survived > proof) & echo done";
@@ -321,7 +322,7 @@ async fn a_background_process_may_write_after_the_call_is_over() {
 }
 
 #[tokio::test]
-async fn a_command_that_closes_its_output_is_still_waited_for() {
+async fn a_call_waits_for_a_command_that_has_closed_its_output() {
     let scene = marked();
     scene
         .ok(
@@ -333,7 +334,7 @@ async fn a_command_that_closes_its_output_is_still_waited_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_refused_with_a_reason() {
+async fn invalid_calls_are_refused_with_a_reason() {
     let scene = Scene::new();
     for (input, why) in [
         (json!({"command": "  "}), "is empty"),
@@ -341,7 +342,7 @@ async fn what_cannot_be_run_is_refused_with_a_reason() {
         (json!({}), "missing parameter `command`"),
         (
             json!({"command": "true", "run_in_background": true}),
-            "Commands cannot run in the background here",
+            "Background commands are not available here",
         ),
         (
             json!({"command": "true", "timeout": 0}),
@@ -365,7 +366,7 @@ async fn what_cannot_be_run_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_call_is_one_plain_line_in_a_pane() {
+async fn a_pane_shows_a_call_in_one_line() {
     let bash = scene::tool_named("Bash");
     assert_eq!(
         bash.one_line(&json!({"command": "cargo test"})),

@@ -1,4 +1,4 @@
-//! Commands in the background, and output that is too long for a result.
+//! Background commands, and output that is too long for a result.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use swarm_tools::{BackgroundCommand, BackgroundCommands, CommandState};
 
 use crate::scene::Scene;
 
-/// A scene whose agent may have commands in the background.
+/// A scene whose agent may run background commands.
 fn scene() -> (Scene, Arc<BackgroundCommands>) {
     let mut scene = Scene::new();
     let mut env = (*scene.ctx.env).clone();
@@ -40,7 +40,7 @@ async fn start(scene: &Scene, command: &str) -> Arc<BackgroundCommand> {
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_writes_to_a_file_and_its_end_is_told_once() {
+async fn a_background_command_writes_to_a_file_and_its_end_is_reported_once() {
     let (scene, commands) = scene();
     let command = start(&scene, "echo one; echo two >&2; exit 3").await;
     command.ended().await;
@@ -49,20 +49,20 @@ async fn a_command_in_the_background_writes_to_a_file_and_its_end_is_told_once()
     assert_eq!(command.output(100), "one\ntwo\n");
     let file = std::fs::read_to_string(command.file().unwrap()).unwrap();
     assert_eq!(file, "one\ntwo\n");
-    assert!(commands.has_ended_ones());
-    let ended = commands.take_ended();
+    assert!(commands.has_unreported());
+    let ended = commands.take_unreported();
     assert_eq!((ended.len(), ended[0].id()), (1, command.id()));
-    assert!(commands.take_ended().is_empty() && commands.running().is_empty());
+    assert!(commands.take_unreported().is_empty() && commands.running().is_empty());
 
-    // Whoever has read it is not told again.
+    // There is no notification after the result was read.
     let command = start(&scene, "true").await;
     command.ended().await;
-    commands.handed_out_if_ended(&command);
-    assert!(!commands.has_ended_ones());
+    commands.mark_reported(&command);
+    assert!(!commands.has_unreported());
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_is_stopped_with_all_that_it_has_started() {
+async fn a_background_command_is_stopped_with_all_its_descendants() {
     let (scene, commands) = scene();
     let one = start(&scene, "setsid sleep 1000 & sleep 1000").await;
     let two = start(&scene, "sleep 1000 | sleep 1000").await;
@@ -70,18 +70,21 @@ async fn a_command_in_the_background_is_stopped_with_all_that_it_has_started() {
     one.stop().await;
     assert_eq!(one.state(), CommandState::Stopped);
     assert_eq!(commands.running().len(), 1);
-    assert!(!commands.has_ended_ones(), "who stops it knows of its end");
+    assert!(
+        !commands.has_unreported(),
+        "a stopped command causes no notification"
+    );
     commands.shut_down(Duration::from_secs(10)).await;
     assert_eq!(two.state(), CommandState::Stopped);
     assert_eq!(alive(&scene), 0);
     let late = json!({"command": "sleep 1000", "run_in_background": true});
     let refused = scene.refused("Bash", late).await;
-    assert!(refused.contains("about to end"), "{refused}");
+    assert!(refused.contains("shutting down"), "{refused}");
     assert_eq!(alive(&scene), 0);
 }
 
 #[tokio::test]
-async fn an_agent_has_only_so_many_commands_and_a_sub_agent_has_none() {
+async fn the_number_of_background_commands_is_limited_and_zero_for_sub_agents() {
     let (mut scene, commands) = scene();
     for _ in 0..16 {
         start(&scene, "sleep 1000").await;
@@ -97,13 +100,13 @@ async fn an_agent_has_only_so_many_commands_and_a_sub_agent_has_none() {
     scene.ctx.commands = None;
     let refused = scene.refused("Bash", more).await;
     assert!(
-        refused.contains("Commands cannot run in the background here"),
+        refused.contains("Background commands are not available here"),
         "{refused}"
     );
 }
 
 #[tokio::test]
-async fn each_look_at_a_command_shows_what_is_new_and_a_filter_picks_its_lines() {
+async fn each_read_returns_new_output_and_a_filter_selects_lines() {
     let (scene, _commands) = scene();
     let go = scene.path("go");
     let waits = format!(
@@ -113,29 +116,29 @@ async fn each_look_at_a_command_shows_what_is_new_and_a_filter_picks_its_lines()
     let command = start(&scene, &waits).await;
     let mut first = String::new();
     while !first.contains("fine") {
-        first += &command.news(1_000, None).unwrap();
+        first += &command.take_new_output(1_000, None).unwrap();
         tokio::task::yield_now().await;
     }
     assert_eq!(first, "error one\nfine\n");
-    assert_eq!(command.news(1_000, None).unwrap(), "");
+    assert_eq!(command.take_new_output(1_000, None).unwrap(), "");
     std::fs::File::create(go).unwrap();
     command.ended().await;
-    let refused = command.news(1_000, Some("(")).unwrap_err();
+    let refused = command.take_new_output(1_000, Some("(")).unwrap_err();
     assert!(refused.contains("`filter` is not a valid"), "{refused}");
     assert_eq!(
-        command.news(1_000, Some("^error")).unwrap(),
+        command.take_new_output(1_000, Some("^error")).unwrap(),
         "error two\n",
-        "a refused filter reads nothing"
+        "an invalid filter consumes no output"
     );
-    assert_eq!(command.news(1_000, None).unwrap(), "");
+    assert_eq!(command.take_new_output(1_000, None).unwrap(), "");
     assert_eq!(command.output(1_000).lines().count(), 4);
 }
 
 #[tokio::test]
-async fn output_that_is_too_long_for_a_result_is_whole_in_a_file_up_to_a_limit() {
+async fn long_output_is_complete_in_a_file_up_to_a_limit() {
     let (mut scene, _) = scene();
     let whole = |told: &str| {
-        let path = told.split_once("[the whole output, ")?.1;
+        let path = told.split_once("[full output, ")?.1;
         Some(PathBuf::from(
             path.split_once(": ")?.1.trim_end_matches(']'),
         ))
@@ -144,7 +147,7 @@ async fn output_that_is_too_long_for_a_result_is_whole_in_a_file_up_to_a_limit()
     assert_eq!(whole(&short), None);
     let told = scene.ok("Bash", json!({"command": "seq 20000"})).await;
     assert!(
-        told.contains("left out") && told.contains("20000 lines"),
+        told.contains("omitted") && told.contains("20000 lines"),
         "{told}"
     );
     let path = whole(&told).unwrap();
@@ -153,7 +156,7 @@ async fn output_that_is_too_long_for_a_result_is_whole_in_a_file_up_to_a_limit()
     assert_eq!(kept, expected.join("\n") + "\n");
     std::fs::remove_file(path).unwrap();
 
-    // An id of a model server is no path.
+    // An id from a model server is not used as a path.
     scene.ctx.tool_use_id = "../../../out/side".to_owned();
     scene.ctx.limits.bash_file_bytes = 50_000;
     let told = scene.ok("Bash", json!({"command": "seq 20000"})).await;
@@ -161,14 +164,14 @@ async fn output_that_is_too_long_for_a_result_is_whole_in_a_file_up_to_a_limit()
     assert_eq!(path.parent(), scene.ctx.scratch.as_deref());
     let kept = std::fs::read_to_string(path).unwrap();
     assert!(
-        kept.len() < 50_100 && kept.ends_with("was not kept]\n"),
+        kept.len() < 50_100 && kept.ends_with("size limit reached]\n"),
         "{}",
         kept.len()
     );
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_starts_where_the_shell_is_and_is_listed_as_itself() {
+async fn a_background_command_starts_in_the_shells_directory_and_is_listed_by_its_own_name() {
     let (scene, _commands) = scene();
     scene
         .ok("Bash", json!({"command": "mkdir sub; cd sub"}))
@@ -180,7 +183,7 @@ async fn a_command_in_the_background_starts_where_the_shell_is_and_is_listed_as_
     let (place, words) = output.split_once('\n').unwrap();
     assert_eq!(place, scene.path("sub").display().to_string());
     assert!(words.contains(" -c pwd; tr"), "{words}");
-    // It leaves the shell of the agent where it is.
+    // It does not change the directory of the agent's shell.
     let pwd = scene.ok("Bash", json!({"command": "pwd"})).await;
     assert_eq!(pwd, place);
 }

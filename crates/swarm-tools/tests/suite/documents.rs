@@ -9,7 +9,7 @@ use swarm_tools::Attachment;
 
 use crate::scene::Scene;
 
-/// A PDF file whose pages say their numbers.
+/// Creates a PDF file whose pages contain their numbers.
 fn pdf(pages: u32) -> Vec<u8> {
     let mut document = Document::with_version("1.5");
     let parent = document.new_object_id();
@@ -46,7 +46,7 @@ fn pdf(pages: u32) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_pdf_file_is_a_document_for_a_model_that_takes_it_and_text_for_others() {
+async fn a_pdf_file_is_a_document_for_models_that_accept_it_and_text_for_others() {
     let mut scene = Scene::new();
     let bytes = pdf(3);
     let path = scene.put("a.pdf", &bytes);
@@ -72,13 +72,13 @@ async fn a_pdf_file_is_a_document_for_a_model_that_takes_it_and_text_for_others(
     assert!(output.attachments.is_empty());
     assert_eq!(
         output.content,
-        "[PDF file, pages 2 to 3 of 3 pages. You cannot be shown PDF files, so this is its text, without pictures and \
+        "[PDF file, pages 2 to 3 of 3 pages. PDF files cannot be shown to you, so this is the text, without images and \
          layout.]\n--- page 2 ---\nwords of page 2\n--- page 3 ---\nwords of page 3\n"
     );
 }
 
 #[tokio::test]
-async fn a_long_or_damaged_pdf_file_is_refused_with_what_to_do() {
+async fn the_error_for_a_long_or_damaged_pdf_file_says_what_to_do() {
     let scene = Scene::new();
     let path = scene.put("long.pdf", pdf(11));
     let refused = |input: Value| scene.refused("Read", input);
@@ -88,10 +88,10 @@ async fn a_long_or_damaged_pdf_file_is_refused_with_what_to_do() {
         "{why}"
     );
     let why = refused(json!({"file_path": path, "limit": 5})).await;
-    assert!(why.contains("choose `pages`"), "{why}");
+    assert!(why.contains("use `pages`"), "{why}");
     let path = scene.put("broken.pdf", "%PDF-1.5\nnothing");
     let why = refused(json!({"file_path": path})).await;
-    assert!(why.contains("it is damaged or needs a password"), "{why}");
+    assert!(why.contains("it is damaged or password-protected"), "{why}");
     let path = scene.put("a.txt", "text");
     let why = refused(json!({"file_path": path, "pages": "1"})).await;
     assert!(why.contains("is not a PDF file"), "{why}");
@@ -105,7 +105,7 @@ fn notebook() -> String {
 }
 
 #[tokio::test]
-async fn a_notebook_is_read_as_cells_and_by_lines_where_lines_are_named() {
+async fn a_notebook_is_read_as_cells_or_as_lines_if_requested() {
     let scene = Scene::new();
     let path = scene.put("n.ipynb", notebook());
     let shown = scene.ok("Read", json!({"file_path": path})).await;
@@ -119,7 +119,7 @@ async fn a_notebook_is_read_as_cells_and_by_lines_where_lines_are_named() {
 }
 
 #[tokio::test]
-async fn a_cell_is_edited_once_the_notebook_was_read_and_as_long_as_nobody_changes_it() {
+async fn a_cell_is_edited_only_if_the_notebook_was_read_and_is_unchanged() {
     let scene = Scene::new();
     let path = scene.put("n.ipynb", notebook());
     let edit = json!({"notebook_path": path, "cell_id": "a", "new_source": "x = 2"});
@@ -132,7 +132,7 @@ async fn a_cell_is_edited_once_the_notebook_was_read_and_as_long_as_nobody_chang
         .replace("x = 1", "x = 2")
         .replace("\"execution_count\": 1", "\"execution_count\": null");
     assert_eq!(String::from_utf8(scene.get("n.ipynb")).unwrap(), expected);
-    // What it has written itself it knows.
+    // Its own changes count as read.
     let insert = json!({"notebook_path": path, "cell_id": "a", "new_source": "# End", "cell_type": "markdown",
         "edit_mode": "insert"});
     scene.ok("NotebookEdit", insert).await;
@@ -153,15 +153,15 @@ async fn a_cell_is_edited_once_the_notebook_was_read_and_as_long_as_nobody_chang
 }
 
 #[tokio::test]
-async fn a_notebook_edit_that_is_not_complete_says_what_is_missing() {
+async fn the_error_for_an_incomplete_notebook_edit_says_what_is_missing() {
     let scene = Scene::new();
     let path = scene.put("n.ipynb", notebook());
     scene.ok("Read", json!({"file_path": path})).await;
     for (input, words) in [
-        (json!({"new_source": "x"}), "`cell_id` is needed"),
+        (json!({"new_source": "x"}), "`cell_id` is required"),
         (
             json!({"new_source": "x", "edit_mode": "insert"}),
-            "`cell_type` is needed",
+            "`cell_type` is required",
         ),
         (
             json!({"new_source": "x", "cell_id": "b"}),

@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_tools::Attachment;
 
 #[tokio::test]
-async fn a_picture_is_shown_whatever_its_name_and_a_damaged_one_is_refused() {
+async fn an_image_is_shown_regardless_of_its_name_and_a_damaged_one_is_refused() {
     let scene = Scene::new();
     let mut png = Vec::new();
     let picture = image::DynamicImage::new_rgb8(30, 20);
@@ -17,7 +17,7 @@ async fn a_picture_is_shown_whatever_its_name_and_a_damaged_one_is_refused() {
     scene.put("shot.dat", &png);
     let input = json!({"file_path": scene.text_path("shot.dat")});
     let output = scene.call("Read", input).await;
-    assert_eq!(output.content, "[png picture, 30 x 20 pixels]");
+    assert_eq!(output.content, "[png image, 30 x 20 pixels]");
     assert_eq!(output.one_line, "png, 30 x 20");
     let [Attachment::Picture(picture)] = &output.attachments[..] else {
         panic!("{:?}", output.attachments);
@@ -33,7 +33,7 @@ async fn a_picture_is_shown_whatever_its_name_and_a_damaged_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_is_read_with_numbers_and_in_windows() {
+async fn a_file_is_read_with_line_numbers_and_in_ranges() {
     let scene = Scene::new();
     let path = scene.put("a.txt", "one\ntwo\nthree\n");
     assert_eq!(
@@ -48,15 +48,12 @@ async fn a_file_is_read_with_numbers_and_in_windows() {
         .await;
     assert_eq!(
         window,
-        "     2\ttwo\n\n[lines 2 to 2 of 3; read on with offset 3]"
+        "     2\ttwo\n\n[lines 2 to 2 of 3; continue with offset 3]"
     );
     let beyond = scene
         .refused("Read", json!({"file_path": path, "offset": 9}))
         .await;
-    assert_eq!(
-        beyond,
-        "The file has only 3 lines: nothing stands at line 9."
-    );
+    assert_eq!(beyond, "The file has only 3 lines: there is no line 9.");
 }
 
 #[tokio::test]
@@ -65,15 +62,15 @@ async fn the_defaults_show_two_thousand_lines_of_two_thousand_characters() {
     scene.put("long", "x\n".repeat(5_000));
     let shown = scene.ok("Read", json!({"file_path": "long"})).await;
     assert_eq!(shown.lines().count(), 2_002);
-    assert!(shown.ends_with("[lines 1 to 2000 of 5000; read on with offset 2001]"));
+    assert!(shown.ends_with("[lines 1 to 2000 of 5000; continue with offset 2001]"));
     scene.put("wide", "q".repeat(5_000));
     let shown = scene.ok("Read", json!({"file_path": "wide"})).await;
     assert_eq!(shown.matches('q').count(), 2_000);
-    assert!(shown.contains("[cut: the line has 5000 bytes]"));
+    assert!(shown.contains("[truncated: the line has 5000 bytes]"));
 }
 
 #[tokio::test]
-async fn what_is_no_text_file_is_refused_with_a_word_on_what_it_is() {
+async fn the_error_for_a_file_that_is_not_text_says_what_it_is() {
     let scene = Scene::new();
     scene.put("empty", "");
     assert_eq!(
@@ -96,7 +93,7 @@ async fn what_is_no_text_file_is_refused_with_a_word_on_what_it_is() {
     scene.put("main.rs", "x");
     let missing = scene.refused("Read", json!({"file_path": "Main.py"})).await;
     assert!(
-        missing.contains("does not exist. Is ") && missing.contains("main.rs meant?"),
+        missing.contains("does not exist. Did you mean ") && missing.contains("main.rs?"),
         "{missing}"
     );
     let fifo = scene.path("fifo");
@@ -165,13 +162,13 @@ async fn an_existing_file_is_written_only_after_it_was_read() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_changed_is_not_overwritten() {
+async fn changes_by_others_are_not_overwritten() {
     let scene = Scene::new();
     scene.put("a", "one");
     scene.ok("Read", json!({"file_path": "a"})).await;
     let before = std::fs::metadata(scene.path("a")).unwrap();
     scene.put("a", "two");
-    // The same length, and the time put back: only the content tells.
+    // Same length and restored time: only the content differs.
     let file = std::fs::File::options()
         .write(true)
         .open(scene.path("a"))
@@ -198,7 +195,7 @@ async fn what_somebody_else_changed_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_only_touched_is_still_known() {
+async fn a_touched_file_with_unchanged_content_counts_as_read() {
     let scene = Scene::new();
     scene.put("a", "one");
     scene.ok("Read", json!({"file_path": "a"})).await;
@@ -212,7 +209,7 @@ async fn a_file_that_was_only_touched_is_still_known() {
 }
 
 #[tokio::test]
-async fn an_edit_needs_one_exact_place() {
+async fn an_edit_needs_one_exact_match() {
     let scene = Scene::new();
     scene.put("a", "x = 1\ny = 1\n");
     scene.ok("Read", json!({"file_path": "a"})).await;
@@ -234,7 +231,7 @@ async fn an_edit_needs_one_exact_place() {
         scene
             .refused("Edit", edit("1", "1"))
             .await
-            .contains("are the same")
+            .contains("are identical")
     );
     assert!(
         scene
@@ -280,17 +277,21 @@ async fn mode_bits_line_ends_and_byte_order_mark_survive_an_edit() {
     assert_eq!(scene.get("a.sh"), b"\xef\xbb\xbf1\r\n2\r\n");
     let after = std::fs::metadata(&path).unwrap();
     assert_eq!(after.permissions().mode() & 0o7777, 0o750);
-    assert_ne!(after.ino(), inode, "replaced as a whole, not written into");
+    assert_ne!(
+        after.ino(),
+        inode,
+        "replaced atomically, not modified in place"
+    );
     let names: Vec<_> = std::fs::read_dir(&scene.ctx.cwd)
         .unwrap()
         .flatten()
         .map(|entry| entry.file_name())
         .collect();
-    assert_eq!(names, ["a.sh"], "no temporary file is left");
+    assert_eq!(names, ["a.sh"], "no temporary file remains");
 }
 
 #[tokio::test]
-async fn a_link_within_the_working_directory_is_followed_and_stays_a_link() {
+async fn a_link_within_the_working_directory_is_followed_and_preserved() {
     let scene = Scene::new();
     scene.put("real", "old");
     symlink("real", scene.path("link")).unwrap();
@@ -320,7 +321,7 @@ async fn a_link_out_of_the_working_directory_is_not_written_through() {
             .refused("Write", json!({"file_path": name, "content": "new"}))
             .await;
         assert!(
-            why.contains("outside of the working directory"),
+            why.contains("outside the working directory"),
             "{name}: {why}"
         );
     }
@@ -335,7 +336,7 @@ async fn a_link_out_of_the_working_directory_is_not_written_through() {
 }
 
 #[tokio::test]
-async fn protected_files_are_never_written_whatever_way_leads_there() {
+async fn protected_files_are_never_written_by_any_path() {
     let scene = Scene::new();
     let root = scene.base().join("root");
     put_at(&root.join("teams/t/config.json"), "{}");
@@ -361,7 +362,7 @@ async fn protected_files_are_never_written_whatever_way_leads_there() {
         scene.path(".claude/swarm.toml"),
     ];
     for path in ways {
-        // Reading is allowed, so that only the protection stands in the way.
+        // The file was read, so that only the protection refuses the write.
         scene.call("Read", json!({"file_path": path})).await;
         let write = scene
             .refused("Write", json!({"file_path": path, "content": "x"}))
@@ -414,13 +415,13 @@ async fn a_write_that_fails_leaves_the_old_file() {
         scene
             .refused("Write", json!({"file_path": "dir/a/b", "content": "x"}))
             .await
-            .contains("cannot be")
+            .contains("cannot read")
     );
     assert_eq!(scene.get("dir/a"), b"old");
 }
 
 #[tokio::test]
-async fn what_a_call_touches_is_known_before_it_runs() {
+async fn the_paths_of_a_call_are_known_before_it_runs() {
     let scene = Scene::new();
     symlink("/etc", scene.path("link")).unwrap();
     let touches = |tool: &str, input| scene::tool_named(tool).touches(&input, &scene.ctx.cwd);

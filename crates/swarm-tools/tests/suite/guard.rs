@@ -1,4 +1,4 @@
-//! What keeps an agent from overwriting what it has not seen, and from writing where others work.
+//! Protection against overwriting unseen changes and against writes outside the worktree.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use swarm_tools::Confinement;
 
 use crate::scene::Scene;
 
-/// A hash as refusals show it.
+/// Extracts the hashes from a refusal.
 fn hashes(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_ascii_hexdigit())
         .filter(|word| word.len() == 16)
@@ -94,7 +94,7 @@ async fn i11_agents_that_write_at_once_lose_no_edit() {
 }
 
 #[tokio::test]
-async fn a_confined_agent_writes_in_its_own_directory_alone() {
+async fn a_confined_agent_writes_only_in_its_own_directory() {
     let mut scene = Scene::new();
     let outside = scene.base().join("elsewhere");
     std::fs::create_dir_all(&outside).unwrap();
@@ -115,11 +115,11 @@ async fn a_confined_agent_writes_in_its_own_directory_alone() {
         let refused = scene
             .refused("Write", json!({"file_path": path, "content": "x"}))
             .await;
-        assert!(refused.contains("outside of"), "{refused}");
+        assert!(refused.contains("outside"), "{refused}");
     }
     let edit = json!({"file_path": theirs, "old_string": "theirs", "new_string": "mine"});
     let refused = scene.refused("Edit", edit).await;
-    assert!(refused.contains("outside of your worktree"), "{refused}");
+    assert!(refused.contains("outside your worktree"), "{refused}");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     for path in [
         scene.text_path("own.txt"),
@@ -132,7 +132,7 @@ async fn a_confined_agent_writes_in_its_own_directory_alone() {
 }
 
 #[test]
-fn every_tool_says_what_it_does() {
+fn every_tool_has_a_description() {
     for tool in swarm_tools::builtin() {
         let description = tool.description();
         assert!(description.len() > 40, "{}: {description:?}", tool.name());

@@ -1,7 +1,7 @@
-//! The tools at work on real files and processes.
+//! Tests of the tools on real files and processes.
 #![allow(
     clippy::unwrap_used,
-    reason = "a scene that cannot be set fails the test"
+    reason = "a scene that cannot be created fails the test"
 )]
 
 mod bash;

@@ -13,7 +13,7 @@ use swarm_tools::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// A working directory `work` and a state directory `root` beside it.
+/// A working directory `work` and a state directory `root` next to it.
 #[derive(Debug)]
 pub(crate) struct Scene {
     scratch: TempDir,

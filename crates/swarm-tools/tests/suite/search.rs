@@ -80,10 +80,7 @@ async fn glob_falls_back_to_ignored_files_and_says_so() {
         let text = scene.ok("Glob", json!({"pattern": pattern})).await;
         assert_eq!(
             lines(&text),
-            [
-                &scene.text_path(path),
-                "[only files that are ignored by git match]"
-            ]
+            [&scene.text_path(path), "[only files ignored by git match]"]
         );
     }
     assert_eq!(
@@ -93,7 +90,7 @@ async fn glob_falls_back_to_ignored_files_and_says_so() {
 }
 
 #[tokio::test]
-async fn hidden_files_are_searched_like_others_but_not_those_of_git() {
+async fn hidden_files_are_searched_except_those_of_git() {
     let scene = tree();
     scene.put("visible.yml", "fn: visible\n");
     scene.put(".gitlab-ci.yml", "ignored\n");
@@ -121,7 +118,7 @@ async fn hidden_files_are_searched_like_others_but_not_those_of_git() {
 }
 
 #[tokio::test]
-async fn a_search_that_looked_at_no_file_says_so() {
+async fn a_search_that_examined_no_file_says_so() {
     let scene = tree();
     std::fs::create_dir(scene.path("empty")).unwrap();
     for extra in [
@@ -139,7 +136,7 @@ async fn a_search_that_looked_at_no_file_says_so() {
 }
 
 #[tokio::test]
-async fn a_search_leaves_out_files_with_several_names_where_some_must_not_be_read() {
+async fn a_search_skips_hard_links_if_some_files_must_not_be_read() {
     let mut scene = tree();
     let secret = scene.put(".env", "KEY=1\n");
     scene.put("plain", "KEY=2\n");
@@ -151,7 +148,8 @@ async fn a_search_leaves_out_files_with_several_names_where_some_must_not_be_rea
         .clone()
         .hide_where(move |path| path == hidden);
     scene.ctx.protected = std::sync::Arc::new(protected);
-    let note = "1 file with several names (hard links) not searched, because rules forbid reading some files";
+    let note =
+        "1 file with several hard links not searched, because rules forbid reading some files";
     for mode in ["files_with_matches", "content", "count"] {
         let text = scene
             .ok("Grep", json!({"pattern": "KEY", "output_mode": mode}))
@@ -163,7 +161,7 @@ async fn a_search_leaves_out_files_with_several_names_where_some_must_not_be_rea
             "{text}"
         );
     }
-    // Whoever is asked about this very file has agreed to it.
+    // Permission was given for this file.
     let named = scene
         .ok("Grep", json!({"pattern": "KEY", "path": "copy"}))
         .await;
@@ -171,7 +169,7 @@ async fn a_search_leaves_out_files_with_several_names_where_some_must_not_be_rea
 }
 
 #[tokio::test]
-async fn glob_shows_a_hundred_and_says_how_many_there_are() {
+async fn glob_shows_a_hundred_files_and_the_total() {
     let scene = Scene::new();
     for n in 0..130 {
         scene.put(&format!("f{n}.txt"), "");
@@ -187,13 +185,13 @@ async fn glob_shows_a_hundred_and_says_how_many_there_are() {
 }
 
 #[tokio::test]
-async fn glob_says_what_is_wrong() {
+async fn glob_errors_name_the_problem() {
     let scene = tree();
     assert!(
         scene
             .refused("Glob", json!({"pattern": "a["}))
             .await
-            .contains("is not a pattern")
+            .contains("is not a valid pattern")
     );
     assert!(
         scene
@@ -218,14 +216,14 @@ async fn grep_lists_files_by_default() {
     );
     assert_eq!(
         scene.ok("Grep", json!({"pattern": "nothing at all"})).await,
-        "Nothing matches."
+        "No matches."
     );
     let output = scene
         .call("Grep", json!({"pattern": "fn ", "head_limit": 1}))
         .await;
     assert_eq!(
         output.content,
-        "src/lib.rs\n[there is more; go on with offset 1, or narrow the search]"
+        "src/lib.rs\n[more results: continue with offset 1, or narrow the search]"
     );
     assert_eq!(output.one_line, "2 files");
     assert_eq!(
@@ -301,7 +299,7 @@ async fn grep_counts_filters_and_spans_lines() {
             json!({"pattern": "one.*two", "multiline": true}),
             "src/lib.rs",
         ),
-        (json!({"pattern": "one.*two"}), "Nothing matches."),
+        (json!({"pattern": "one.*two"}), "No matches."),
         (json!({"pattern": "fn", "path": "src/lib.rs"}), "src/lib.rs"),
         (
             json!({"pattern": "\\$|\\{\\}", "glob": "lib.rs"}),
@@ -313,13 +311,10 @@ async fn grep_counts_filters_and_spans_lines() {
 }
 
 #[tokio::test]
-async fn grep_leaves_out_what_ripgrep_leaves_out_unless_it_is_named() {
+async fn grep_excludes_what_ripgrep_excludes_unless_it_is_named() {
     let scene = tree();
     for (extra, found) in [
-        (
-            json!({"pattern": "built|logged|git|bin"}),
-            "Nothing matches.",
-        ),
+        (json!({"pattern": "built|logged|git|bin"}), "No matches."),
         (
             json!({"pattern": "built", "path": "target"}),
             "target/debug/x.rs",
@@ -331,13 +326,13 @@ async fn grep_leaves_out_what_ripgrep_leaves_out_unless_it_is_named() {
 }
 
 #[tokio::test]
-async fn grep_says_what_is_wrong() {
+async fn grep_errors_name_the_problem() {
     let scene = tree();
     assert!(
         scene
             .refused("Grep", json!({"pattern": "a("}))
             .await
-            .contains("is not a regular expression")
+            .contains("is not a valid regular expression")
     );
     assert!(
         scene
@@ -361,7 +356,7 @@ async fn grep_says_what_is_wrong() {
         scene
             .refused("Grep", json!({"pattern": "a", "glob": "a["}))
             .await
-            .contains("is not a glob")
+            .contains("is not a valid glob")
     );
     assert!(
         scene
@@ -372,13 +367,13 @@ async fn grep_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn long_lines_and_large_results_are_cut() {
+async fn long_lines_and_large_results_are_truncated() {
     let scene = Scene::new();
     scene.put("wide", "x".repeat(3_000));
     let wide = scene
         .ok("Grep", json!({"pattern": "x", "output_mode": "content"}))
         .await;
-    assert!(wide.len() < 600 && wide.ends_with(" [cut]"));
+    assert!(wide.len() < 600 && wide.ends_with(" [truncated]"));
     scene.put("many", "x\n".repeat(10_000));
     let many = scene
         .ok(
@@ -393,11 +388,11 @@ async fn long_lines_and_large_results_are_cut() {
             json!({"pattern": "x", "output_mode": "content", "head_limit": 0}),
         )
         .await;
-    assert!(all.len() < 41_000 && all.contains("there is more"));
+    assert!(all.len() < 41_000 && all.contains("more results"));
 }
 
 #[tokio::test]
-async fn a_search_shows_nothing_that_must_not_be_read() {
+async fn a_search_does_not_show_files_that_must_not_be_read() {
     let mut scene = tree();
     let secret = scene.path("src/deep");
     let protected = (*scene.ctx.protected)

@@ -1,4 +1,4 @@
-//! What stands around a command: the sandbox, the search path, and what its programs are told.
+//! Launch of a shell: the sandbox, the search path and environment variables.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,24 +7,24 @@ use std::path::Path;
 use crate::ToolContext;
 use crate::sandbox::{Plan, plan};
 
-/// How a shell is started so that it is held by what holds its agent.
+/// How to start a shell with the restrictions of its agent.
 #[derive(Debug)]
-pub(super) struct Surrounded {
-    /// The program: the shell itself, or what becomes it.
+pub(super) struct ShellLaunch {
+    /// The program: the shell, or a helper that executes it.
     pub(super) program: OsString,
-    /// Its first arguments.
+    /// The first arguments.
     pub(super) words: Vec<OsString>,
-    /// Variables besides those of the context.
+    /// Variables in addition to those of the context.
     pub(super) env: BTreeMap<String, OsString>,
-    /// Whether it is a sandbox.
+    /// Whether the program sets up a sandbox.
     pub(super) sandboxed: bool,
-    /// Whether it begins a session, and with it a process group, by itself.
+    /// Whether the program creates its own session and process group.
     pub(super) own_session: bool,
 }
 
-impl Surrounded {
+impl ShellLaunch {
     pub(super) fn new(shell: &Path, ctx: &ToolContext) -> Result<Self, String> {
-        let mut env = told(ctx);
+        let mut env = shim_variables(ctx);
         let Some(Plan {
             words,
             sandboxed,
@@ -42,7 +42,7 @@ impl Surrounded {
         if let Some(directory) = temporary {
             std::fs::create_dir_all(&directory).map_err(|error| {
                 format!(
-                    "The temporary directory {} cannot be created: {error}.",
+                    "Cannot create the temporary directory {}: {error}.",
                     directory.display()
                 )
             })?;
@@ -52,7 +52,7 @@ impl Surrounded {
             env.insert("SWARM_SANDBOX".to_owned(), "1".into());
         }
         let mut words = words.into_iter();
-        // A plan begins with a helper.
+        // The first word of a plan is the helper program.
         let program = words.next().unwrap_or_default();
         Ok(Self {
             program,
@@ -64,8 +64,8 @@ impl Surrounded {
     }
 }
 
-/// Where the agent works, for programs that stand first on the search path to hold it there.
-fn told(ctx: &ToolContext) -> BTreeMap<String, OsString> {
+/// Returns the variables that the shims at the front of the search path use to confine the agent.
+fn shim_variables(ctx: &ToolContext) -> BTreeMap<String, OsString> {
     let mut env = BTreeMap::from([("SWARM_CWD".to_owned(), ctx.cwd.clone().into_os_string())]);
     if let Some(confine) = &ctx.confine {
         env.insert("SWARM_WORKTREE".to_owned(), confine.root().into());
