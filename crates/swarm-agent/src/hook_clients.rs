@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
-use swarm_hooks::{HookReach, HookReply, HookRequest};
+use swarm_hooks::{HookReply, HookRequest, HookServices};
 use swarm_model::{
     Message, Model, ModelEvent, ModelEvents, ModelRequest, StoredMessage, SystemBlock, WebClient,
 };
@@ -35,7 +35,7 @@ pub struct HookClients {
 }
 
 #[async_trait]
-impl HookReach for HookClients {
+impl HookServices for HookClients {
     async fn post(&self, request: HookRequest) -> Result<HookReply, String> {
         let (url, limit) = (&request.url, request.timeout);
         let answered = WebClient

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_agent::{InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS};
 use swarm_config::{
-    ClaudeSettings, Environment, FoundAgents, Looking, Settings, find_skills, gather,
+    AgentSearch, ClaudeSettings, Environment, FoundAgents, Settings, find_agents, find_skills,
     instruction_settings, is_trusted, project_directory, project_top,
 };
 use swarm_permissions::{
@@ -42,7 +42,7 @@ pub(crate) fn load(
         app.out
             .remark("some agent definitions are refused; `swarm agents list` says why");
     }
-    if let Some(waits) = found.waits() {
+    if let Some(waits) = found.trust_warning() {
         app.out.warn(&format!("swarm: {}", plain(&waits)));
     }
     let agent_config = AgentConfig {
@@ -54,7 +54,7 @@ pub(crate) fn load(
 
 /// Reports what was not understood of a definition that a command uses.
 pub(crate) fn warn_of(app: &App, found: &FoundAgents, definition: &AgentDefinition) {
-    warn(app, found.remarks(definition));
+    warn(app, found.problems_of(definition));
 }
 
 /// Reports problems of definitions.
@@ -123,13 +123,13 @@ pub(crate) fn instructions(
 /// The definitions of every source.
 pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
     // Whoever starts agents hears elsewhere which of the files is refused.
-    let claude = ClaudeSettings::look(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
+    let claude = ClaudeSettings::load_lenient(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
     agents_with(app, &claude)
 }
 
 /// The same with settings that have been read.
 pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents, Failure> {
-    Ok(gather(Looking {
+    Ok(find_agents(AgentSearch {
         root: &app.root,
         cwd: &project_directory(&app.root, &app.env.cwd),
         flag: app.agents.as_deref(),

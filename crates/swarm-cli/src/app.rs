@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_config::{
-    Environment, FoundServers, Places, ServerSources, Settings, is_trusted, mcp_bounds,
+    Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted, mcp_bounds,
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SystemClock};
@@ -61,7 +61,7 @@ impl App {
     ) -> Result<Self, Failure> {
         let root = env.root()?;
         config_directory::check(&root)?;
-        let places = Places::new(&root, &env.cwd);
+        let places = SettingsFiles::new(&root, &env.cwd);
         let settings = match Settings::load(&places, &env) {
             Err(error) if flags.only_stops => {
                 if !global.json {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_agent::{HookClients, find_transcript};
 use swarm_config::{ClaudeSettings, Environment, is_trusted, project_top};
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject, TeamEvents, TeamHook};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts, TeamEvents, TeamHook};
 use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
 use swarm_store::TeamStore;
@@ -62,7 +62,7 @@ impl TeamHooks {
     }
 
     /// What the roster knows of the member; nothing, where the team is gone by now.
-    fn subject(&self, one: &TeamHook) -> Subject {
+    fn subject(&self, one: &TeamHook) -> HookInput {
         let config = self.store.team(&one.team).config().ok();
         let member = config
             .as_ref()
@@ -73,7 +73,7 @@ impl TeamHooks {
             member.and_then(|member| member.session_id.as_ref()?.parse().ok());
         let cwd = member.map_or_else(|| self.cwd.clone(), |member| member.cwd.clone());
         let released = one.fields["released_tasks"][0].as_str();
-        Subject {
+        HookInput {
             session_id: session.map(|session| session.to_string()),
             transcript_path: session.map(|session| find_transcript(&self.root, &cwd, session)),
             permission_mode: member.and_then(swarm_protocol::Member::known_mode),
@@ -145,11 +145,11 @@ impl HookSource {
         }
         let out = self.out;
         Ok(Hooks::new(HooksParts {
-            settings: claude.hooks.in_force(trusted, self.limit),
+            settings: claude.hooks.effective(trusted, self.limit),
             env,
             project: project_top(&self.root, cwd),
             notice: Arc::new(move |line| out.say(&crate::output::plain(&line))),
-            reach: Some(Arc::new(HookClients::default())),
+            services: Some(Arc::new(HookClients::default())),
         }))
     }
 }
@@ -157,7 +157,7 @@ impl HookSource {
 /// The hooks of the settings that run for this command and for what it starts.
 pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
     let limit = app.settings.hook_timeout.as_secs();
-    Ok(claude.hooks.in_force(app.is_trusted()?, limit))
+    Ok(claude.hooks.effective(app.is_trusted()?, limit))
 }
 
 /// The hooks of a task event, told of whoever acts.

@@ -178,7 +178,7 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
             .unwrap_or_else(|| order.cwd.clone()),
         // Whoever waits for the directory is told what went wrong.
         notice: Arc::new(|line| tracing::info!(line)),
-        reach: Some(Arc::new(HookClients::default())),
+        services: Some(Arc::new(HookClients::default())),
     };
     let maker = HookDirectories::new(move || Hooks::new(parts));
     let git = Git::new("git", env.for_git());

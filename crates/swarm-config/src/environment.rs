@@ -1,11 +1,11 @@
-//! The environment as the program handed it down: its variables and its working directory.
+//! The process environment: variables and working directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::ConfigError;
 
-/// Variables that shell commands of agents get when they are set. Provider keys are not among them.
+/// Variables passed to shell commands of agents, without provider keys.
 const PASSED: [&str; 22] = [
     "PATH",
     "HOME",
@@ -31,7 +31,7 @@ const PASSED: [&str; 22] = [
     "NODE_EXTRA_CA_CERTS",
 ];
 
-/// Variables of the model clients: keys, addresses, and the way there.
+/// Variables for model clients: keys, URLs and proxies.
 const PROVIDER: [&str; 11] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -46,14 +46,14 @@ const PROVIDER: [&str; 11] = [
     "no_proxy",
 ];
 
-/// Variables that hold secrets, whatever a settings file says about passing them.
+/// Variables that hold secrets and are never passed on.
 const SECRET: [&str; 3] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "OPENAI_API_KEY",
 ];
 
-/// The variables of this process and its working directory.
+/// The environment variables of this process and its working directory.
 #[derive(Debug, Clone)]
 pub struct Environment {
     vars: BTreeMap<String, String>,
@@ -62,7 +62,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// These variables, in this directory.
+    /// Creates an environment from variables and a working directory.
     pub fn new<N: Into<String>, V: Into<String>>(
         variables: impl IntoIterator<Item = (N, V)>,
         cwd: &Path,
@@ -74,7 +74,7 @@ impl Environment {
         }
     }
 
-    /// A variable that is set and not empty.
+    /// Returns a variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars
             .get(name)
@@ -82,23 +82,23 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// Every variable that is text.
+    /// Returns every variable.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         let pair = |(name, value)| (String::as_str(name), String::as_str(value));
         self.vars.iter().map(pair)
     }
 
-    /// Whether a variable holds a secret of ours.
+    /// Returns whether a variable holds a provider key.
     pub fn is_secret(name: &str) -> bool {
         SECRET.contains(&name)
     }
 
-    /// The home directory.
+    /// Returns the home directory.
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)
     }
 
-    /// The root of all state.
+    /// Returns the config directory.
     pub fn root(&self) -> Result<PathBuf, ConfigError> {
         if let Some(root) = self.get("CLAUDE_CONFIG_DIR") {
             return Ok(self.cwd.join(root));
@@ -107,8 +107,8 @@ impl Environment {
         Ok(home.join(".claude"))
     }
 
-    /// What shell commands of agents get: the usual variables, those that the user lists, and those that a settings
-    /// file gives. Keys of providers are left out, wherever they stand.
+    /// Returns the environment of agents' shell commands: the default variables, those listed in
+    /// `further` and those set in a settings file, without provider keys.
     pub fn shell_with(
         &self,
         further: &[String],
@@ -120,7 +120,8 @@ impl Environment {
         variables
     }
 
-    /// What shell commands of agents get: the usual variables and those that the user lists.
+    /// Returns the environment of agents' shell commands: the default variables and those listed in
+    /// `further`.
     pub fn shell(&self, further: &[String]) -> BTreeMap<String, String> {
         let names = PASSED
             .iter()
@@ -132,8 +133,8 @@ impl Environment {
             .collect()
     }
 
-    /// What our own git gets: the usual variables, and those with which a person tells git who they are and where its
-    /// settings stand.
+    /// Returns the environment of our own git calls: the default variables and those for git's
+    /// identity and configuration.
     pub fn for_git(&self) -> BTreeMap<String, String> {
         let own = self.vars.iter().filter(|(name, _)| {
             let name = name.as_str();
@@ -148,7 +149,8 @@ impl Environment {
         variables
     }
 
-    /// What model clients get: their variables, else those of the same name that a settings file gives.
+    /// Returns the variables of model clients: from the process environment, otherwise from a
+    /// settings file.
     pub fn provider_with(&self, given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let value = |name: &str| self.vars.get(name).or_else(|| given.get(name)).cloned();
         PROVIDER
@@ -157,7 +159,7 @@ impl Environment {
             .collect()
     }
 
-    /// Whether output to a terminal may be coloured.
+    /// Returns whether output may be coloured.
     pub fn color(&self, is_terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
@@ -168,7 +170,7 @@ impl Environment {
         is_terminal && self.get("TERM") != Some("dumb")
     }
 
-    /// A program on the PATH.
+    /// Finds a program on the `PATH`.
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         self.get("PATH")?
             .split(':')

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration.
+//! Configuration errors.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,140 +6,140 @@ use std::path::PathBuf;
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
-/// A configuration that cannot be read, is not understood, or asks for what is not allowed.
+/// A configuration that is unreadable, invalid or not permitted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Neither of the variables that lead to the config directory.
+    /// The config directory is unknown.
     #[error("neither CLAUDE_CONFIG_DIR nor HOME is set")]
     NoRoot,
-    /// A settings file that is not text.
+    /// A settings file is not text.
     #[error("{} is not UTF-8 text", .path.display())]
     NotUtf8 {
         /// The file.
         path: PathBuf,
     },
-    /// A settings file that the system does not let us read.
-    #[error("the settings {} cannot be read: {source}", .path.display())]
+    /// A settings file cannot be read.
+    #[error("cannot read the settings file {}: {source}", .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// Settings that are not TOML.
+    /// A settings file is not valid TOML.
     #[error("{place}: {what}")]
     NotToml {
         /// File and line.
         place: String,
-        /// What the parser said.
+        /// The parser's message.
         what: String,
     },
-    /// Settings that are not known or have a value that they cannot have. Each names file and line.
+    /// Unknown settings or invalid values, each with file and line.
     #[error("{}", .0.join("; "))]
     Settings(Vec<String>),
-    /// A setting's variable with a value that it cannot have.
+    /// An environment variable has an invalid value for its setting.
     #[error("${name} must be {expected}, not {value:?}")]
     Variable {
         /// The variable.
         name: String,
-        /// What its value may be.
+        /// The allowed values.
         expected: String,
         /// Its value.
         value: String,
         /// The setting.
         key: &'static str,
     },
-    /// A variable whose name is nearly that of a setting.
-    #[error("${name} sets nothing; did you mean ${known}?")]
+    /// An environment variable is probably misspelled.
+    #[error("unknown variable ${name}; did you mean ${known}?")]
     UnknownVariable {
         /// The variable.
         name: String,
-        /// The one that was probably meant.
+        /// The similar known variable.
         known: String,
     },
-    /// A value that the machine's policy does not allow.
-    #[error("`{name}` may be {allowed} on this machine, not {value} (managed policy, {place})")]
+    /// A value violates managed policy.
+    #[error("managed policy limits `{name}` to {allowed}, not {value} ({place})")]
     Policy {
         /// The setting.
         name: String,
-        /// What it may be.
+        /// The allowed value.
         allowed: String,
-        /// What was asked for.
+        /// The requested value.
         value: String,
         /// The policy's file and line.
         place: String,
     },
-    /// A setting without a built-in value, which is a defect of the program.
-    #[error("the built-in settings lack `{0}`")]
+    /// A setting has no built-in value, which is a bug.
+    #[error("no built-in value for the setting `{0}`")]
     Lacking(String),
-    /// A `settings.json` that is not JSON.
-    #[error("{} is not JSON: {source}", .path.display())]
+    /// A `settings.json` is not valid JSON.
+    #[error("invalid JSON in {}: {source}", .path.display())]
     NotJson {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// A `settings.json` that is JSON of another shape.
+    /// A `settings.json` is not a JSON object.
     #[error("{} is not a JSON object", .path.display())]
     NotAnObject {
         /// The file.
         path: PathBuf,
     },
-    /// A permission rule that is not understood. The text names its file.
+    /// An invalid permission rule. The message names its file.
     #[error("{0}")]
     Rule(String),
-    /// A variable of `env` that cannot be one.
+    /// An invalid variable in `env`.
     #[error("{}: {what}", .path.display())]
     Env {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
-    /// A variable that asks for a coordinator.
+    /// A variable requests coordinator mode.
     #[error("coordinator mode (${variable}) is not supported")]
     Coordinator {
         /// The variable.
         variable: &'static str,
     },
-    /// Everything that is wrong with several files.
+    /// The errors of several files.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<ConfigError>),
     /// The list of trusted repositories cannot be read or changed.
-    #[error("the list of trusted repositories: {source}")]
+    #[error("cannot access the list of trusted repositories: {source}")]
     TrustList {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: OsError,
     },
-    /// The list of trusted repositories is not understood.
-    #[error("{} is damaged: {source}", .path.display())]
+    /// The list of trusted repositories is corrupt.
+    #[error("corrupt file {}: {source}", .path.display())]
     TrustDamaged {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// `--agents` is not understood.
+    /// `--agents` is invalid.
     #[error("{0}")]
     AgentsFlag(String),
-    /// An agent of `--agents` names a model that is not one.
+    /// An agent of `--agents` has an invalid model.
     #[error("--agents: agent `{agent}`: {what}")]
     AgentsFlagModel {
         /// The agent.
         agent: String,
-        /// What is wrong with its model.
+        /// The problem.
         what: String,
     },
-    /// Text that is not the name of a model.
+    /// An invalid model name.
     #[error("{0}")]
     Model(String),
 }
 
 impl ConfigError {
-    /// One error for all of these; `None` for none. Kind and hint are those of the first.
+    /// Combines errors; `None` for none. Kind and hint are those of the first.
     pub(crate) fn all(mut errors: Vec<Self>) -> Option<Self> {
         match errors.len() {
             0 | 1 => errors.pop(),
@@ -147,7 +147,7 @@ impl ConfigError {
         }
     }
 
-    /// The kind, which decides the exit code.
+    /// Returns the kind, which determines the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoRoot | Self::Unreadable { .. } | Self::TrustList { .. } => {
@@ -161,32 +161,30 @@ impl ConfigError {
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NoRoot => {
-                "set CLAUDE_CONFIG_DIR to the directory that shall hold teams and tasks"
-            }
+            Self::NoRoot => "set CLAUDE_CONFIG_DIR to the directory for teams and tasks",
             Self::NotUtf8 { .. } => "save it as UTF-8",
-            Self::Unreadable { .. } => "make it a file that you may read, or move it away",
-            Self::NotToml { .. } => "correct the file; it is written in TOML",
-            Self::Settings(_) => "correct the file; `swarm config list` shows every setting",
-            Self::Variable { key, .. } => return Some(format!("it sets `{key}`")),
-            Self::UnknownVariable { .. } => "correct its name, or unset it",
-            Self::Policy { .. } => "ask whoever looks after the machine",
-            Self::NotJson { .. } | Self::Rule(_) => "correct the file",
-            Self::NotAnObject { .. } => "correct the file; an empty one is {}",
-            Self::Env { .. } => "correct the file; `env` is an object of texts",
+            Self::Unreadable { .. } => "make the file readable or remove it",
+            Self::NotToml { .. } => "fix the TOML syntax",
+            Self::Settings(_) => "fix the file; run `swarm config list` to see all settings",
+            Self::Variable { key, .. } => return Some(format!("the variable sets `{key}`")),
+            Self::UnknownVariable { .. } => "rename or unset it",
+            Self::Policy { .. } => "ask the administrator of this machine",
+            Self::NotJson { .. } | Self::Rule(_) => "fix the file",
+            Self::NotAnObject { .. } => "fix the file; an empty object is {}",
+            Self::Env { .. } => "fix the file; `env` is an object of strings",
             Self::Coordinator { variable } => {
                 return Some(format!("unset {variable} to run a normal lead"));
             }
             Self::Several(errors) => return errors.first()?.hint(),
-            Self::TrustList { path, .. } => return Some(format!("look at {}", path.display())),
+            Self::TrustList { path, .. } => return Some(format!("check {}", path.display())),
             Self::TrustDamaged { .. } => {
-                "move it away, and trust the repositories that you want again with `swarm trust`"
+                "move the file away, then trust the repositories again with `swarm trust`"
             }
             Self::AgentsFlag(_) => {
-                r#"write it as {"reviewer": {"description": "reads a change", "prompt": "You review changes."}}"#
+                r#"use the form {"reviewer": {"description": "reads a change", "prompt": "You review changes."}}"#
             }
             Self::Lacking(_) | Self::AgentsFlagModel { .. } | Self::Model(_) => return None,
         };

@@ -1,14 +1,14 @@
-//! `${VARIABLE}` and `${VARIABLE:-default}` in the texts of a configuration.
+//! Expansion of `${VARIABLE}` and `${VARIABLE:-default}` in configuration values.
 
 use serde_json::Value;
 
 use crate::environment::Environment;
 
-/// Every text of an entry with its variables put in.
+/// Expands the variables in every string of an entry.
 ///
 /// # Errors
-/// The first variable that is not set and has no default, and any that holds a key of a model provider: programs of others
-/// do not get those.
+/// The first unset variable without a default, or a provider key, which third-party programs must
+/// not receive.
 pub(crate) fn expand(entry: &Value, env: &Environment) -> Result<Value, String> {
     Ok(match entry {
         Value::String(text) => Value::String(expand_text(text, env)?),
@@ -34,7 +34,7 @@ fn expand_text(text: &str, env: &Environment) -> Result<String, String> {
         let (before, inside) = (&rest[..start], &rest[start + 2..]);
         out.push_str(before);
         let Some(end) = inside.find('}') else {
-            return Err(format!("`${{{}` has no end", inside.escape_debug()));
+            return Err(format!("unterminated `${{{}`", inside.escape_debug()));
         };
         out.push_str(&value(&inside[..end], env)?);
         rest = &inside[end + 1..];
@@ -50,12 +50,12 @@ fn value(inside: &str, env: &Environment) -> Result<String, String> {
     };
     if Environment::is_secret(name) {
         return Err(format!(
-            "`${{{name}}}` is a key of a model provider, which MCP servers do not get"
+            "`${{{name}}}` is a provider key, which is not passed to MCP servers"
         ));
     }
     env.get(name).or(default).map(str::to_owned).ok_or_else(|| {
         let name = name.escape_debug();
-        format!("the variable {name} is not set; set it, or write `${{{name}:-default}}`")
+        format!("the variable {name} is not set; set it or use `${{{name}:-default}}`")
     })
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_and_defaults_are_put_in_everywhere() {
+    fn variables_and_defaults_are_expanded_everywhere() {
         let vars = [("TOKEN", "t"), ("EMPTY", "")];
         let env = Environment::new(vars, Path::new("/"));
         let entry = json!({"url": "https://${HOST:-h}/${TOKEN}/", "args": ["${EMPTY:-e}", "$TOKEN", 1], "env": {"A": "${TOKEN}${TOKEN}"}});
@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_or_is_a_provider_key_is_refused_by_name() {
+    fn unset_variables_and_provider_keys_are_rejected() {
         let vars = [("ANTHROPIC_API_KEY", "sk-secret")];
         let env = Environment::new(vars, Path::new("/"));
         for (text, words) in [
             ("${GONE}", "GONE is not set"),
-            ("${GONE", "has no end"),
-            ("x${ANTHROPIC_API_KEY}", "key of a model provider"),
-            ("${OPENAI_API_KEY:-x}", "key of a model provider"),
+            ("${GONE", "unterminated"),
+            ("x${ANTHROPIC_API_KEY}", "provider key"),
+            ("${OPENAI_API_KEY:-x}", "provider key"),
         ] {
             let error = expand(&json!(text), &env).unwrap_err();
             assert!(

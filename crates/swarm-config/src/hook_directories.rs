@@ -1,4 +1,4 @@
-//! Worktrees that hooks of the user's make and take away in git's place.
+//! Worktrees created and removed by user hooks instead of git.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use swarm_hooks::{HookOutcome, Hooks, Subject};
+use swarm_hooks::{HookInput, HookOutcome, Hooks};
 use swarm_os::process::{self, Target};
 use swarm_permissions::HookEvent;
 use swarm_protocol::AgentId;
@@ -14,16 +14,16 @@ use swarm_worktree::{DirectoryMaker, Owner, Record, Slug};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Directory of the records of such worktrees, below the config directory.
+/// Directory of the worktree records, below the config directory.
 const RECORDS: [&str; 2] = ["swarm", "worktrees"];
 
-/// The variable by which the processes of one such hook are found.
-const HOOK_MARK: &str = "SWARM_HOOK_ID";
+/// The environment variable that identifies the processes of one hook run.
+const HOOK_ID_VARIABLE: &str = "SWARM_HOOK_ID";
 
-/// How long those that have left the hook's group may take to end, before they are killed.
+/// Grace period for processes that left the hook's group, before SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Runs the hooks of `WorktreeCreate` and `WorktreeRemove`.
+/// Runs the `WorktreeCreate` and `WorktreeRemove` hooks.
 pub struct HookDirectories {
     hooks: LazyLock<Hooks, Box<dyn FnOnce() -> Hooks + Send>>,
 }
@@ -34,21 +34,21 @@ impl fmt::Debug for HookDirectories {
     }
 }
 
-/// Where swarm keeps what is known of such worktrees.
+/// Returns the directory of the worktree records.
 pub fn worktree_records(root: &Path) -> PathBuf {
     root.join(RECORDS[0]).join(RECORDS[1])
 }
 
 impl HookDirectories {
-    /// With these hooks, which are looked up when the first worktree is made or taken away.
+    /// Creates a value whose hooks are loaded when the first worktree is created or removed.
     pub fn new(hooks: impl FnOnce() -> Hooks + Send + 'static) -> Self {
         Self {
             hooks: LazyLock::new(Box::new(hooks)),
         }
     }
 
-    /// Runs the hooks of an event to their end, on a thread of its own: whoever calls may be in a runtime or not. When
-    /// they are interrupted, nothing is left of them, wherever it has moved.
+    /// Runs the hooks of an event on a separate thread, so that callers need no runtime. On
+    /// cancellation all their processes are terminated, even those that left the process group.
     fn run(
         &self,
         event: HookEvent,
@@ -57,28 +57,31 @@ impl HookDirectories {
         fields: &Map<String, Value>,
         cancel: &CancellationToken,
     ) -> Result<HookOutcome, String> {
-        let mark = Uuid::new_v4().to_string();
-        let hooks = self.hooks.with_variable(HOOK_MARK, mark.clone());
-        let outcome = in_runtime(&hooks, event, &subject(from, owner), fields, cancel)?;
+        let id = Uuid::new_v4().to_string();
+        let hooks = self.hooks.with_variable(HOOK_ID_VARIABLE, id.clone());
+        let outcome = run_in_runtime(&hooks, event, &hook_input(from, owner), fields, cancel)?;
         if outcome.interrupted {
             let target = Target {
-                marks: vec![(HOOK_MARK.to_owned(), mark)],
+                marks: vec![(HOOK_ID_VARIABLE.to_owned(), id)],
                 ..Target::default()
             };
             let ended = process::end_blocking(&target, GRACE);
             if ended.left > 0 {
-                tracing::error!(left = ended.left, "processes of a hook are left");
+                tracing::error!(
+                    left = ended.left,
+                    "processes of a hook could not be terminated"
+                );
             }
-            return Err("it was interrupted".to_owned());
+            return Err("the hook was interrupted".to_owned());
         }
         Ok(outcome)
     }
 }
 
-fn in_runtime(
+fn run_in_runtime(
     hooks: &Hooks,
     event: HookEvent,
-    subject: &Subject,
+    hook_input: &HookInput,
     fields: &Map<String, Value>,
     cancel: &CancellationToken,
 ) -> Result<HookOutcome, String> {
@@ -88,29 +91,29 @@ fn in_runtime(
                 .enable_all()
                 .build()
                 .map_err(|error| error.to_string())?;
-            Ok(runtime.block_on(hooks.run(event, None, subject, fields, cancel)))
+            Ok(runtime.block_on(hooks.run(event, None, hook_input, fields, cancel)))
         });
         running
             .join()
-            .unwrap_or_else(|_| Err("running it broke down".to_owned()))
+            .unwrap_or_else(|_| Err("the hook thread panicked".to_owned()))
     })
 }
 
-/// Whom the hook is told of: the agent that is to work there.
-fn subject(from: &Path, owner: &Owner) -> Subject {
+/// Returns the hook input fields of the agent that will use the worktree.
+fn hook_input(from: &Path, owner: &Owner) -> HookInput {
     let member = owner.member.clone().zip(owner.team.clone());
     let member_id = member.map(|(member, team)| AgentId::new(member, team).to_string());
     let (agent_id, parent) = match &owner.agent {
         Some(agent) => (Some(agent.clone()), member_id),
         None => (member_id, None),
     };
-    Subject {
+    HookInput {
         cwd: from.to_owned(),
         team: owner.team.clone(),
         member: owner.member.clone(),
         agent_id,
         parent,
-        ..Subject::default()
+        ..HookInput::default()
     }
 }
 
@@ -147,14 +150,14 @@ impl DirectoryMaker for HookDirectories {
         }
         let last = lines.map(str::trim).rfind(|line| !line.is_empty());
         last.map(PathBuf::from).ok_or_else(|| {
-            "it printed no path; the last line that it prints must be one".to_owned()
+            "the hook printed no path; its last line must be the worktree's path".to_owned()
         })
     }
 
     fn take_away(&self, record: &Record) -> Result<(), String> {
         if !self.hooks.any(HookEvent::WorktreeRemove, None) {
             return Err(format!(
-                "no WorktreeRemove hook takes it away; remove {} by hand, then run this again",
+                "no WorktreeRemove hook is configured; remove {} manually, then retry",
                 record.path.display()
             ));
         }
@@ -164,7 +167,7 @@ impl DirectoryMaker for HookDirectories {
             &record.from,
             &record.owner,
             &fields,
-            // What was asked to be gone is not left half there.
+            // A removal that has started is not cancelled.
             &CancellationToken::new(),
         )?;
         let said = outcome.block.iter().chain(&outcome.failures);

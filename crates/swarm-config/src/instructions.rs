@@ -1,4 +1,4 @@
-//! Which instruction files agents read.
+//! The instruction files that agents read.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use swarm_permissions::InstructionSettings;
 use crate::settings::Settings;
 use crate::trust::project_top;
 
-/// Which instruction files agents in `cwd` read, where its repository is trusted or not.
+/// Returns the instruction file settings for agents in `cwd`.
 pub fn instruction_settings(
     settings: &Settings,
     root: &Path,

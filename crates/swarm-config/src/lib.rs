@@ -1,4 +1,5 @@
-//! What people configure: settings and where they come from, Claude Code's settings, trust, definitions, skills, MCP servers.
+//! Configuration: settings and their sources, Claude Code's settings, trust, agent definitions,
+//! skills and MCP servers.
 
 mod agents;
 mod claude_settings;
@@ -13,7 +14,7 @@ mod settings;
 mod skills;
 mod trust;
 
-pub use agents::{EnabledPlugins, FoundAgents, Looking, gather, unused_parts};
+pub use agents::{AgentSearch, EnabledPlugins, FoundAgents, find_agents, unused_parts};
 pub use claude_settings::{ClaudeSettings, FoundHooks, refuse_coordinator};
 pub use environment::Environment;
 pub use error::ConfigError;
@@ -22,11 +23,11 @@ pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
 pub use settings::{
-    AnswerInPlace, Given, Layer, ListedSetting, Origin, Places, SettingOutcome, Settings,
-    ValuePlace, repository_directories,
+    AnswerInPlace, Layer, ListedSetting, Origin, SettingOutcome, SettingValue, Settings,
+    SettingsFiles, ValueLocation, repository_directories,
 };
 pub use skills::{FoundSkills, find_skills};
 pub use trust::{
-    Own, OwnThings, TrustFile, Trusted, is_trusted, own_things, project_directory, project_top,
-    top_of,
+    RepositoryItem, RepositoryItems, TrustFile, Trusted, is_trusted, project_directory,
+    project_top, repository_items, top_of,
 };

@@ -1,4 +1,4 @@
-//! MCP servers from every source.
+//! MCP servers of all sources.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,26 +11,27 @@ use crate::expand::expand;
 use crate::settings::{Settings, repository_directories};
 use crate::trust::project_directory;
 
-/// The machine's servers, in the place of Claude Code's.
+/// The machine's managed servers, in Claude Code's location.
 const MANAGED: &str = "/etc/claude-code/managed-mcp.json";
 
-/// The file of a repository, and of the user in the config directory.
+/// The file name in a repository and in the config directory.
 const FILE: &str = ".mcp.json";
 
-/// What was found, and what is wrong with the rest.
+/// The configured servers and the problems found.
 #[derive(Debug, Default)]
 pub struct FoundServers {
-    /// The servers that can be tried.
+    /// The usable servers.
     pub settings: McpSettings,
-    /// What is not used, and why: each names file and server.
+    /// Messages about ignored files and servers.
     pub problems: Vec<String>,
-    /// Files of a repository that nobody has trusted.
+    /// Messages about files of an untrusted repository.
     pub untrusted: Vec<String>,
-    /// The first thing that is wrong with what the command line names: it was meant for this very command.
+    /// The first problem in `--mcp-config`, which is an error because it was given for this
+    /// command.
     pub refused: Option<String>,
 }
 
-/// The bounds that the settings give servers.
+/// Returns the limits for MCP servers from the settings.
 pub fn mcp_bounds(settings: &Settings) -> McpBounds {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     McpBounds {
@@ -40,22 +41,22 @@ pub fn mcp_bounds(settings: &Settings) -> McpBounds {
     }
 }
 
-/// Where servers are looked for.
+/// The sources of MCP servers.
 #[derive(Debug)]
 pub struct ServerSources<'a> {
-    /// The variables that servers name, and the working directory.
+    /// The environment, for variables in the configuration and the working directory.
     pub env: &'a Environment,
     /// The config directory.
     pub root: &'a Path,
-    /// Whether the repository may run what is its own.
+    /// Whether the repository's servers may run.
     pub trusted: bool,
-    /// What `--mcp-config` says: files, or JSON itself.
+    /// The values of `--mcp-config`: files or JSON.
     pub given: &'a [String],
 }
 
 impl ServerSources<'_> {
-    /// All servers; of two with one name that of the stronger source counts: the machine's, the command line's, the
-    /// repository's (nearest directory first), the user's.
+    /// Loads all servers. If two share a name, the stronger source wins: managed, command line,
+    /// repository (nearest directory first), user.
     pub fn load(&self) -> FoundServers {
         self.load_with(Path::new(MANAGED))
     }
@@ -73,7 +74,7 @@ impl ServerSources<'_> {
                 if !found.add_file(&path, self.env) {
                     found
                         .problems
-                        .push(format!("--mcp-config: there is no file {}", path.display()));
+                        .push(format!("--mcp-config: file {} not found", path.display()));
                 }
             }
         }
@@ -83,7 +84,7 @@ impl ServerSources<'_> {
                 found.add_file(&path, self.env);
             } else {
                 found.untrusted.push(format!(
-                    "{}: its MCP servers are not started, as the repository is not trusted; read it, then `swarm trust`",
+                    "{}: its MCP servers are disabled because the repository is not trusted; review the file, then run `swarm trust`",
                     path.display()
                 ));
             }
@@ -93,7 +94,8 @@ impl ServerSources<'_> {
         found
     }
 
-    /// The files of the repository around the present directory, nearest first; outside of one only that of the directory.
+    /// Returns the files of the repository around the working directory, nearest first; outside of
+    /// a repository only that of the directory itself.
     fn project_files(&self) -> Vec<PathBuf> {
         repository_directories(&project_directory(self.root, &self.env.cwd))
             .filter(|directory| *directory != self.root)
@@ -104,7 +106,7 @@ impl ServerSources<'_> {
 }
 
 impl FoundServers {
-    /// Adds what stands in a file; `false` if there is none.
+    /// Adds the servers in a file; `false` if it does not exist.
     fn add_file(&mut self, path: &Path, env: &Environment) -> bool {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         let origin = path.display().to_string();
@@ -118,7 +120,7 @@ impl FoundServers {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => false,
             Err(error) => {
                 self.problems
-                    .push(format!("{origin}: it cannot be read: {error}"));
+                    .push(format!("{origin}: cannot read the file: {error}"));
                 true
             }
         }
@@ -129,7 +131,7 @@ impl FoundServers {
             Ok(document) => document,
             Err(error) => {
                 self.problems
-                    .push(format!("{origin}: it is not JSON: {error}"));
+                    .push(format!("{origin}: invalid JSON: {error}"));
                 return;
             }
         };
@@ -137,7 +139,7 @@ impl FoundServers {
             None | Some(Value::Null) if origin.ends_with("settings.json") => {}
             Some(Value::Object(servers)) => self.add_all(servers, origin, env),
             _ => self.problems.push(format!(
-                "{origin}: it has no servers; write {{\"mcpServers\": {{\"NAME\": {{\"command\": …}}}}}}"
+                "{origin}: no `mcpServers` object; use the form {{\"mcpServers\": {{\"NAME\": {{\"command\": …}}}}}}"
             )),
         }
     }
@@ -159,7 +161,7 @@ impl FoundServers {
                     self.settings.servers.insert(name.clone(), server);
                 }
                 Err(why) => self.problems.push(format!(
-                    "{origin}: MCP server `{}` is left out: {why}",
+                    "{origin}: ignoring MCP server `{}`: {why}",
                     name.escape_debug()
                 )),
             }
@@ -171,13 +173,13 @@ impl FoundServers {
 mod tests {
     use super::*;
 
-    struct Scene {
+    struct Fixture {
         directory: tempfile::TempDir,
         vars: Vec<(&'static str, &'static str)>,
         given: Vec<String>,
     }
 
-    impl Scene {
+    impl Fixture {
         fn new() -> Self {
             let directory = tempfile::tempdir().unwrap();
             for below in ["root", "repo/.git", "repo/deep"] {
@@ -223,46 +225,46 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_source_of_a_name_counts() {
-        let mut scene = Scene::new()
+    fn the_strongest_source_of_a_name_wins() {
+        let mut fixture = Fixture::new()
             .file("root/.mcp.json", &server("a", "user"))
             .file("root/settings.json", &server("b", "settings"))
             .file("repo/.mcp.json", &server("a", "top"))
             .file("repo/deep/.mcp.json", &server("a", "near"));
-        let found = scene.load(true);
+        let found = fixture.load(true);
         assert_eq!(found.problems, Vec::<String>::new());
         assert_eq!(
             (command(&found, "a"), command(&found, "b")),
             ("near".into(), "settings".into())
         );
-        scene.given.push(server("a", "flag"));
-        assert_eq!(command(&scene.load(true), "a"), "flag");
-        let scene = scene.file("managed.json", &server("a", "machine"));
-        assert_eq!(command(&scene.load(true), "a"), "machine");
+        fixture.given.push(server("a", "flag"));
+        assert_eq!(command(&fixture.load(true), "a"), "flag");
+        let fixture = fixture.file("managed.json", &server("a", "machine"));
+        assert_eq!(command(&fixture.load(true), "a"), "machine");
     }
 
     #[test]
-    fn a_repository_that_nobody_trusts_starts_no_server_and_this_is_said() {
-        let scene = Scene::new().file("repo/.mcp.json", &server("evil", "sh"));
-        let found = scene.load(false);
+    fn servers_of_an_untrusted_repository_are_disabled_with_a_message() {
+        let fixture = Fixture::new().file("repo/.mcp.json", &server("evil", "sh"));
+        let found = fixture.load(false);
         assert!(found.settings.servers.is_empty());
         assert!(
             found.untrusted[0].contains("swarm trust"),
             "{:?}",
             found.untrusted
         );
-        assert!(scene.load(true).settings.servers.contains_key("evil"));
+        assert!(fixture.load(true).settings.servers.contains_key("evil"));
     }
 
     #[test]
-    fn a_bad_entry_is_named_with_its_file_and_the_others_load() {
+    fn an_invalid_entry_is_reported_with_its_file_and_the_others_load() {
         let text = r#"{"mcpServers": {
             "old": {"type": "sse", "url": "https://x/sse"},
             "good": {"command": "x"},
             "a__b": {"command": "x"},
             "off": {"command": "x", "disabled": true},
-            "unset": {"command": "${NOBODY_HAS_SET_THIS}"}}}"#;
-        let found = Scene::new().file("repo/.mcp.json", text).load(true);
+            "unset": {"command": "${UNSET_VARIABLE}"}}}"#;
+        let found = Fixture::new().file("repo/.mcp.json", text).load(true);
         let names: Vec<_> = found.settings.servers.keys().collect();
         assert_eq!(names, ["good"]);
         let problems = found.problems.join("\n");
@@ -271,7 +273,7 @@ mod tests {
             "streamable HTTP",
             "`a__b`",
             "`unset`",
-            "NOBODY_HAS_SET_THIS",
+            "UNSET_VARIABLE",
             "repo/.mcp.json",
         ] {
             assert!(problems.contains(words), "{words} in {problems}");
@@ -280,21 +282,21 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_what_the_command_line_names_is_told_apart() {
-        let mut scene = Scene::new().file("repo/.mcp.json", "{");
-        assert_eq!(scene.load(true).refused, None);
-        scene.given.push(server("a__b", "x"));
-        assert!(scene.load(true).refused.unwrap().contains("--mcp-config"));
+    fn an_error_in_the_command_line_option_is_reported_separately() {
+        let mut fixture = Fixture::new().file("repo/.mcp.json", "{");
+        assert_eq!(fixture.load(true).refused, None);
+        fixture.given.push(server("a__b", "x"));
+        assert!(fixture.load(true).refused.unwrap().contains("--mcp-config"));
     }
 
     #[test]
-    fn files_that_cannot_be_understood_are_named() {
-        let mut scene = Scene::new()
+    fn invalid_files_are_reported() {
+        let mut fixture = Fixture::new()
             .file("repo/.mcp.json", "{")
             .file("root/.mcp.json", "[]");
-        scene.given.push("missing.json".to_owned());
-        let problems = scene.load(true).problems.join("\n");
-        for words in ["is not JSON", "it has no servers", "missing.json"] {
+        fixture.given.push("missing.json".to_owned());
+        let problems = fixture.load(true).problems.join("\n");
+        for words in ["invalid JSON", "no `mcpServers` object", "missing.json"] {
             assert!(problems.contains(words), "{words} in {problems}");
         }
     }

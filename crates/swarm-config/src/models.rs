@@ -1,4 +1,4 @@
-//! Names of models, as people write them and as the machine's policy allows them.
+//! Resolution of model names and their validation against managed policy.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use swarm_permissions::ModelNames;
 use crate::error::ConfigError;
 use crate::settings::Settings;
 
-/// Reads a model's name; a scenario's relative path is taken from `cwd`.
+/// Resolves a model name; the relative path of a scenario is resolved against `cwd`.
 pub fn resolve_model(
     name: &str,
     aliases: &BTreeMap<String, String>,
@@ -21,11 +21,11 @@ pub fn resolve_model(
         .map_err(|error| error.to_string())
 }
 
-/// The full name of a model that somebody names for an agent.
+/// Returns the full name of a model chosen for an agent.
 ///
 /// # Errors
-/// [`ConfigError::Model`] where it is no name of a model, [`ConfigError::Policy`] where the machine's policy says another one.
-/// Names are compared in full, so that no alias leads around the policy.
+/// [`ConfigError::Model`] if the name is invalid, [`ConfigError::Policy`] if managed policy
+/// requires another model. Full names are compared, so that aliases cannot bypass the policy.
 pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<String, ConfigError> {
     let full =
         |name: &str| resolve_model(name, &settings.aliases, cwd).map(|full| full.to_string());
@@ -37,7 +37,7 @@ pub fn permitted_model(name: &str, settings: &Settings, cwd: &Path) -> Result<St
     Ok(resolved)
 }
 
-/// The full name of the model that answers while another one is overloaded; `None` without one.
+/// Returns the full name of the model used while another one is overloaded, if configured.
 ///
 /// # Errors
 /// As [`permitted_model`].
@@ -48,11 +48,11 @@ pub fn fallback_model(settings: &Settings, cwd: &Path) -> Result<Option<String>,
     }
 }
 
-/// What agents have to know of names of models to choose those of their sub-agents by the same rules. `environment` is
-/// `CLAUDE_CODE_SUBAGENT_MODEL`, `small` is `ANTHROPIC_SMALL_FAST_MODEL`.
+/// Returns the model names from which agents choose the models of their sub-agents. `environment`
+/// is `CLAUDE_CODE_SUBAGENT_MODEL`, `small` is `ANTHROPIC_SMALL_FAST_MODEL`.
 ///
 /// # Errors
-/// [`ConfigError::Model`] where a small model has no name of a model.
+/// [`ConfigError::Model`] if the name of a small model is invalid.
 pub fn model_names(
     settings: &Settings,
     cwd: &Path,

@@ -1,4 +1,5 @@
-//! Skills on disk: `.claude/skills/<name>/SKILL.md` from the present directory upwards, then those of the user.
+//! Skills on disk: `.claude/skills/<name>/SKILL.md` from the working directory upwards, then the
+//! user's.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,20 +10,21 @@ use swarm_protocol::Skill;
 
 use crate::settings::repository_directories;
 
-/// Bytes at the beginning of a file in which its frontmatter stands.
+/// Maximum bytes of a file's frontmatter.
 const FRONT: u64 = 16 * 1024;
 
-/// The skills of a directory, and what is wrong with their files.
+/// The skills found, and problems in their files.
 #[derive(Debug, Default)]
 pub struct FoundSkills {
-    /// Those that count, sorted by name.
+    /// The effective skills, sorted by name.
     pub skills: Vec<Skill>,
-    /// Departures from the format, each with its file; also of files that do not count.
+    /// Format errors, each with its file; also of shadowed files.
     pub problems: Vec<String>,
 }
 
-/// Every skill that holds in `cwd`. Of two of one name the nearer is taken: the repository's directories from `cwd` upwards, then
-/// those below `root`. A repository that is not trusted grants no calls by its skills.
+/// Finds the skills that apply in `cwd`. If two share a name, the nearest wins: the repository's
+/// directories from `cwd` upwards, then `root`. Skills of an untrusted repository cannot allow tool
+/// calls.
 pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
     let mut found = FoundSkills::default();
     let own = root.join("skills");
@@ -32,8 +34,8 @@ pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
         let may_grant = trusted || directory == own;
         for (mut skill, problems) in in_directory(&directory) {
             let path = skill.path.display();
-            let told = problems.iter().map(|what| format!("{path}: {what}"));
-            found.problems.extend(told);
+            let messages = problems.iter().map(|what| format!("{path}: {what}"));
+            found.problems.extend(messages);
             if !may_grant {
                 skill.allowed_tools.clear();
             }
@@ -47,7 +49,7 @@ pub fn find_skills(cwd: &Path, root: &Path, trusted: bool) -> FoundSkills {
     found
 }
 
-/// The skills in a directory, each with what is wrong with its file.
+/// Reads the skills in a directory, each with the problems in its file.
 pub(crate) fn in_directory(directory: &Path) -> Vec<(Skill, Vec<String>)> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
@@ -67,7 +69,7 @@ fn skill(name: String, path: PathBuf) -> (Skill, Vec<String>) {
     let file = match front(&path) {
         Ok(text) => SkillFile::parse(&text, &name),
         Err(error) => SkillFile {
-            problems: vec![format!("it cannot be read: {error}")],
+            problems: vec![format!("cannot read the file: {error}")],
             ..SkillFile::default()
         },
     };
@@ -84,7 +86,7 @@ fn skill(name: String, path: PathBuf) -> (Skill, Vec<String>) {
     (skill, file.problems)
 }
 
-/// The beginning of a file.
+/// Reads the beginning of a file.
 fn front(path: &Path) -> std::io::Result<String> {
     let mut front = Vec::new();
     let file = fs::File::open(path)?;
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_skill_of_a_name_is_taken_and_all_are_sorted() {
+    fn the_nearest_skill_of_a_name_wins_and_all_are_sorted() {
         let base = tempfile::tempdir().unwrap();
         let (repo, root) = (base.path().join("repo"), base.path().join("root"));
         let cwd = repo.join("sub/deep");
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_trusted_repository_and_the_user_grant_calls_by_skills() {
+    fn only_skills_of_the_user_and_trusted_repositories_allow_calls() {
         let base = tempfile::tempdir().unwrap();
         let (repo, root) = (base.path().join("repo"), base.path().join("root"));
         fs::create_dir_all(repo.join(".git")).unwrap();
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_told_with_its_path() {
+    fn a_problem_in_a_file_is_reported_with_its_path() {
         let base = tempfile::tempdir().unwrap();
         let root = base.path().join("root");
         put(&root.join("skills"), "Deploy", "---\nname: Deploy\n---\nx");

@@ -8,15 +8,15 @@ use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{Task, TaskId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{HookOutcome, Hooks, Subject};
+use crate::{HookInput, HookOutcome, Hooks};
 
-type WhoFn = dyn Fn() -> Subject + Send + Sync;
+type InputFn = dyn Fn() -> HookInput + Send + Sync;
 
 /// Runs hooks for one agent. Empty by default.
 #[derive(Clone)]
 pub struct AgentHooks {
     hooks: Hooks,
-    who: Arc<WhoFn>,
+    input: Arc<InputFn>,
     subagent: bool,
 }
 
@@ -24,7 +24,7 @@ impl Default for AgentHooks {
     fn default() -> Self {
         Self {
             hooks: Hooks::default(),
-            who: Arc::new(Subject::default),
+            input: Arc::new(HookInput::default),
             subagent: false,
         }
     }
@@ -40,17 +40,17 @@ impl fmt::Debug for AgentHooks {
 }
 
 impl AgentHooks {
-    /// Hooks of an agent that is, at each moment, whom `who` describes.
-    pub fn new(hooks: Hooks, who: impl Fn() -> Subject + Send + Sync + 'static) -> Self {
+    /// Returns the hooks of the agent that `input` describes at the time of each event.
+    pub fn new(hooks: Hooks, input: impl Fn() -> HookInput + Send + Sync + 'static) -> Self {
         Self {
             hooks,
-            who: Arc::new(who),
+            input: Arc::new(input),
             subagent: false,
         }
     }
 
-    /// The hooks of a sub-agent of this agent, with those of its definition. It is told apart by its own id and type;
-    /// its parent is this agent.
+    /// Returns the hooks of a sub-agent of this agent, including those of its definition. The
+    /// sub-agent has its own id and type; its parent is this agent.
     #[must_use]
     pub fn for_subagent(
         &self,
@@ -59,14 +59,14 @@ impl AgentHooks {
         definition: &HookSettings,
     ) -> Self {
         let (parent, id, kind) = (
-            Arc::clone(&self.who),
+            Arc::clone(&self.input),
             agent_id.to_owned(),
             agent_type.to_owned(),
         );
-        let who = move || {
+        let input = move || {
             let parent = parent();
             let name = parent.member.as_ref().map(ToString::to_string);
-            Subject {
+            HookInput {
                 parent: parent.agent_id.clone().or(name),
                 agent_id: Some(id.clone()),
                 agent_type: Some(kind.clone()),
@@ -75,22 +75,22 @@ impl AgentHooks {
         };
         Self {
             hooks: self.hooks.and(definition.clone().for_subagent()),
-            who: Arc::new(who),
+            input: Arc::new(input),
             subagent: true,
         }
     }
 
-    /// All hooks of the process.
+    /// Returns all hooks of the process.
     pub fn hooks(&self) -> &Hooks {
         &self.hooks
     }
 
-    /// Whom the hooks are told of at this moment.
-    pub fn subject(&self) -> Subject {
-        (self.who)()
+    /// Returns the input fields that hooks of this agent receive now.
+    pub fn input(&self) -> HookInput {
+        (self.input)()
     }
 
-    /// The event of the end of this agent's turn.
+    /// Returns the event fired at the end of this agent's turn.
     pub fn end_event(&self) -> HookEvent {
         if self.subagent {
             HookEvent::SubagentStop
@@ -99,7 +99,7 @@ impl AgentHooks {
         }
     }
 
-    /// Whether anything runs at an event.
+    /// Returns whether any hook runs for an event.
     pub fn any(&self, event: HookEvent, matched: Option<&str>) -> bool {
         self.hooks.any(event, matched)
     }
@@ -115,31 +115,31 @@ impl AgentHooks {
         self.fire_as(event, matched, |_| {}, fields, cancel).await
     }
 
-    /// The same, where `refine` knows more of the agent.
+    /// Runs the hooks of an event; `refine` completes the input fields.
     pub async fn fire_as(
         &self,
         event: HookEvent,
         matched: Option<&str>,
-        refine: impl FnOnce(&mut Subject),
+        refine: impl FnOnce(&mut HookInput),
         fields: Value,
         cancel: &CancellationToken,
     ) -> HookOutcome {
         if !self.any(event, matched) {
             return HookOutcome::default();
         }
-        let mut subject = self.subject();
-        refine(&mut subject);
+        let mut input = self.input();
+        refine(&mut input);
         let fields = match fields {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
         self.hooks
-            .run(event, matched, &subject, &fields, cancel)
+            .run(event, matched, &input, &fields, cancel)
             .await
     }
 
-    /// Runs the `Notification` hooks: a person is wanted, for the reason `kind`. Nothing waits for them, and what they
-    /// answer changes nothing. Within a tokio runtime.
+    /// Runs the `Notification` hooks: a person is needed, for the reason `kind`. They run in the
+    /// background and their answers are ignored. Must be called within a Tokio runtime.
     pub fn notify(&self, kind: &'static str, message: String) {
         let event = HookEvent::Notification;
         if !self.any(event, Some(kind)) {
@@ -163,16 +163,16 @@ impl AgentHooks {
         if !self.any(event, None) {
             return HookOutcome::default();
         }
-        let subject = self.subject();
+        let input = self.input();
         let fields = json!({
             "task_id": task.id,
             "task_subject": task.subject,
             "task_description": task.description,
-            "teammate_name": subject.member,
-            "team_name": subject.team,
+            "teammate_name": input.member,
+            "team_name": input.team,
         });
         let id: TaskId = task.id;
-        let refine = move |subject: &mut Subject| subject.task = Some(id);
+        let refine = move |input: &mut HookInput| input.task = Some(id);
         self.fire_as(event, None, refine, fields, cancel).await
     }
 }

@@ -1,37 +1,37 @@
-//! What one hook answered.
+//! The interpretation of a hook's output.
 
-use crate::command::{End, Ran};
-use crate::control::Control;
+use crate::command::{CommandResult, ExitReason};
+use crate::control::ControlOutput;
 
 /// The exit code that blocks.
-const BLOCKS: i32 = 2;
+const BLOCKING_EXIT_CODE: i32 = 2;
 
-/// A shell's words for a program that is there and cannot be executed, and for one that is not there.
-const NOT_RUN: i32 = 126;
+/// A shell's exit codes for a program that cannot be executed and for one that does not exist.
+const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
-/// One hook's answer.
+/// The result of one hook.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// It exited with 0 and said this, which may be nothing.
+    /// It exited with 0 and printed this text, which may be empty.
     Text(String),
-    /// It exited with 0 and gave orders.
-    Control(Box<Control>),
+    /// It exited with 0 and printed control JSON.
+    Control(Box<ControlOutput>),
     /// It exited with 2; the text is its feedback.
     Block(String),
-    /// It did not do what it is for; nothing is held up by that.
+    /// The hook failed; this does not block the event.
     Failed(String),
-    /// Whoever waited for it no longer does.
+    /// The event was cancelled.
     Interrupted,
 }
 
-/// Reads what a command came to.
-pub(crate) fn answer(ran: &Ran, limit: u64) -> Answer {
+/// Interprets the result of a command.
+pub(crate) fn answer(ran: &CommandResult, limit: u64) -> Answer {
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
     match &ran.end {
-        End::Exited(0) => said(&ran.stdout.text(), ran.stdout.is_cut()),
-        End::Exited(BLOCKS) => Answer::Block(ran.stderr.text()),
-        End::Exited(code @ (NOT_RUN | NOT_FOUND)) => {
+        ExitReason::Exited(0) => parse_output(&ran.stdout.text(), ran.stdout.is_cut()),
+        ExitReason::Exited(BLOCKING_EXIT_CODE) => Answer::Block(ran.stderr.text()),
+        ExitReason::Exited(code @ (NOT_EXECUTABLE | NOT_FOUND)) => {
             let said = first_line(ran.stderr.text());
             let what = if *code == NOT_FOUND {
                 "was not found"
@@ -40,29 +40,31 @@ pub(crate) fn answer(ran: &Ran, limit: u64) -> Answer {
             };
             Answer::Failed(format!("{what} (exit code {code}: {said})"))
         }
-        End::Exited(code) => Answer::Failed(match first_line(ran.stderr.text()) {
+        ExitReason::Exited(code) => Answer::Failed(match first_line(ran.stderr.text()) {
             line if line.is_empty() => format!("exited with {code}"),
             line => format!("exited with {code}: {line}"),
         }),
-        End::Signalled(signal) => Answer::Failed(format!("was ended by signal {signal}")),
-        End::TimedOut => Answer::Failed(format!("took longer than {limit} s and was ended")),
-        End::NotStarted(error) => Answer::Failed(format!("could not be run: {error}")),
-        End::Interrupted => Answer::Interrupted,
+        ExitReason::Signalled(signal) => {
+            Answer::Failed(format!("was terminated by signal {signal}"))
+        }
+        ExitReason::TimedOut => {
+            Answer::Failed(format!("timed out after {limit} s and was terminated"))
+        }
+        ExitReason::NotStarted(error) => Answer::Failed(format!("could not be started: {error}")),
+        ExitReason::Interrupted => Answer::Interrupted,
     }
 }
 
-/// Reads what a hook said that did its work. `is_cut` tells whether it said more.
-pub(crate) fn said(text: &str, is_cut: bool) -> Answer {
+/// Interprets the output of a successful hook. `is_cut`: the output was truncated.
+pub(crate) fn parse_output(text: &str, is_cut: bool) -> Answer {
     if !text.starts_with('{') {
         return Answer::Text(text.to_owned());
     }
     if is_cut {
-        return Answer::Failed("answered with more JSON than is read".to_owned());
+        return Answer::Failed("returned JSON above the output limit".to_owned());
     }
     match serde_json::from_str(text) {
         Ok(control) => Answer::Control(Box::new(control)),
-        Err(error) => Answer::Failed(format!(
-            "answered with JSON that is not understood: {error}"
-        )),
+        Err(error) => Answer::Failed(format!("returned invalid JSON: {error}")),
     }
 }

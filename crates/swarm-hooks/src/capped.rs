@@ -1,14 +1,14 @@
-//! An output of which only the beginning is kept.
+//! An output buffer with a size limit.
 
-/// The first bytes of an output, and how many there were in all.
+/// The first bytes of an output, and its total length.
 #[derive(Debug)]
-pub(crate) struct Capped {
+pub(crate) struct CappedBuffer {
     kept: Vec<u8>,
     limit: usize,
     total: u64,
 }
 
-impl Capped {
+impl CappedBuffer {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             kept: Vec::new(),
@@ -23,17 +23,17 @@ impl Capped {
         self.kept.extend(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Whether something was left out.
+    /// Returns whether the output was truncated.
     pub(crate) fn is_cut(&self) -> bool {
         self.total > self.kept.len() as u64
     }
 
-    /// What was kept, without the spaces around it.
+    /// Returns the retained output, trimmed.
     pub(crate) fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let text = text.trim();
         if self.is_cut() {
-            format!("{text}\n[cut: {} bytes in all]", self.total)
+            format!("{text}\n[truncated: {} bytes in total]", self.total)
         } else {
             text.to_owned()
         }

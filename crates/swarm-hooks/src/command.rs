@@ -1,4 +1,4 @@
-//! Running one command to its end, its time limit or an interruption.
+//! Runs one command until it exits, times out or is cancelled.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,87 +15,87 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-use crate::capped::Capped;
+use crate::capped::CappedBuffer;
 use crate::shell::shell;
 
-/// How long a command may take to end after SIGTERM, before its group is killed.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What a command is run with.
+/// The environment of a command.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CommandContext<'a> {
     pub(crate) env: &'a BTreeMap<String, String>,
     pub(crate) cwd: &'a Path,
-    /// Bytes of each output that are kept.
+    /// Maximum bytes retained of each output stream.
     pub(crate) output_limit: usize,
 }
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum ExitReason {
     /// With this exit code.
     Exited(i32),
-    /// By a signal of somebody else.
+    /// Terminated by a signal that we did not send.
     Signalled(i32),
-    /// Its time was up; it was ended.
+    /// The timeout expired; the command was terminated.
     TimedOut,
-    /// Whoever waited for it no longer does; it was ended.
+    /// The caller cancelled; the command was terminated.
     Interrupted,
-    /// It was not begun.
+    /// The command could not be started.
     NotStarted(io::Error),
 }
 
-/// A command that was run.
+/// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) end: End,
-    pub(crate) stdout: Capped,
-    pub(crate) stderr: Capped,
+pub(crate) struct CommandResult {
+    pub(crate) end: ExitReason,
+    pub(crate) stdout: CappedBuffer,
+    pub(crate) stderr: CappedBuffer,
 }
 
-/// Runs a command line in a process group of its own, with `input` on its standard input. What it leaves in the
-/// background lives on.
+/// Runs a command line in its own process group, with `input` on its standard input. Background
+/// processes that it starts keep running.
 pub(crate) async fn run(
     line: &str,
     input: &[u8],
     limit: Duration,
-    place: Place<'_>,
+    context: CommandContext<'_>,
     cancel: &CancellationToken,
-) -> Ran {
-    let mut ran = Ran {
-        end: End::Interrupted,
-        stdout: Capped::new(place.output_limit),
-        stderr: Capped::new(place.output_limit),
+) -> CommandResult {
+    let mut ran = CommandResult {
+        end: ExitReason::Interrupted,
+        stdout: CappedBuffer::new(context.output_limit),
+        stderr: CappedBuffer::new(context.output_limit),
     };
     if cancel.is_cancelled() {
         return ran;
     }
-    ran.end = match start(line, place) {
-        Ok(running) => running.attend(input, limit, cancel, &mut ran).await,
-        Err(error) => End::NotStarted(error),
+    ran.end = match start(line, context) {
+        Ok(running) => running.wait_for_exit(input, limit, cancel, &mut ran).await,
+        Err(error) => ExitReason::NotStarted(error),
     };
     ran
 }
 
-/// A command that runs. Dropped before its end, it is killed with its group.
+/// A running command. Dropping it before it exits kills its process group.
 struct Running {
     child: Child,
     group: Option<Pid>,
-    /// Taken when it is over.
+    /// Taken while the command runs.
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    over: bool,
+    finished: bool,
 }
 
-fn start(line: &str, place: Place<'_>) -> io::Result<Running> {
+fn start(line: &str, context: CommandContext<'_>) -> io::Result<Running> {
     let (stdout, out) = io::pipe()?;
     let (stderr, err) = io::pipe()?;
-    let child = Command::new(shell(place.env))
+    let child = Command::new(shell(context.env))
         .arg("-c")
         .arg(line)
-        .current_dir(place.cwd)
+        .current_dir(context.cwd)
         .env_clear()
-        .envs(place.env)
+        .envs(context.env)
         .stdin(Stdio::piped())
         .stdout(Stdio::from(OwnedFd::from(out)))
         .stderr(Stdio::from(OwnedFd::from(err)))
@@ -107,20 +107,21 @@ fn start(line: &str, place: Place<'_>) -> io::Result<Running> {
         child,
         stdout: Some(Receiver::from_owned_fd(OwnedFd::from(stdout))?),
         stderr: Some(Receiver::from_owned_fd(OwnedFd::from(stderr))?),
-        over: false,
+        finished: false,
     })
 }
 
 impl Running {
-    /// Feeds it, reads it, and waits for it. Reading and feeding never hold the waiting up: a command need not read its
-    /// input, and what it leaves behind may hold its outputs open for ever.
-    async fn attend(
+    /// Writes its input, reads its output and waits for it to exit. Reading and writing never delay
+    /// the wait: a command need not read its input, and its background processes may hold its
+    /// outputs open.
+    async fn wait_for_exit(
         mut self,
         input: &[u8],
         limit: Duration,
         cancel: &CancellationToken,
-        ran: &mut Ran,
-    ) -> End {
+        ran: &mut CommandResult,
+    ) -> ExitReason {
         let time_up = tokio::time::sleep(limit);
         tokio::pin!(time_up);
         let mut stdin = self.child.stdin.take();
@@ -136,20 +137,20 @@ impl Running {
             };
             tokio::select! {
                 status = self.child.wait() => break match status {
-                    Ok(status) => end_of(status),
-                    Err(error) => End::NotStarted(error),
+                    Ok(status) => exit_reason(status),
+                    Err(error) => ExitReason::NotStarted(error),
                 },
                 () = &mut time_up => {
-                    self.put_down().await;
-                    break End::TimedOut;
+                    self.terminate().await;
+                    break ExitReason::TimedOut;
                 }
                 () = cancel.cancelled() => {
-                    self.put_down().await;
-                    break End::Interrupted;
+                    self.terminate().await;
+                    break ExitReason::Interrupted;
                 }
                 written = feed => match written {
                     Ok(bytes) if bytes > 0 && bytes < rest.len() => rest = &rest[bytes..],
-                    // All of it is written, or it has closed its input.
+                    // All input is written, or the command closed its input.
                     _ => stdin = None,
                 },
                 read = read(&mut stdout, &mut out) => match read {
@@ -162,7 +163,7 @@ impl Running {
                 },
             }
         };
-        self.over = true;
+        self.finished = true;
         for (pipe, kept) in [(stdout, &mut ran.stdout), (stderr, &mut ran.stderr)] {
             if let Some(pipe) = pipe {
                 drain(pipe, kept);
@@ -171,18 +172,18 @@ impl Running {
         end
     }
 
-    /// Ends it with its whole group: first asked, then killed.
-    async fn put_down(&mut self) {
+    /// Terminates the process group: SIGTERM, then SIGKILL after the grace period.
+    async fn terminate(&mut self) {
         self.signal(Signal::TERM);
         let ended = tokio::time::timeout(GRACE, self.child.wait()).await;
-        // Its leader may have ended and left others behind.
+        // The group's leader may have exited and left other processes behind.
         self.signal(Signal::KILL);
         if ended.is_err()
             && let Err(error) = self.child.wait().await
         {
             tracing::warn!(%error, "cannot wait for a hook");
         }
-        self.over = true;
+        self.finished = true;
     }
 
     fn signal(&self, signal: Signal) {
@@ -190,20 +191,20 @@ impl Running {
             && let Err(error) = kill_process_group(group, signal)
             && error != rustix::io::Errno::SRCH
         {
-            tracing::warn!(%error, "a hook cannot be ended");
+            tracing::warn!(%error, "cannot terminate a hook");
         }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.over {
+        if !self.finished {
             self.signal(Signal::KILL);
         }
     }
 }
 
-/// Bytes that were read; 0 at the end. Waits for ever where there is nothing to read from.
+/// Returns the number of bytes read; 0 at the end of the stream. Without a pipe it never returns.
 async fn read(pipe: &mut Option<Receiver>, buffer: &mut [u8]) -> usize {
     match pipe {
         Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
@@ -211,9 +212,9 @@ async fn read(pipe: &mut Option<Receiver>, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Takes what the command had written when it ended, without waiting for others that hold the pipe. Those are read to
-/// their end elsewhere, or they would die of a pipe that nobody reads.
-fn drain(pipe: Receiver, kept: &mut Capped) {
+/// Takes what the command wrote before it exited, without waiting for other processes that hold the
+/// pipe. Their further output is discarded in the background; otherwise they would receive SIGPIPE.
+fn drain(pipe: Receiver, kept: &mut CappedBuffer) {
     let Ok(fd) = pipe.into_nonblocking_fd() else {
         return;
     };
@@ -235,9 +236,9 @@ fn drain(pipe: Receiver, kept: &mut Capped) {
     }
 }
 
-fn end_of(status: ExitStatus) -> End {
+fn exit_reason(status: ExitStatus) -> ExitReason {
     match (status.code(), status.signal()) {
-        (Some(code), _) => End::Exited(code),
-        (None, signal) => End::Signalled(signal.unwrap_or_default()),
+        (Some(code), _) => ExitReason::Exited(code),
+        (None, signal) => ExitReason::Signalled(signal.unwrap_or_default()),
     }
 }

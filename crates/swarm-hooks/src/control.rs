@@ -1,44 +1,44 @@
-//! The JSON with which a hook that exits with 0 may answer.
+//! The JSON that a successful hook may print.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a hook says about a call.
+/// A hook's permission decision on a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
-    /// It need not be asked about. Of several the weakest.
+    /// The call needs no approval. The weakest decision.
     Allow,
-    /// It has to be asked about.
+    /// The call requires approval.
     Ask,
-    /// It does not run. Of several the strongest.
+    /// The call is denied. The strongest decision.
     Deny,
 }
 
-/// The fields that are known; others are ignored, as Claude Code's hooks may have more.
+/// The supported fields. Unknown fields are ignored, because Claude Code's hooks may have more.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Control {
+pub(crate) struct ControlOutput {
     #[serde(rename = "continue")]
-    pub(crate) goes_on: Option<bool>,
+    pub(crate) should_continue: Option<bool>,
     pub(crate) stop_reason: Option<String>,
     pub(crate) suppress_output: bool,
     pub(crate) system_message: Option<String>,
-    /// `block`, and for calls `approve`, an older word.
+    /// `block`; for tool calls also the older `approve`.
     pub(crate) decision: Option<String>,
     pub(crate) reason: Option<String>,
-    pub(crate) hook_specific_output: Specific,
+    pub(crate) hook_specific_output: EventOutput,
 }
 
-/// What belongs to some events only.
+/// Fields that apply to some events only.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Specific {
+pub(crate) struct EventOutput {
     pub(crate) permission_decision: Option<Permission>,
     pub(crate) permission_decision_reason: Option<String>,
     pub(crate) updated_input: Option<Value>,
     pub(crate) additional_context: Option<String>,
-    /// Where the directory of a `WorktreeCreate` is.
+    /// The path of the directory created by a `WorktreeCreate` hook.
     pub(crate) worktree_path: Option<String>,
     /// Whether the model may repeat a call that was denied.
     pub(crate) retry: Option<bool>,
@@ -46,7 +46,7 @@ pub(crate) struct Specific {
     pub(crate) decision: Option<RequestDecision>,
 }
 
-/// A hook's answer in a person's place.
+/// A hook's answer to a permission request.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestDecision {

@@ -1,4 +1,4 @@
-//! All hooks of a process.
+//! The hooks of a process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,40 +12,40 @@ use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, answer};
-use crate::command::{Place, run};
-use crate::http::{Post, post};
+use crate::command::{CommandContext, run};
+use crate::http::{PostRequest, post};
 use crate::prompt::{Question, ask};
-use crate::{HookOutcome, HookReach, Subject};
+use crate::{HookInput, HookOutcome, HookServices};
 
-/// Seconds that a hook may take where nothing says otherwise, as in Claude Code.
-const LIMIT: u64 = 600;
-/// Bytes of an output that are kept.
-const OUTPUT: usize = 256 * 1024;
+/// Default timeout of a hook in seconds, as in Claude Code.
+const DEFAULT_TIMEOUT_SECS: u64 = 600;
+/// Maximum bytes retained of each output stream.
+const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
-/// Takes the lines that a person is to see of hooks: what blocked, what failed, what they say.
-pub type HookTrouble = dyn Fn(String) + Send + Sync;
+/// Receives the lines about hooks that a person should see: blocks, failures and hook messages.
+pub type HookNotice = dyn Fn(String) + Send + Sync;
 
-/// What running hooks takes.
+/// The configuration of [`Hooks`].
 #[derive(Clone)]
 pub struct HooksParts {
-    /// What runs at which event.
+    /// The hooks of each event.
     pub settings: HookSettings,
-    /// The variables of hooks, without keys of providers. `CLAUDE_PROJECT_DIR` is added.
+    /// Environment variables of hooks, without provider keys. `CLAUDE_PROJECT_DIR` is added.
     pub env: BTreeMap<String, String>,
-    /// Where they run: the project's directory. No agent may write there without being asked.
+    /// The working directory: the project directory, where agents cannot write without approval.
     pub project: PathBuf,
-    /// Who is told what a person should see.
-    pub notice: Arc<HookTrouble>,
-    /// The clients of hooks that are no commands; those fail where there are none.
-    pub reach: Option<Arc<dyn HookReach>>,
+    /// Receives messages for the person.
+    pub notice: Arc<HookNotice>,
+    /// The clients of `http` and `prompt` hooks; without them, those hooks fail.
+    pub services: Option<Arc<dyn HookServices>>,
 }
 
-/// Runs the user's hooks. Without any it does nothing.
+/// Runs the user's hooks.
 #[derive(Clone, Default)]
 pub struct Hooks(Option<Arc<HooksParts>>);
 
 impl fmt::Debug for Hooks {
-    /// Without the variables, so that no log holds them.
+    /// Omits the environment variables, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let settings = self.0.as_ref().map(|parts| &parts.settings);
         f.debug_tuple("Hooks").field(&settings).finish()
@@ -62,14 +62,14 @@ impl fmt::Debug for HooksParts {
 }
 
 impl Hooks {
-    /// Hooks that run with these parts.
+    /// Creates the hooks of a process.
     pub fn new(mut parts: HooksParts) -> Self {
         let project = parts.project.display().to_string();
         parts.env.insert("CLAUDE_PROJECT_DIR".to_owned(), project);
         Self(Some(Arc::new(parts)))
     }
 
-    /// These hooks and further ones: those of a definition, while its agent runs.
+    /// Returns these hooks extended with `further`, the hooks of a running agent's definition.
     #[must_use]
     pub fn and(&self, further: HookSettings) -> Self {
         let Some(parts) = self.0.as_ref().filter(|_| !further.is_empty()) else {
@@ -80,7 +80,7 @@ impl Hooks {
         Self(Some(Arc::new(parts)))
     }
 
-    /// These hooks with one more variable.
+    /// Returns these hooks with an additional environment variable.
     #[must_use]
     pub fn with_variable(&self, name: &str, value: String) -> Self {
         let Some(parts) = &self.0 else {
@@ -91,14 +91,15 @@ impl Hooks {
         Self(Some(Arc::new(parts)))
     }
 
-    /// Whether anything runs at an event. `subject` is what matchers are held against.
+    /// Returns whether any hook runs for an event. `subject` is the text that matchers are compared
+    /// with.
     pub fn any(&self, event: HookEvent, subject: Option<&str>) -> bool {
         let commands =
             |parts: &Arc<HooksParts>| !parts.settings.commands(event, subject).is_empty();
         self.0.as_ref().is_some_and(commands)
     }
 
-    /// The matchers of an event's groups, where they have any.
+    /// Returns the matchers of an event's groups.
     pub fn matchers(&self, event: HookEvent) -> Vec<String> {
         let groups = self
             .0
@@ -108,13 +109,14 @@ impl Hooks {
         matchers.collect()
     }
 
-    /// Runs the hooks of an event side by side and merges what they answer in the order of the settings. `matched` is
-    /// what matchers are held against, `fields` what the event has beside what every hook is told.
+    /// Runs the hooks of an event concurrently and merges their results in the order of the
+    /// settings. `matched` is the text that matchers are compared with; `fields` are the event's
+    /// fields in addition to the common ones.
     pub async fn run(
         &self,
         event: HookEvent,
         matched: Option<&str>,
-        subject: &Subject,
+        subject: &HookInput,
         fields: &Map<String, Value>,
         cancel: &CancellationToken,
     ) -> HookOutcome {
@@ -128,34 +130,34 @@ impl Hooks {
         let input = format!("{input}\n");
         let answers = commands
             .iter()
-            .map(|hook| parts.one(event, hook, &input, cancel));
+            .map(|hook| parts.run_hook(event, hook, &input, cancel));
         for (hook, answer) in commands.iter().zip(join_all(answers).await) {
             outcome.take(hook, answer);
         }
-        parts.tell(event, &outcome);
+        parts.report(event, &outcome);
         outcome
     }
 }
 
 impl HooksParts {
-    async fn one(
+    async fn run_hook(
         &self,
         event: HookEvent,
         hook: &HookCommand,
         input: &str,
         cancel: &CancellationToken,
     ) -> Answer {
-        let seconds = hook.timeout.unwrap_or(LIMIT);
+        let seconds = hook.timeout.unwrap_or(DEFAULT_TIMEOUT_SECS);
         let limit = Duration::from_secs(seconds);
-        let nobody = || Answer::Failed("cannot run in this command".to_owned());
+        let unavailable = || Answer::Failed("cannot run in this command".to_owned());
         match &hook.action {
             HookAction::Command { command } => {
-                let place = Place {
+                let context = CommandContext {
                     env: &self.env,
                     cwd: &self.project,
-                    output_limit: OUTPUT,
+                    output_limit: MAX_OUTPUT_BYTES,
                 };
-                let ran = run(command, input.as_bytes(), limit, place, cancel).await;
+                let ran = run(command, input.as_bytes(), limit, context, cancel).await;
                 answer(&ran, seconds)
             }
             HookAction::Http {
@@ -163,18 +165,18 @@ impl HooksParts {
                 headers,
                 allowed_env_vars,
             } => {
-                let request = Post {
+                let request = PostRequest {
                     url,
                     headers,
                     allowed: allowed_env_vars,
                     env: &self.env,
                     input,
-                    output_limit: OUTPUT,
+                    output_limit: MAX_OUTPUT_BYTES,
                     limit,
                 };
-                match &self.reach {
-                    Some(reach) => post(&**reach, request, cancel).await,
-                    None => nobody(),
+                match &self.services {
+                    Some(services) => post(&**services, request, cancel).await,
+                    None => unavailable(),
                 }
             }
             HookAction::Prompt {
@@ -190,22 +192,22 @@ impl HooksParts {
                     input,
                     limit: seconds,
                 };
-                match &self.reach {
-                    Some(reach) => ask(&**reach, question, cancel).await,
-                    None => nobody(),
+                match &self.services {
+                    Some(services) => ask(&**services, question, cancel).await,
+                    None => unavailable(),
                 }
             }
         }
     }
 
-    fn tell(&self, event: HookEvent, outcome: &HookOutcome) {
+    fn report(&self, event: HookEvent, outcome: &HookOutcome) {
         let name = event.name();
         for failure in &outcome.failures {
             tracing::warn!(event = name, "a hook failed");
             let effect = if outcome.block.is_some() {
                 ""
             } else {
-                "; nothing was held up by it"
+                "; execution continues"
             };
             (self.notice)(format!("hook {name}: {failure}{effect}"));
         }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Answer, said};
-use crate::{HookReach, HookRequest};
+use crate::answer::{Answer, parse_output};
+use crate::{HookRequest, HookServices};
 
-/// What a server is sent, and how its answer is bounded.
-pub(crate) struct Post<'a> {
+/// An HTTP request and the limits of its response.
+pub(crate) struct PostRequest<'a> {
     pub(crate) url: &'a str,
     pub(crate) headers: &'a BTreeMap<String, String>,
     /// The variables that headers may use.
@@ -20,15 +20,15 @@ pub(crate) struct Post<'a> {
     pub(crate) limit: Duration,
 }
 
-/// Posts the input. As in Claude Code an answer of 2xx means what a command with exit code 0 prints, and any other fails
-/// without holding anything up.
+/// Posts the input. As in Claude Code, a 2xx response is interpreted like the output of a command
+/// that exited with 0; any other status is a failure that does not block.
 pub(crate) async fn post(
-    reach: &dyn HookReach,
-    post: Post<'_>,
+    services: &dyn HookServices,
+    post: PostRequest<'_>,
     cancel: &CancellationToken,
 ) -> Answer {
     let headers = post.headers.iter();
-    let headers = headers.map(|(name, value)| (name.clone(), filled(value, &post)));
+    let headers = headers.map(|(name, value)| (name.clone(), expand(value, &post)));
     let request = HookRequest {
         url: post.url.to_owned(),
         headers: headers.collect(),
@@ -37,21 +37,22 @@ pub(crate) async fn post(
         timeout: post.limit,
     };
     let reply = tokio::select! {
-        reply = reach.post(request) => reply,
+        reply = services.post(request) => reply,
         () = cancel.cancelled() => return Answer::Interrupted,
     };
     match reply {
         Err(why) => Answer::Failed(why),
         Ok(reply) if (200..300).contains(&reply.status) => {
             let text = String::from_utf8_lossy(&reply.body);
-            said(text.trim(), reply.cut)
+            parse_output(text.trim(), reply.cut)
         }
-        Ok(reply) => Answer::Failed(format!("was answered with HTTP status {}", reply.status)),
+        Ok(reply) => Answer::Failed(format!("returned HTTP status {}", reply.status)),
     }
 }
 
-/// A header's value with `$NAME` and `${NAME}` of the allowed variables put in; others become nothing.
-fn filled(value: &str, post: &Post<'_>) -> String {
+/// Expands `$NAME` and `${NAME}` of the allowed variables in a header value; other variables expand
+/// to nothing.
+fn expand(value: &str, post: &PostRequest<'_>) -> String {
     let mut filled = String::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once('$') {

@@ -1,7 +1,8 @@
-//! Runs the user's hooks: their input, their timeouts, and the combined meaning of their answers.
+//! Runs the user's hooks: their input, their timeouts and their merged results.
 //!
-//! [`Hooks`] runs the hooks of an event; [`AgentHooks`] does so for one agent, whose [`Subject`] every hook is told.
-//! Which hooks there are is read by `swarm-permissions`; when an event happens is known by whoever calls.
+//! [`Hooks`] runs the hooks of an event; [`AgentHooks`] does so for one agent, described by a
+//! [`HookInput`]. `swarm-permissions` parses the hook settings; the caller decides when an event
+//! fires.
 
 mod agent;
 mod answer;
@@ -19,10 +20,10 @@ mod team_events;
 
 pub use agent::AgentHooks;
 pub use control::Permission;
-pub use hooks::{HookTrouble, Hooks, HooksParts};
+pub use hooks::{HookNotice, Hooks, HooksParts};
 pub use outcome::HookOutcome;
-pub use reach::{HookReach, HookReply, HookRequest};
-pub use subject::Subject;
+pub use reach::{HookReply, HookRequest, HookServices};
+pub use subject::HookInput;
 pub use team_events::{TeamEvents, TeamHook};
 
 #[cfg(test)]

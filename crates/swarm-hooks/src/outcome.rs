@@ -1,53 +1,55 @@
-//! What the answers of all hooks of an event mean together.
+//! The merged result of an event's hooks.
 
 use serde_json::Value;
 use swarm_permissions::HookCommand;
 
 use crate::answer::Answer;
-use crate::control::{Control, Permission};
+use crate::control::{ControlOutput, Permission};
 
-/// What the hooks of one event came to. The default is what an event without hooks comes to.
+/// The merged result of the hooks of one event. The default is the result without hooks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookOutcome {
-    /// Why it is not to happen, in the words of those that blocked it.
+    /// Why the event is blocked: the feedback of the blocking hooks.
     pub block: Option<String>,
-    /// The strictest word about a call, with its reason.
+    /// The strictest permission decision, with its reason.
     pub permission: Option<(Permission, Option<String>)>,
-    /// The input with which a call is to be made instead; of several the last hook's.
+    /// The replacement for the call's input; the last hook wins.
     pub updated_input: Option<Value>,
-    /// What the model is to be told.
+    /// Additional context for the model.
     pub context: Vec<String>,
-    /// Why the agent is to do nothing more, where a hook wants that.
+    /// Why the agent must stop, if a hook requests it.
     pub stop: Option<String>,
-    /// What the person is to be told.
+    /// Messages for the person.
     pub messages: Vec<String>,
-    /// The directory that a hook of `WorktreeCreate` has made and names in JSON; of several the last hook's.
+    /// The directory that a `WorktreeCreate` hook created, if its JSON names it; the last hook
+    /// wins.
     pub worktree_path: Option<String>,
-    /// What hooks printed that gave no orders, in order; empty texts left out.
+    /// Plain text that hooks printed, in order, without empty texts.
     pub printed: Vec<String>,
-    /// Hooks that did not do what they are for, each with its command.
+    /// The failed hooks, each with its command.
     pub failures: Vec<String>,
-    /// How many hooks there were.
+    /// Number of hooks run.
     pub ran: usize,
-    /// Whether the model may be told to repeat a call that was denied.
+    /// Whether the model may retry a denied call.
     pub retry: bool,
-    /// Whether whoever waited called it off.
+    /// Whether the event was cancelled.
     pub interrupted: bool,
 }
 
 impl HookOutcome {
-    /// Takes the answer of one more hook. Called in the order of the settings, whichever hook ended first.
+    /// Adds the result of one hook. Called in the order of the settings, regardless of which hook
+    /// finished first.
     pub(crate) fn take(&mut self, hook: &HookCommand, answer: Answer) {
         self.ran += 1;
         match answer {
             Answer::Text(text) if text.is_empty() => {}
             Answer::Text(text) => self.printed.push(text),
-            Answer::Control(control) => self.obey(hook, *control),
+            Answer::Control(control) => self.apply_control(hook, *control),
             Answer::Block(text) => self.add_block(hook, Some(text)),
             Answer::Failed(why) => {
                 let failure = format!("`{}` {why}", short(hook));
                 if hook.failure_blocks {
-                    let why = format!("the hook that has to agree failed: {failure}");
+                    let why = format!("a required hook failed: {failure}");
                     self.add_block(hook, Some(why));
                 }
                 self.failures.push(failure);
@@ -56,7 +58,7 @@ impl HookOutcome {
         }
     }
 
-    fn obey(&mut self, hook: &HookCommand, control: Control) {
+    fn apply_control(&mut self, hook: &HookCommand, control: ControlOutput) {
         let specific = control.hook_specific_output;
         match control.decision.as_deref() {
             Some("block" | "deny") => self.add_block(hook, control.reason.clone()),
@@ -80,9 +82,10 @@ impl HookOutcome {
         let context = specific.additional_context;
         self.context
             .extend(context.filter(|text| !text.trim().is_empty()));
-        if control.goes_on == Some(false) && self.stop.is_none() {
+        if control.should_continue == Some(false) && self.stop.is_none() {
             let reason = control.stop_reason.filter(|text| !text.trim().is_empty());
-            self.stop = Some(reason.unwrap_or_else(|| format!("hook `{}` says so", short(hook))));
+            self.stop =
+                Some(reason.unwrap_or_else(|| format!("hook `{}` stopped the agent", short(hook))));
         }
         if !control.suppress_output {
             self.messages.extend(control.system_message);
@@ -91,7 +94,7 @@ impl HookOutcome {
 
     fn add_block(&mut self, hook: &HookCommand, why: Option<String>) {
         let why = why.filter(|text| !text.trim().is_empty());
-        let why = why.unwrap_or_else(|| format!("hook `{}` blocks it", short(hook)));
+        let why = why.unwrap_or_else(|| format!("blocked by hook `{}`", short(hook)));
         match &mut self.block {
             Some(before) => {
                 before.push('\n');
@@ -108,26 +111,26 @@ impl HookOutcome {
         }
     }
 
-    /// Why the call or the step is refused: by a block, or by a denial.
+    /// Returns why the call or step is refused: a block or a denied permission.
     pub fn refusal(&self) -> Option<String> {
         if let Some(why) = &self.block {
             return Some(why.clone());
         }
         match &self.permission {
             Some((Permission::Deny, why)) => {
-                Some(why.clone().unwrap_or_else(|| "a hook denies it".to_owned()))
+                Some(why.clone().unwrap_or_else(|| "denied by a hook".to_owned()))
             }
             _ => None,
         }
     }
 
-    /// What goes into the context of a model whose hooks may add to it: what they name so, and what they just print.
-    pub fn told(&self) -> Vec<String> {
+    /// Returns the texts for the model's context: plain output first, then additional context.
+    pub fn model_context(&self) -> Vec<String> {
         self.printed.iter().chain(&self.context).cloned().collect()
     }
 }
 
-/// A command line that fits into a sentence.
+/// Shortens a command line for use in a message.
 pub(crate) fn short(hook: &HookCommand) -> String {
     const LONGEST: usize = 60;
     let flat: String = hook

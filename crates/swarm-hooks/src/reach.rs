@@ -1,4 +1,4 @@
-//! How hooks reach servers and models. Whoever makes the hooks brings the clients.
+//! How hooks reach servers and models. The caller provides the clients.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,23 +7,23 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-/// A request of a hook of the type `http`.
+/// The request of an `http` hook.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HookRequest {
-    /// The address, `http` or `https`.
+    /// URL with the scheme `http` or `https`.
     pub url: String,
-    /// Further headers.
+    /// Additional headers.
     pub headers: BTreeMap<String, String>,
-    /// A JSON object.
+    /// The hook input as a JSON object.
     pub body: String,
-    /// Bytes of the answer that are read at most.
+    /// Maximum bytes read of the response body.
     pub max_bytes: usize,
-    /// Time for all of it.
+    /// Timeout of the whole request.
     pub timeout: Duration,
 }
 
 impl fmt::Debug for HookRequest {
-    /// Without headers, which hold secrets.
+    /// Omits the headers, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HookRequest")
             .field("url", &self.url)
@@ -31,24 +31,25 @@ impl fmt::Debug for HookRequest {
     }
 }
 
-/// What a server answered.
+/// A server's response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookReply {
-    /// Status of HTTP.
+    /// HTTP status code.
     pub status: u16,
-    /// The body, or its beginning.
+    /// The body, truncated to the requested maximum.
     pub body: Vec<u8>,
-    /// Whether the body was longer.
+    /// Whether the body was truncated.
     pub cut: bool,
 }
 
-/// The clients that hooks of the types `http` and `prompt` need.
+/// The clients for hooks of the types `http` and `prompt`.
 #[async_trait]
-pub trait HookReach: Send + Sync + fmt::Debug {
-    /// Posts a request. Redirects are not followed. The error is half a sentence.
+pub trait HookServices: Send + Sync + fmt::Debug {
+    /// Posts a request without following redirects. The error completes the sentence "the hook …".
     async fn post(&self, request: HookRequest) -> Result<HookReply, String>;
 
-    /// What a model answers, the one of this name or else a small one. The error is half a sentence.
+    /// Returns the answer of the named model, or of a small one by default. The error completes the
+    /// sentence "the hook …".
     async fn ask(
         &self,
         model: Option<&str>,

@@ -1,4 +1,4 @@
-//! Hooks that are no commands: requests to servers and questions to models.
+//! Hooks of the types `http` and `prompt`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use swarm_permissions::{HookEvent, HookSettings};
 use tokio_util::sync::CancellationToken;
 
-use crate::{HookOutcome, HookReach, HookReply, HookRequest, Hooks, HooksParts, Subject};
+use crate::{HookInput, HookOutcome, HookReply, HookRequest, HookServices, Hooks, HooksParts};
 
-/// Answers as told and remembers what it was asked.
+/// Returns a fixed answer and records the requests.
 #[derive(Debug, Default)]
-struct Far {
+struct FakeServices {
     status: u16,
     answer: String,
     posted: Mutex<Vec<HookRequest>>,
@@ -23,11 +23,11 @@ struct Far {
 }
 
 #[async_trait]
-impl HookReach for Far {
+impl HookServices for FakeServices {
     async fn post(&self, request: HookRequest) -> Result<HookReply, String> {
         self.posted.lock().push(request);
         match self.status {
-            0 => Err("failed: nobody is there".to_owned()),
+            0 => Err("failed: connection refused".to_owned()),
             status => Ok(HookReply {
                 status,
                 body: self.answer.clone().into_bytes(),
@@ -52,7 +52,7 @@ impl HookReach for Far {
     }
 }
 
-async fn run(far: &Arc<Far>, event: HookEvent, hook: &Value) -> HookOutcome {
+async fn run(fake: &Arc<FakeServices>, event: HookEvent, hook: &Value) -> HookOutcome {
     let hooks = json!({event.name(): [{"hooks": [hook]}]});
     let (settings, remarks) = HookSettings::read(&hooks, "a test");
     assert!(remarks.is_empty(), "{remarks:?}");
@@ -64,13 +64,13 @@ async fn run(far: &Arc<Far>, event: HookEvent, hook: &Value) -> HookOutcome {
         ]),
         project: PathBuf::from("/"),
         notice: Arc::new(|_| {}),
-        reach: Some(Arc::clone(far) as Arc<dyn HookReach>),
+        services: Some(Arc::clone(fake) as Arc<dyn HookServices>),
     });
     let fields = json!({"tool_name": "Bash"});
     let fields = fields.as_object().unwrap();
     let never = CancellationToken::new();
     hooks
-        .run(event, None, &Subject::default(), fields, &never)
+        .run(event, None, &HookInput::default(), fields, &never)
         .await
 }
 
@@ -80,12 +80,12 @@ fn http() -> Value {
 }
 
 #[tokio::test]
-async fn a_request_has_the_input_as_its_body_and_only_allowed_variables_in_its_headers() {
-    let far = Arc::new(Far {
+async fn a_request_has_the_input_as_body_and_only_allowed_variables_in_headers() {
+    let fake = Arc::new(FakeServices {
         status: 200,
-        ..Far::default()
+        ..FakeServices::default()
     });
-    let outcome = run(&far, HookEvent::PreToolUse, &http()).await;
+    let outcome = run(&fake, HookEvent::PreToolUse, &http()).await;
     assert_eq!(
         outcome,
         HookOutcome {
@@ -93,7 +93,7 @@ async fn a_request_has_the_input_as_its_body_and_only_allowed_variables_in_its_h
             ..HookOutcome::default()
         }
     );
-    let posted = far.posted.lock();
+    let posted = fake.posted.lock();
     let body: Value = serde_json::from_str(&posted[0].body).unwrap();
     assert_eq!(
         (&body["hook_event_name"], &body["tool_name"]),
@@ -106,45 +106,45 @@ async fn a_request_has_the_input_as_its_body_and_only_allowed_variables_in_its_h
 }
 
 #[tokio::test]
-async fn an_answer_of_a_server_means_what_a_command_prints_and_an_error_holds_nothing_up() {
+async fn a_response_is_interpreted_like_command_output_and_an_error_does_not_block() {
     let said = |status, answer: &str| {
-        let far = Arc::new(Far {
+        let fake = Arc::new(FakeServices {
             status,
             answer: answer.to_owned(),
-            ..Far::default()
+            ..FakeServices::default()
         });
-        async move { run(&far, HookEvent::PreToolUse, &http()).await }
+        async move { run(&fake, HookEvent::PreToolUse, &http()).await }
     };
     let deny = r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}"#;
     assert_eq!(said(200, deny).await.refusal().unwrap(), "no");
     assert_eq!(said(204, "plain").await.printed, ["plain"]);
-    for (status, why) in [(403, "HTTP status 403"), (0, "nobody is there")] {
+    for (status, why) in [(403, "HTTP status 403"), (0, "connection refused")] {
         let outcome = said(status, deny).await;
         assert_eq!(outcome.refusal(), None);
         assert!(outcome.failures[0].contains(why), "{outcome:?}");
     }
     let path =
         r#"{"hookSpecificOutput": {"hookEventName": "WorktreeCreate", "worktreePath": "/w"}}"#;
-    let far = Arc::new(Far {
+    let fake = Arc::new(FakeServices {
         status: 200,
         answer: path.to_owned(),
-        ..Far::default()
+        ..FakeServices::default()
     });
-    let made = run(&far, HookEvent::WorktreeCreate, &http()).await;
+    let made = run(&fake, HookEvent::WorktreeCreate, &http()).await;
     assert_eq!(made.worktree_path.unwrap(), "/w");
 }
 
 #[tokio::test]
-async fn a_model_that_says_no_blocks_with_its_reason() {
+async fn a_negative_decision_of_a_model_blocks_with_its_reason() {
     let answer = "```json\n{\"ok\": false, \"reason\": \"run the tests\"}\n```";
-    let far = Arc::new(Far {
+    let fake = Arc::new(FakeServices {
         answer: answer.to_owned(),
-        ..Far::default()
+        ..FakeServices::default()
     });
     let hook = json!({"type": "prompt", "prompt": "Done? $ARGUMENTS", "model": "haiku"});
-    let outcome = run(&far, HookEvent::Stop, &hook).await;
+    let outcome = run(&fake, HookEvent::Stop, &hook).await;
     assert_eq!(outcome.block.unwrap(), "run the tests");
-    let asked = far.asked.lock().remove(0);
+    let asked = fake.asked.lock().remove(0);
     assert_eq!(asked.0.unwrap(), "haiku");
     assert!(
         asked.1.starts_with("Done? {") && asked.1.contains(r#""hook_event_name":"Stop""#),
@@ -163,7 +163,7 @@ async fn a_model_that_says_no_blocks_with_its_reason() {
             None,
         ),
     ] {
-        let outcome = run(&far, HookEvent::PostToolUse, &hook).await;
+        let outcome = run(&fake, HookEvent::PostToolUse, &hook).await;
         assert_eq!(
             (outcome.block.as_deref(), outcome.stop.as_deref()),
             (block, stop)
@@ -172,7 +172,7 @@ async fn a_model_that_says_no_blocks_with_its_reason() {
 }
 
 #[tokio::test]
-async fn a_model_that_says_yes_or_nothing_clear_holds_nothing_up() {
+async fn a_positive_or_unclear_decision_of_a_model_does_not_block() {
     let hook = json!({"type": "prompt", "prompt": "Done?"});
     for (answer, fails) in [
         (r#"{"ok": true}"#, false),
@@ -182,30 +182,30 @@ async fn a_model_that_says_yes_or_nothing_clear_holds_nothing_up() {
         ),
         ("I think so", true),
     ] {
-        let far = Arc::new(Far {
+        let fake = Arc::new(FakeServices {
             answer: answer.to_owned(),
-            ..Far::default()
+            ..FakeServices::default()
         });
-        let outcome = run(&far, HookEvent::Stop, &hook).await;
+        let outcome = run(&fake, HookEvent::Stop, &hook).await;
         assert_eq!(
             (outcome.block, outcome.failures.len()),
             (None, usize::from(fails)),
             "{answer}"
         );
-        assert!(far.asked.lock()[0].1.starts_with("Done?\n\n{"));
+        assert!(fake.asked.lock()[0].1.starts_with("Done?\n\n{"));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_does_not_answer_in_time_is_not_waited_for() {
-    let far = Arc::new(Far {
+async fn a_prompt_hook_times_out() {
+    let fake = Arc::new(FakeServices {
         is_silent: true,
-        ..Far::default()
+        ..FakeServices::default()
     });
     let hook = json!({"type": "prompt", "prompt": "Done?", "timeout": 3});
-    let outcome = run(&far, HookEvent::Stop, &hook).await;
+    let outcome = run(&fake, HookEvent::Stop, &hook).await;
     assert!(
-        outcome.failures[0].contains("longer than 3 s"),
+        outcome.failures[0].contains("timed out after 3 s"),
         "{outcome:?}"
     );
 }

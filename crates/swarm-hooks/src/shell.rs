@@ -1,9 +1,10 @@
-//! Which shell runs a command line.
+//! The shell that runs a command line.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// bash by the search path of the hook's environment, else where it usually is, else the shell that every system has.
+/// Returns bash from the `PATH` of the hook's environment or its usual location, otherwise
+/// `/bin/sh`.
 pub(crate) fn shell(env: &BTreeMap<String, String>) -> PathBuf {
     let path = env.get("PATH").map_or("", String::as_str);
     let named = path

@@ -1,4 +1,4 @@
-//! Whom an event happened to: what every hook is told.
+//! The input fields common to all hooks.
 
 use std::path::PathBuf;
 
@@ -7,33 +7,33 @@ use serde_json::{Map, Value};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName};
 
-/// The fields that every hook's input has, whatever the event and wherever the agent runs; null where there is none.
+/// The fields of every hook's input, independent of event and agent; null if not applicable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Subject {
-    /// The conversation.
+pub struct HookInput {
+    /// The id of the agent's session.
     pub session_id: Option<String>,
-    /// Its transcript.
+    /// The path of the session's transcript.
     pub transcript_path: Option<PathBuf>,
     /// The agent's working directory.
     pub cwd: PathBuf,
-    /// Its permission mode.
+    /// The agent's permission mode.
     pub permission_mode: Option<PermissionMode>,
-    /// Its team.
+    /// The agent's team.
     pub team: Option<TeamName>,
-    /// The member that it is or works for.
+    /// The member that the agent is or works for.
     pub member: Option<MemberName>,
-    /// `name@team` of a member, or the id of a sub-agent.
+    /// `name@team` for a member, or the id of a sub-agent.
     pub agent_id: Option<String>,
-    /// The type of its definition.
+    /// The type named in the agent's definition.
     pub agent_type: Option<String>,
-    /// The task that it works on.
+    /// The task that the agent works on.
     pub task: Option<TaskId>,
-    /// Who started it: an agent id.
+    /// The agent id of the parent.
     pub parent: Option<String>,
 }
 
-impl Subject {
-    /// What a hook reads from its standard input: these fields, the event's name, and the fields of the event.
+impl HookInput {
+    /// Returns the standard input of a hook: these fields, the event's name and the event's fields.
     pub(crate) fn input(
         &self,
         event: HookEvent,
@@ -41,7 +41,7 @@ impl Subject {
     ) -> Map<String, Value> {
         let mut input = match serde_json::to_value(self) {
             Ok(Value::Object(input)) => input,
-            // A path that is no text is the only thing that cannot be written down.
+            // Serialization fails only for a path that is not valid UTF-8.
             _ => Map::new(),
         };
         input.insert("hook_event_name".to_owned(), event.name().into());

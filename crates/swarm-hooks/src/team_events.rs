@@ -1,5 +1,5 @@
-//! Events of teams, as the journal has them: each is written once, under a lock, by the process that brings it about,
-//! and that process runs its hooks.
+//! Team events as recorded in the journal. The process that causes an event writes it once, under a
+//! lock, and runs its hooks.
 
 use std::collections::VecDeque;
 
@@ -9,21 +9,21 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{AgentId, Event, MemberName, TeamName};
 use tokio::sync::Notify;
 
-/// An event of a team that hooks may be told of.
+/// A team event with hooks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TeamHook {
-    /// Which.
+    /// The hook event.
     pub event: HookEvent,
     /// The team.
     pub team: TeamName,
-    /// The member that it is about; the lead for those of the whole team.
+    /// The affected member; the lead for events of the whole team.
     pub member: MemberName,
-    /// The fields that the event has of its own.
+    /// The event's specific fields.
     pub fields: Value,
 }
 
 impl TeamHook {
-    /// The event that a line of the journal stands for.
+    /// Returns the hook event for a journal entry, if there is one.
     pub fn of(team: &TeamName, event: &Event) -> Option<Self> {
         let lead = MemberName::lead();
         let (event, member, fields) = match event {
@@ -61,14 +61,14 @@ impl TeamHook {
         })
     }
 
-    /// The agent id of the member.
+    /// Returns the agent id of the member.
     pub fn agent_id(&self) -> String {
         AgentId::new(self.member.clone(), self.team.clone()).to_string()
     }
 }
 
-/// Events that this process has brought about and whose hooks have not run yet. What the journal is told is put in
-/// under its lock, where no hook may run.
+/// Events caused by this process whose hooks have not run yet. Events are queued here because the
+/// journal is written under a lock, and no hook may run while it is held.
 #[derive(Debug, Default)]
 pub struct TeamEvents {
     waiting: Mutex<VecDeque<TeamHook>>,
@@ -76,7 +76,7 @@ pub struct TeamEvents {
 }
 
 impl TeamEvents {
-    /// Notes what the journal was told.
+    /// Queues the hook event of a journal entry, if there is one.
     pub fn note(&self, team: &TeamName, event: &Event) {
         if let Some(hook) = TeamHook::of(team, event) {
             self.waiting.lock().push_back(hook);
@@ -84,17 +84,17 @@ impl TeamEvents {
         }
     }
 
-    /// The oldest event; each is given once.
+    /// Removes and returns the oldest event.
     pub fn take(&self) -> Option<TeamHook> {
         self.waiting.lock().pop_front()
     }
 
-    /// Whether there is none.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.waiting.lock().is_empty()
     }
 
-    /// Resolves when there may be one.
+    /// Resolves when the queue may have an event.
     pub async fn changed(&self) {
         self.more.notified().await;
     }

@@ -1,70 +1,70 @@
-//! What can go wrong with a server.
+//! Errors of MCP servers.
 
 use std::time::Duration;
 
-/// A server cannot be used, or a call of it has failed.
+/// A server is unusable, or a call to it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {
-    /// Its program does not start.
-    #[error("the program `{command}` cannot be started: {why}")]
+    /// The program did not start.
+    #[error("cannot start the program `{command}`: {why}")]
     Program {
         /// The program.
         command: String,
-        /// What the system says.
+        /// The operating system's error.
         why: String,
     },
-    /// It was started or reached and is not a server.
-    #[error("it cannot be connected to: {why}{}", with_stderr(.stderr))]
+    /// The server was started or reached, but the handshake failed.
+    #[error("cannot connect: {why}{}", with_stderr(.stderr))]
     Connect {
-        /// What went wrong.
+        /// The cause.
         why: String,
-        /// The end of what it wrote to standard error.
+        /// The end of the program's standard error.
         stderr: String,
     },
-    /// It did not answer in time.
+    /// The server did not respond in time.
     #[error(
-        "it did not answer within {} s{}; raise `mcp.start_timeout_s` if it needs longer",
+        "no response within {} s{}; increase `mcp.start_timeout_s` if the server needs longer",
         .within.as_secs_f64(), with_stderr(.stderr)
     )]
     Late {
-        /// How long it was given.
+        /// The timeout.
         within: Duration,
-        /// The end of what it wrote to standard error.
+        /// The end of the program's standard error.
         stderr: String,
     },
-    /// The address or a header of a server is not valid.
+    /// The URL or a header of the server is invalid.
     #[error("{0}")]
     Address(String),
-    /// It ended while it was in use, more often than it is started again.
-    #[error("it has ended {times} times; see its log{}", with_stderr(.stderr))]
+    /// The server exited unexpectedly more often than it is restarted.
+    #[error("the server exited unexpectedly {times} times; see its log{}", with_stderr(.stderr))]
     Crashed {
-        /// How often.
+        /// Number of unexpected exits.
         times: u32,
-        /// The end of what it wrote to standard error.
+        /// The end of the program's standard error.
         stderr: String,
     },
-    /// It ended, or the connection broke, while a call was under way.
-    #[error("it ended during the call, which may have run in part")]
+    /// The server exited, or the connection broke, during a call.
+    #[error("the server exited during the call, which may have been partially executed")]
     Broken,
-    /// It answered a call with an error of the protocol.
+    /// The server answered with a protocol error.
     #[error("{0}")]
     Refused(String),
-    /// A call took too long.
-    #[error("the call took longer than {} s and was cancelled", .0.as_secs_f64())]
+    /// The call timed out.
+    #[error("the call timed out after {} s and was cancelled", .0.as_secs_f64())]
     TimedOut(Duration),
     /// The turn was interrupted.
     #[error("the call was cancelled: the turn was interrupted")]
     Cancelled,
-    /// Nobody has configured it.
-    #[error("no MCP server has this name; there are: {}", or_none(.0))]
+    /// The server is not configured.
+    #[error("no MCP server has this name; configured servers: {}", or_none(.0))]
     Unknown(Vec<String>),
-    /// Its owner has ended.
-    #[error("it was ended with the agent that it belongs to")]
+    /// The server's owner was stopped.
+    #[error("the server was stopped together with its agent")]
     Closed,
 }
 
 impl McpError {
-    /// The same with the end of what the server's program wrote to standard error.
+    /// Adds the end of the program's standard error.
     pub(crate) fn with_stderr(mut self, text: String) -> Self {
         if let Self::Connect { stderr, .. } | Self::Late { stderr, .. } = &mut self {
             *stderr = text;
@@ -77,7 +77,7 @@ fn with_stderr(stderr: &str) -> String {
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(String::new, |line| {
         let line: String = line.trim().chars().take(200).collect();
-        format!("; its last words: {line}")
+        format!("; last line of stderr: {line}")
     })
 }
 

@@ -1,4 +1,4 @@
-//! Where servers run and what they may take.
+//! The environment and limits of servers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use swarm_permissions::McpBounds;
 
-/// What the servers of one owner are started with.
+/// The environment of one owner's servers.
 #[derive(Clone)]
 pub struct McpHost {
-    /// The working directory of started programs, absolute.
+    /// Absolute path of the programs' working directory.
     pub cwd: PathBuf,
-    /// The environment of started programs: exactly this and what a server's own configuration adds. It holds the marks of
-    /// the owner, so that whoever ends the owner's processes finds them, and no keys of model providers. Proxies of servers
-    /// that are reached over HTTP are taken from it too.
+    /// The environment of the programs, extended only by each server's configuration. It contains
+    /// the owner's process markers, so that clean-up finds the programs, and no keys of model
+    /// providers. It also provides the proxies for servers reached over HTTP.
     pub env: BTreeMap<String, String>,
-    /// The directory for what programs write to standard error, one file for each server; `None` keeps only the end of it in
-    /// memory.
+    /// The directory for the programs' standard error, one file per server; with `None` only the
+    /// end of it is kept, in memory.
     pub logs: Option<PathBuf>,
-    /// Bounds.
+    /// Limits.
     pub limits: McpLimits,
 }
 
 impl fmt::Debug for McpHost {
-    /// Without the environment.
+    /// Omits the environment, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpHost")
             .field("cwd", &self.cwd)
@@ -34,18 +34,18 @@ impl fmt::Debug for McpHost {
     }
 }
 
-/// Bounds in time and size.
+/// Limits in time and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct McpLimits {
-    /// How long a server may take from its start until it has listed its tools.
+    /// Timeout from the start of a server until it has listed its tools.
     pub start: Duration,
-    /// How long one call may take.
+    /// Timeout of one call.
     pub call: Duration,
-    /// Characters of one result that the model is shown.
+    /// Maximum characters of one result that are passed to the model.
     pub result_chars: usize,
-    /// How long a program may take to end once its input is closed, and again after SIGTERM.
+    /// Grace period after a program's input is closed, and again after SIGTERM.
     pub grace: Duration,
-    /// Bytes of one server's log; the older half is dropped beyond them.
+    /// Maximum bytes of one server's log, which is truncated when full.
     pub log_bytes: u64,
 }
 

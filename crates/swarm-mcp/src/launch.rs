@@ -1,4 +1,5 @@
-//! The program of a server: started in a process group of its own, ended with everything that it started.
+//! The program of a server: started in its own process group and terminated with all its
+//! descendants.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,10 +13,11 @@ use uuid::Uuid;
 use crate::stderr_log::{StderrTail, drain};
 use crate::{McpError, McpHost};
 
-/// The variable that marks every process of one server, besides those of its owner.
-const MARK: &str = "SWARM_MCP_ID";
+/// The environment variable that identifies all processes of one server, in addition to the owner's
+/// variables.
+const ID_VARIABLE: &str = "SWARM_MCP_ID";
 
-/// A program that runs. Dropped before its end, it is killed with all that it started.
+/// A running program. Dropping it before it exits kills it with all its descendants.
 #[derive(Debug)]
 pub(crate) struct Program {
     child: Child,
@@ -23,7 +25,7 @@ pub(crate) struct Program {
     over: bool,
 }
 
-/// A program, and how it is spoken to.
+/// A started program with its standard streams.
 pub(crate) struct Launched {
     pub(crate) program: Program,
     pub(crate) stdin: ChildStdin,
@@ -31,7 +33,7 @@ pub(crate) struct Launched {
     pub(crate) stderr: StderrTail,
 }
 
-/// Starts a program with exactly the host's environment and `env`.
+/// Starts a program with the host's environment and `env` only.
 pub(crate) fn launch(
     command: &str,
     args: &[String],
@@ -50,20 +52,20 @@ pub(crate) fn launch(
         );
         return Err(failed(why));
     }
-    let mark = Uuid::new_v4().to_string();
+    let id = Uuid::new_v4().to_string();
     let mut child = Command::new(command)
         .args(args)
         .current_dir(&host.cwd)
         .env_clear()
         .envs(&host.env)
         .envs(env)
-        // What marks the owner's processes is the owner's to say.
+        // A server's configuration must not override the owner's process markers.
         .envs(
             host.env
                 .iter()
                 .filter(|(name, _)| name.starts_with("SWARM_")),
         )
-        .env(MARK, &mark)
+        .env(ID_VARIABLE, &id)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -74,14 +76,14 @@ pub(crate) fn launch(
     let program = Program {
         target: Target {
             group: child.id().and_then(|pid| i32::try_from(pid).ok()),
-            marks: vec![(MARK.to_owned(), mark)],
+            marks: vec![(ID_VARIABLE.to_owned(), id)],
             ..Target::default()
         },
         child,
         over: false,
     };
     let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-        return Err(failed("it has no standard streams".to_owned()));
+        return Err(failed("the program has no standard streams".to_owned()));
     };
     Ok(Launched {
         program,
@@ -92,14 +94,17 @@ pub(crate) fn launch(
 }
 
 impl Program {
-    /// Ends the whole tree, once its input was closed: it may go by itself, then SIGTERM, then SIGKILL. The child is waited
-    /// for only afterwards, so that its number stays its own meanwhile.
-    pub(crate) async fn end(mut self, grace: Duration) {
+    /// Stops the process tree after its input was closed: waits for it to exit, then sends SIGTERM,
+    /// then SIGKILL. The child is reaped last, so that its PID cannot be reused meanwhile.
+    pub(crate) async fn stop(mut self, grace: Duration) {
         process::gone_within(self.target.clone(), grace).await;
         let ended = process::end(self.target.clone(), grace).await;
         self.over = ended.left == 0;
         if ended.left > 0 {
-            tracing::warn!(left = ended.left, "processes of an MCP server live on");
+            tracing::warn!(
+                left = ended.left,
+                "processes of an MCP server could not be terminated"
+            );
             return;
         }
         if let Err(error) = self.child.wait().await {

@@ -1,7 +1,8 @@
 //! MCP client: tools of MCP servers over stdio and streamable HTTP.
 //!
-//! [`McpServers`] holds the servers that the agents of one process share: each has one connection and, where we start
-//! it, one process. A server that belongs to one agent alone ends with the [`AgentServers`] that were made for it.
+//! [`McpServers`] holds the servers that the agents of one process share: each has one connection
+//! and, for stdio, one process. A server that belongs to a single agent stops with that agent's
+//! [`AgentServers`].
 
 mod error;
 mod host;

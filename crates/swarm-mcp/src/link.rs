@@ -1,4 +1,4 @@
-//! A server that is up: its connection, and its program where we started it.
+//! A running server: its connection and, for stdio, its program.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::sdk::{Connection, Protocol};
 use crate::stderr_log::StderrTail;
 use crate::{McpError, McpHost};
 
-/// A connection that has listed its tools. Dropped, its program is killed.
+/// A connection whose tools have been listed. Dropping it kills its program.
 #[derive(Debug)]
 pub(crate) struct Link {
     connection: Connection,
@@ -20,8 +20,8 @@ pub(crate) struct Link {
     stderr: StderrTail,
 }
 
-/// Starts or reaches a server and asks for its tools, within the host's time and until `stop` falls. When it returns an
-/// error, nothing is left; given up on the way, its program is killed.
+/// Starts or reaches a server and lists its tools, within the host's timeout and until `stop` is
+/// cancelled. After an error no process remains; dropping the future kills the program.
 pub(crate) async fn connect(
     server: &str,
     config: &McpServerConfig,
@@ -33,11 +33,11 @@ pub(crate) async fn connect(
             let log = host.logs.as_ref();
             let log = log.map(|directory| directory.join(format!("mcp-{server}.log")));
             let start = || launch(command, args, env, host, log.clone());
-            let connected = match shake_hands(start()?, Protocol::Either, host, stop).await {
+            let connected = match handshake(start()?, Protocol::Either, host, stop).await {
                 Err(ConnectFailure {
                     other_protocol: Some(protocol),
                     ..
-                }) => shake_hands(start()?, protocol, host, stop).await,
+                }) => handshake(start()?, protocol, host, stop).await,
                 connected => connected,
             };
             connected.map_err(|failure| failure.error)
@@ -45,10 +45,10 @@ pub(crate) async fn connect(
         McpServerConfig::Http { url, headers } => {
             let steps = async {
                 let connection = Connection::over_http(url, headers, host).await?;
-                let tools = connection.tools().await.map_err(unusable)?;
+                let tools = connection.tools().await.map_err(connect_error)?;
                 Ok((connection, tools))
             };
-            let (connection, tools) = bounded(steps, host, stop).await?;
+            let (connection, tools) = with_start_timeout(steps, host, stop).await?;
             let link = Link {
                 connection,
                 program: Mutex::default(),
@@ -59,15 +59,15 @@ pub(crate) async fn connect(
     }
 }
 
-/// A program that could not be used.
+/// A failed connection attempt.
 struct ConnectFailure {
     error: McpError,
-    /// The protocol to start it again with.
+    /// The protocol to retry with, after a restart.
     other_protocol: Option<Protocol>,
 }
 
-/// Speaks to a program that was just started.
-async fn shake_hands(
+/// Connects to a program that was just started.
+async fn handshake(
     launched: Launched,
     protocol: Protocol,
     host: &McpHost,
@@ -84,12 +84,12 @@ async fn shake_hands(
         let connection = Connection::over_stdio(stdout, stdin, protocol).await;
         let connection = connection.map_err(|failure| {
             other_protocol = failure.other_protocol;
-            unusable(failure.why)
+            connect_error(failure.why)
         })?;
-        let tools = connection.tools().await.map_err(unusable)?;
+        let tools = connection.tools().await.map_err(connect_error)?;
         Ok((connection, tools))
     };
-    match bounded(steps, host, stop).await {
+    match with_start_timeout(steps, host, stop).await {
         Ok((connection, tools)) => {
             let link = Link {
                 connection,
@@ -99,8 +99,8 @@ async fn shake_hands(
             Ok((link, tools))
         }
         Err(error) => {
-            // Its last words come before its end.
-            program.end(host.limits.grace).await;
+            // Stopping the program first completes its standard error.
+            program.stop(host.limits.grace).await;
             let error = error.with_stderr(stderr.text());
             Err(ConnectFailure {
                 error,
@@ -110,7 +110,7 @@ async fn shake_hands(
     }
 }
 
-async fn bounded<T>(
+async fn with_start_timeout<T>(
     steps: impl Future<Output = Result<T, McpError>>,
     host: &McpHost,
     stop: &CancellationToken,
@@ -125,7 +125,7 @@ async fn bounded<T>(
     }
 }
 
-fn unusable(why: String) -> McpError {
+fn connect_error(why: String) -> McpError {
     let stderr = String::new();
     McpError::Connect { why, stderr }
 }
@@ -139,7 +139,7 @@ impl Link {
         self.stderr.text()
     }
 
-    /// The tools as they are now, if the server has said that they have changed.
+    /// Lists the tools again if the server reported a change.
     pub(crate) async fn changed_tools(&self, within: Duration) -> Option<Vec<McpToolSpec>> {
         if !self.connection.took_list_changed() {
             return None;
@@ -148,21 +148,21 @@ impl Link {
         listed.ok()?.ok()
     }
 
-    /// The connection, for calls.
+    /// Returns the connection for calls.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Ends it in order: the connection first, which is the end of the program's input.
-    pub(crate) async fn end(&self, grace: Duration) {
+    /// Stops gracefully: closes the connection, which is the program's input, then the program.
+    pub(crate) async fn stop(&self, grace: Duration) {
         self.connection.close(grace).await;
         if let Some(program) = self.take_program() {
-            program.end(grace).await;
+            program.stop(grace).await;
         }
     }
 
-    /// Ends its program at once: for places that cannot wait.
-    pub(crate) fn end_now(&self) {
+    /// Kills the program without waiting.
+    pub(crate) fn kill(&self) {
         drop(self.take_program());
     }
 

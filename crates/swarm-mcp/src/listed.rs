@@ -1,4 +1,4 @@
-//! What servers say of their tools, and what of it a model is shown.
+//! The tools listed by servers and the names that models use for them.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,20 @@ use swarm_permissions::McpToolSpec;
 
 use crate::name::tool_name;
 
-/// A tool under the name that models call it by.
+/// A tool with the name that models use for it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Named {
+pub(crate) struct NamedTool {
     pub(crate) name: String,
     pub(crate) spec: McpToolSpec,
 }
 
-/// Names the tools of one server, in the order in which it lists them. Of those that get the same name none is taken:
-/// nobody could tell which one a rule or a call means. The second list says which.
-pub(crate) fn named(server_part: &str, specs: &[McpToolSpec]) -> (Vec<Named>, Vec<String>) {
+/// Assigns names to the tools of one server, in the order in which it lists them. Tools that would
+/// share a name are rejected, because rules and calls could not tell them apart. The second list
+/// contains one message per rejected name.
+pub(crate) fn name_tools(
+    server_part: &str,
+    specs: &[McpToolSpec],
+) -> (Vec<NamedTool>, Vec<String>) {
     let mut by_name: BTreeMap<String, Vec<&McpToolSpec>> = BTreeMap::new();
     for spec in specs {
         let name = tool_name(server_part, &spec.name);
@@ -23,7 +27,7 @@ pub(crate) fn named(server_part: &str, specs: &[McpToolSpec]) -> (Vec<Named>, Ve
     }
     let taken = specs.iter().filter_map(|spec| {
         let name = tool_name(server_part, &spec.name);
-        (by_name.get(&name)?.len() == 1).then(|| Named {
+        (by_name.get(&name)?.len() == 1).then(|| NamedTool {
             name,
             spec: spec.clone(),
         })
@@ -35,7 +39,7 @@ pub(crate) fn named(server_part: &str, specs: &[McpToolSpec]) -> (Vec<Named>, Ve
             .map(|spec| format!("`{}`", spec.name))
             .collect();
         format!(
-            "its tools {} would all be called `{name}` and are left out",
+            "the tools {} would share the name `{name}` and are ignored",
             names.join(" and ")
         )
     });
@@ -47,18 +51,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_that_would_share_a_name_are_refused_by_name() {
+    fn tools_that_would_share_a_name_are_rejected_with_a_message() {
         let spec = |name: &str| McpToolSpec {
             name: name.to_owned(),
             description: String::new(),
             input_schema: serde_json::json!({"type": "object"}),
         };
-        let (taken, refused) = named("s", &[spec("a.b"), spec("c"), spec("a/b")]);
+        let (taken, refused) = name_tools("s", &[spec("a.b"), spec("c"), spec("a/b")]);
         assert_eq!(taken.len(), 1);
         assert_eq!(taken[0].name, "mcp__s__c");
         assert_eq!(
             refused,
-            ["its tools `a.b` and `a/b` would all be called `mcp__s__a_b` and are left out"]
+            ["the tools `a.b` and `a/b` would share the name `mcp__s__a_b` and are ignored"]
         );
     }
 }

@@ -1,37 +1,40 @@
-//! How tools of servers are called.
+//! The names of MCP tools.
 
-/// The most characters that a tool's name may have, by the Messages API.
-const LONGEST: usize = 64;
+/// Maximum length of a tool name, a limit of the Messages API.
+const MAX_NAME_CHARS: usize = 64;
 
-/// The most characters of a server's part of it, so that some are left for the tool.
-const LONGEST_SERVER: usize = 40;
+/// Maximum length of a server's part of the name, which leaves room for the tool.
+const MAX_SERVER_CHARS: usize = 40;
 
-/// The part that a server has in the names of its tools: characters that no tool name may hold become `_`.
+/// Returns a server's part of its tools' names: characters not allowed in tool names become `_`.
 ///
 /// # Errors
-/// Why the name cannot be used: rules such as `mcp__server` would speak of another server's tools too.
+/// Why the name is unusable: rules such as `mcp__server` would also match another server's tools.
 pub fn server_part(server: &str) -> Result<String, String> {
     let part = sanitized(server);
     if part.trim_matches(['_', '-']).is_empty() {
-        return Err("it has no letter or digit".to_owned());
+        return Err("the name has no letter or digit".to_owned());
     }
     if part.starts_with('_') || part.ends_with('_') || part.contains("__") {
         return Err(format!(
-            "tools would be called `mcp__{part}__…`, where rules cannot tell it from another server; take a name without `__`, \
-             and without `_` at its ends"
+            "tools would be called `mcp__{part}__…`, which rules cannot distinguish from another server; \
+            choose a name without `__` and without `_` at its start or end"
         ));
     }
-    if part.len() > LONGEST_SERVER {
-        return Err(format!("it is longer than {LONGEST_SERVER} characters"));
+    if part.len() > MAX_SERVER_CHARS {
+        return Err(format!(
+            "the name is longer than {MAX_SERVER_CHARS} characters"
+        ));
     }
     Ok(part)
 }
 
-/// The name by which models and rules know a tool: `mcp__<server>__<tool>`, cut at its end where it would be too long.
+/// Returns the name by which models and rules know a tool: `mcp__<server>__<tool>`, truncated to
+/// the maximum length.
 pub fn tool_name(server_part: &str, tool: &str) -> String {
     let mut name = format!("mcp__{server_part}__{}", sanitized(tool));
-    // Every character is one byte now.
-    name.truncate(LONGEST);
+    // The sanitized text is ASCII.
+    name.truncate(MAX_NAME_CHARS);
     name
 }
 
@@ -52,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_named_by_server_and_tool_in_the_characters_that_models_take() {
+    fn a_tool_name_consists_of_server_and_tool_in_allowed_characters() {
         assert_eq!(
             tool_name("github", "create_issue"),
             "mcp__github__create_issue"
@@ -60,12 +63,12 @@ mod tests {
         assert_eq!(server_part("my server.v2").unwrap(), "my_server_v2");
         assert_eq!(tool_name("a", "files/read ü"), "mcp__a__files_read__");
         let long = tool_name(&server_part(&"s".repeat(40)).unwrap(), &"t".repeat(80));
-        assert_eq!(long.len(), LONGEST);
+        assert_eq!(long.len(), MAX_NAME_CHARS);
         assert!(long.starts_with("mcp__") && long.contains("__t"));
     }
 
     #[test]
-    fn a_server_whose_name_rules_would_take_for_another_is_refused() {
+    fn a_server_name_that_rules_could_confuse_with_another_is_rejected() {
         for name in ["", "__", "a__b", "_a", "a_", "a..b", "é", "--", "-_-"] {
             assert!(server_part(name).is_err(), "{name}");
         }

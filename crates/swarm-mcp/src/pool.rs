@@ -1,4 +1,4 @@
-//! The servers that the agents of a process share.
+//! The MCP servers shared by the agents of a process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,14 +15,14 @@ use crate::server::Server;
 use crate::tool::tools_of;
 use crate::{AgentServers, McpError, McpHost};
 
-/// A server, or a tool of it, that an agent does not have.
+/// A server or tool that is unavailable to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpProblem {
     /// The server's name.
     pub server: String,
-    /// Where it is configured or asked for.
+    /// Where the server is configured or requested.
     pub origin: String,
-    /// What is wrong.
+    /// The cause.
     pub why: String,
 }
 
@@ -33,21 +33,21 @@ impl fmt::Display for McpProblem {
     }
 }
 
-/// How one server answered when it was tried.
+/// The result of testing one server.
 #[derive(Debug)]
 pub struct ServerReport {
-    /// Its name.
+    /// The server's name.
     pub server: String,
-    /// Where it is configured.
+    /// Where the server is configured.
     pub origin: String,
-    /// The names of its tools as rules write them, or what is wrong with it.
+    /// The names of its tools as used in rules, or the error.
     pub tools: Result<Vec<String>, McpError>,
-    /// How long it took.
+    /// How long the test took.
     pub took: Duration,
 }
 
-/// All shared servers of a process. Each starts when its tools are asked for and are not known yet, or at its first
-/// call; it has one connection, whoever uses it.
+/// The shared servers of a process. Each starts when its unknown tools are requested, or at its
+/// first call; all agents use one connection.
 #[derive(Debug)]
 pub struct McpServers {
     pub(crate) servers: BTreeMap<String, Arc<Server>>,
@@ -57,7 +57,7 @@ pub struct McpServers {
 }
 
 impl McpServers {
-    /// The servers of these settings. Nothing is started.
+    /// Creates the servers of these settings without starting any.
     pub fn new(settings: McpSettings, host: McpHost) -> Self {
         let host = Arc::new(host);
         let (mut servers, mut refused) = (BTreeMap::new(), Vec::new());
@@ -68,7 +68,7 @@ impl McpServers {
                     return Ok(part);
                 }
                 Err(format!(
-                    "another server's tools are called `mcp__{part}__…` too"
+                    "another server's tools also use the prefix `mcp__{part}__`"
                 ))
             });
             match part {
@@ -97,9 +97,10 @@ impl McpServers {
         }
     }
 
-    /// What an agent has that uses these servers: the tools of all shared ones, and those of its own, which are started
-    /// now, all at the same time. Waits until each has listed its tools or failed. One of its own takes the place of a
-    /// shared one of the same name. With nothing in `uses` it is what every agent of the process shares.
+    /// Returns the tools of an agent: those of all shared servers and of its private servers, which
+    /// are started now, concurrently. Waits until each server has listed its tools or failed. A
+    /// private server replaces a shared one with the same name. With an empty `uses`, it returns
+    /// what all agents of the process share.
     pub async fn for_agent(&self, uses: &[McpUse], origin: &str) -> AgentServers {
         let mut agent = AgentServers::default();
         agent.problems.clone_from(&self.refused);
@@ -115,17 +116,19 @@ impl McpServers {
                         why: McpError::Unknown(known).to_string(),
                     });
                 }
-                McpUse::Own(name, config) => match self.own(name, config, origin, &servers) {
-                    Ok(server) => {
-                        agent.own.push(Arc::clone(&server));
-                        servers.insert(name.clone(), server);
+                McpUse::Own(name, config) => {
+                    match self.private_server(name, config, origin, &servers) {
+                        Ok(server) => {
+                            agent.own.push(Arc::clone(&server));
+                            servers.insert(name.clone(), server);
+                        }
+                        Err(why) => agent.problems.push(McpProblem {
+                            server: name.clone(),
+                            origin: origin.to_owned(),
+                            why,
+                        }),
                     }
-                    Err(why) => agent.problems.push(McpProblem {
-                        server: name.clone(),
-                        origin: origin.to_owned(),
-                        why,
-                    }),
-                },
+                }
             }
         }
         let listings = servers.values().map(|server| async move {
@@ -155,8 +158,8 @@ impl McpServers {
         agent
     }
 
-    /// A server for one agent alone.
-    fn own(
+    /// Creates a server for a single agent.
+    fn private_server(
         &self,
         name: &str,
         config: &McpServerConfig,
@@ -167,7 +170,9 @@ impl McpServers {
         let same = |server: &&Arc<Server>| server.part == part && server.name != name;
         if let Some(other) = others.values().find(same) {
             let other = &other.name;
-            return Err(format!("its tools would be called like those of `{other}`"));
+            return Err(format!(
+                "its tools would have the same names as those of `{other}`"
+            ));
         }
         Ok(Arc::new(Server::new(
             name.to_owned(),
@@ -178,24 +183,24 @@ impl McpServers {
         )))
     }
 
-    /// Waits until servers whose names contain these parts, whatever their case, have tools.
+    /// Waits until the servers whose names contain these parts, ignoring case, have listed tools.
     ///
     /// # Errors
-    /// As soon as one of them has failed, or for a part that no server's name contains; says which.
+    /// The first server that fails, or a part that no server's name contains.
     pub async fn require(&self, parts: &[String]) -> Result<(), McpProblem> {
         let needed = parts.iter().map(|part| async move {
             let folded = part.to_lowercase();
-            let fits = |server: &&Arc<Server>| server.name.to_lowercase().contains(&folded);
+            let matches_part = |server: &&Arc<Server>| server.name.to_lowercase().contains(&folded);
             let missing = |why: String| McpProblem {
                 server: part.clone(),
                 origin: "required".to_owned(),
                 why,
             };
             let mut last = None;
-            for server in self.servers.values().filter(fits) {
+            for server in self.servers.values().filter(matches_part) {
                 match server.tools().await {
                     Ok(tools) if !tools.is_empty() => return Ok(()),
-                    Ok(_) => last = Some(missing("it has no tools".to_owned())),
+                    Ok(_) => last = Some(missing("the server has no tools".to_owned())),
                     Err(error) => last = Some(missing(error.to_string())),
                 }
             }
@@ -205,8 +210,9 @@ impl McpServers {
         try_join_all(needed).await.map(drop)
     }
 
-    /// The settings, with the tools of each server: for another process, which then need not start a server to know its
-    /// tools. One that could not be used here has none there, so that not everybody waits for it again.
+    /// Returns the settings with the tools of each server, so that another process need not start a
+    /// server to list its tools. An unusable server has no tools there, so that other processes do
+    /// not wait for it again.
     pub async fn listed(&self) -> McpSettings {
         let mut settings = self.settings.clone();
         for (name, entry) in &mut settings.servers {
@@ -222,7 +228,7 @@ impl McpServers {
         settings
     }
 
-    /// Starts every server and tells how it went.
+    /// Starts every server and reports the results.
     pub async fn try_all(&self) -> Vec<ServerReport> {
         let tries = self.servers.values().map(|server| async move {
             let begun = Instant::now();
@@ -247,13 +253,14 @@ impl McpServers {
         join_all(tries).await
     }
 
-    /// Servers that cannot be used at all.
+    /// Returns the servers rejected because of their names.
     pub fn refused(&self) -> &[McpProblem] {
         &self.refused
     }
 
-    /// Ends every shared server, also one that is just starting. None comes back.
+    /// Stops every shared server, including those that are starting. A stopped server is not
+    /// restarted.
     pub async fn close(&self) {
-        join_all(self.servers.values().map(|server| server.end())).await;
+        join_all(self.servers.values().map(|server| server.stop())).await;
     }
 }

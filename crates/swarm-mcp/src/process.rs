@@ -1,4 +1,4 @@
-//! The servers of a whole process.
+//! The MCP servers of a process.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{AgentServers, McpHost, McpProblem, McpServers};
 
-/// The servers that a process shares among its agents, and what its main agent has of them.
+/// The servers that a process shares among its agents, and its main agent's MCP tools.
 #[derive(Debug)]
 pub struct ProcessServers {
     pool: Arc<McpServers>,
@@ -16,8 +16,8 @@ pub struct ProcessServers {
 }
 
 impl ProcessServers {
-    /// Waits until the tools of every server are known or cannot be had: a model is told of its tools once, before its first
-    /// request. A server that comes later than that is there for the next process. Given up when `stop` falls.
+    /// Waits until each server has listed its tools or failed, because a model receives its tools
+    /// once, before its first request. Returns early, without tools, when `stop` is cancelled.
     pub async fn start(
         settings: McpSettings,
         host: McpHost,
@@ -33,27 +33,28 @@ impl ProcessServers {
         Self { pool, main }
     }
 
-    /// The shared servers.
+    /// Returns the shared servers.
     pub fn pool(&self) -> &Arc<McpServers> {
         &self.pool
     }
 
-    /// The tools of the main agent.
+    /// Returns the tools of the main agent.
     pub fn tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
         self.main.tools.iter().cloned()
     }
 
-    /// What the main agent does not have, and why.
+    /// Returns the servers and tools unavailable to the main agent.
     pub fn problems(&self) -> &[McpProblem] {
         &self.main.problems
     }
 
-    /// The problems for the model, as a block of its system prompt: it can tell whoever expects those tools.
-    pub fn remark(&self) -> Option<String> {
-        self.main.remark()
+    /// Returns the problems as a block of the system prompt, so that the model can report missing
+    /// tools.
+    pub fn prompt_block(&self) -> Option<String> {
+        self.main.prompt_block()
     }
 
-    /// Ends every server of the process.
+    /// Stops every server of the process.
     pub async fn close(self) {
         self.main.close().await;
         self.pool.close().await;

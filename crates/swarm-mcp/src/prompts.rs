@@ -1,14 +1,14 @@
-//! Prompts of servers as commands that a person types.
+//! Server prompts as slash commands.
 
 use crate::McpServers;
 use crate::name::tool_name;
 
 impl McpServers {
-    /// The text of the prompt that a person calls as `mcp__SERVER__PROMPT`, with its arguments behind it, separated by blanks.
-    /// Starts the server if it does not run.
+    /// Returns the text of the prompt that the command `mcp__SERVER__PROMPT` names. The arguments
+    /// are separated by spaces. Starts the server if necessary.
     ///
     /// # Errors
-    /// Why there is none, for the person.
+    /// Why the prompt is unavailable, for display to the person.
     pub async fn prompt(&self, command: &str, arguments: &str) -> Result<String, String> {
         let server = self.servers.values().find(|server| {
             let head = format!("mcp__{}__", server.part);
@@ -22,7 +22,7 @@ impl McpServers {
                 names.join(", ")
             };
             return Err(format!(
-                "/{command} is a prompt of no MCP server; there are: {names}"
+                "/{command} is not a prompt of an MCP server; configured servers: {names}"
             ));
         };
         let fits = |prompt: &str| tool_name(&server.part, prompt) == command;

@@ -1,4 +1,4 @@
-//! The tools by which agents list and read resources of servers, with Claude Code's names and parameters.
+//! The tools for listing and reading MCP resources, with Claude Code's names and parameters.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
 
 use crate::server::Server;
-use crate::tool::{capped, output};
+use crate::tool::{output, truncate_result};
 
-/// The tools over these servers; none where no server offers resources.
+/// Creates the tools for these servers; none without servers.
 pub(crate) fn resource_tools(servers: Vec<Arc<Server>>) -> Vec<Arc<dyn Tool>> {
     if servers.is_empty() {
         return Vec::new();
@@ -32,7 +32,7 @@ struct ListMcpResourcesTool(Arc<[Arc<Server>]>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListParameters {
-    /// The server whose resources are listed; all without it
+    /// The server whose resources are listed; omit to list all
     server: Option<String>,
 }
 
@@ -94,10 +94,10 @@ impl Tool for ListMcpResourcesTool {
         let line = format!("{} resources", resources.len());
         let mut text = vec![json!(resources).to_string()];
         if resources.is_empty() {
-            text = vec!["There are no resources at the moment.".to_owned()];
+            text = vec!["No resources are available.".to_owned()];
         }
         text.extend(problems);
-        ToolOutput::ok(capped(text.join("\n"), chars), line)
+        ToolOutput::ok(truncate_result(text.join("\n"), chars), line)
     }
 }
 
@@ -158,13 +158,13 @@ impl Tool for ReadMcpResourceTool {
     }
 }
 
-/// The server of this name. The error is for the model.
+/// Finds a server by name. The error is for the model.
 fn find<'a>(servers: &'a [Arc<Server>], name: &str) -> Result<&'a Arc<Server>, String> {
     let found = servers.iter().find(|server| server.name == name);
     found.ok_or_else(|| {
         let names: Vec<_> = servers.iter().map(|server| &*server.name).collect();
         format!(
-            "No MCP server with resources is called `{name}`; there are: {}.",
+            "No MCP server with resources is named `{name}`; available servers: {}.",
             names.join(", ")
         )
     })

@@ -1,4 +1,4 @@
-//! One configured server, whether it is up or not.
+//! A configured server, running or not.
 
 use std::sync::Arc;
 
@@ -9,38 +9,38 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::link::{Link, connect};
-use crate::sdk::{Answer, CallTerms};
+use crate::sdk::{Answer, CallOptions};
 use crate::{McpError, McpHost};
 
-/// How often a server that has ended by itself is started again.
+/// Maximum number of restarts after an unexpected exit.
 const RESTARTS: u32 = 1;
 
-/// A server. It starts when it is needed first; whoever needs it meanwhile waits for the same start.
+/// A server. It starts on first use; concurrent users wait for the same start.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// Its name as it is configured.
+    /// The configured name.
     pub(crate) name: String,
-    /// The part it has in the names of its tools.
+    /// The part of its tools' names.
     pub(crate) part: String,
-    /// Where it is configured.
+    /// Where the server is configured.
     pub(crate) origin: String,
     config: McpServerConfig,
     host: Arc<McpHost>,
     state: Mutex<State>,
-    ended: CancellationToken,
+    stopped: CancellationToken,
 }
 
 #[derive(Debug, Default)]
 struct State {
     link: Option<Arc<Link>>,
-    /// As they were listed last, by this process or the one that handed them over.
+    /// The last list of tools, from this process or the one that passed it on.
     tools: Option<Vec<McpToolSpec>>,
-    /// Whether it offers resources, known with its tools.
+    /// Whether the server offers resources; valid once its tools are known.
     resources: bool,
-    /// Why it did not start. It is not tried again.
+    /// Why the start failed. It is not retried.
     failed: Option<McpError>,
     crashes: u32,
-    last_words: String,
+    last_stderr: String,
 }
 
 impl Server {
@@ -58,11 +58,11 @@ impl Server {
             config,
             host,
             state: Mutex::default(),
-            ended: CancellationToken::new(),
+            stopped: CancellationToken::new(),
         }
     }
 
-    /// The same with what another process has listed of it.
+    /// Adds the tools that another process has listed.
     pub(crate) fn listed(mut self, entry: &McpServer) -> Self {
         let state = self.state.get_mut();
         state.tools.clone_from(&entry.tools);
@@ -70,7 +70,7 @@ impl Server {
         self
     }
 
-    /// Its tools: as they were listed, else as it lists them once it is up.
+    /// Returns the tools as last listed; starts the server if they are unknown.
     pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, McpError> {
         let mut state = self.state.lock().await;
         if let Some(link) = state.link.clone()
@@ -84,72 +84,72 @@ impl Server {
         Ok(state.tools.clone().unwrap_or_default())
     }
 
-    /// Starts it, whether its tools are known or not.
+    /// Starts the server even if its tools are known.
     pub(crate) async fn start(&self) -> Result<(), McpError> {
         self.link(&mut *self.state.lock().await).await.map(drop)
     }
 
-    /// The tools that are known without starting it.
+    /// Returns the tools known without starting the server.
     pub(crate) async fn known_tools(&self) -> Option<Vec<McpToolSpec>> {
         self.state.lock().await.tools.clone()
     }
 
-    /// Calls one of its tools.
+    /// Calls a tool.
     pub(crate) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
         ctx: &ToolContext,
     ) -> Result<Answer, McpError> {
-        let terms = self.terms(ctx);
-        let link = self.up(&terms).await?;
-        let called = link.connection().call(tool, arguments, &terms);
-        self.until_ended(called).await
+        let options = self.options(ctx);
+        let link = self.up(&options).await?;
+        let called = link.connection().call(tool, arguments, &options);
+        self.until_stopped(called).await
     }
 
-    /// Its resources, as it lists them.
+    /// Lists the resources.
     pub(crate) async fn resources(&self, ctx: &ToolContext) -> Result<Vec<Value>, McpError> {
-        let link = self.up(&self.terms(ctx)).await?;
+        let link = self.up(&self.options(ctx)).await?;
         let listed = link.connection().resources(self.host.limits.call);
-        self.until_ended(listed).await
+        self.until_stopped(listed).await
     }
 
-    /// Reads one of its resources.
+    /// Reads a resource.
     pub(crate) async fn read_resource(
         &self,
         uri: &str,
         ctx: &ToolContext,
     ) -> Result<Answer, McpError> {
-        let terms = self.terms(ctx);
-        let link = self.up(&terms).await?;
-        let read = link.connection().read_resource(uri, &terms);
-        self.until_ended(read).await
+        let options = self.options(ctx);
+        let link = self.up(&options).await?;
+        let read = link.connection().read_resource(uri, &options);
+        self.until_stopped(read).await
     }
 
-    /// The text of one of its prompts, asked for by a person.
+    /// Returns the text of a prompt requested by a person.
     pub(crate) async fn prompt(
         &self,
         fits: impl Fn(&str) -> bool,
         words: &str,
     ) -> Result<String, McpError> {
-        let terms = CallTerms {
+        let options = CallOptions {
             server: self.name.clone(),
             within: self.host.limits.call,
             cancel: CancellationToken::new(),
             host: None,
         };
-        let link = self.up(&terms).await?;
-        let asked = link.connection().prompt(fits, words, &terms);
-        self.until_ended(asked).await
+        let link = self.up(&options).await?;
+        let asked = link.connection().prompt(fits, words, &options);
+        self.until_stopped(asked).await
     }
 
-    /// Whether it offers resources, as far as is known without starting it.
+    /// Returns whether the server offers resources, as far as known without starting it.
     pub(crate) async fn offers_resources(&self) -> bool {
         self.state.lock().await.resources
     }
 
-    fn terms(&self, ctx: &ToolContext) -> CallTerms {
-        CallTerms {
+    fn options(&self, ctx: &ToolContext) -> CallOptions {
+        CallOptions {
             server: self.name.clone(),
             within: self.host.limits.call,
             cancel: ctx.cancel.clone(),
@@ -157,22 +157,22 @@ impl Server {
         }
     }
 
-    /// The way to it, unless the call is given up before.
-    async fn up(&self, terms: &CallTerms) -> Result<Arc<Link>, McpError> {
+    /// Connects if necessary, until the call is cancelled.
+    async fn up(&self, options: &CallOptions) -> Result<Arc<Link>, McpError> {
         let link = async { self.link(&mut *self.state.lock().await).await };
         tokio::select! {
             link = link => link,
-            () = terms.cancel.cancelled() => Err(McpError::Cancelled),
+            () = options.cancel.cancelled() => Err(McpError::Cancelled),
         }
     }
 
-    async fn until_ended<T>(
+    async fn until_stopped<T>(
         &self,
         call: impl Future<Output = Result<T, McpError>>,
     ) -> Result<T, McpError> {
         tokio::select! {
             answer = call => answer,
-            () = self.ended.cancelled() => Err(McpError::Closed),
+            () = self.stopped.cancelled() => Err(McpError::Closed),
         }
     }
 
@@ -180,32 +180,32 @@ impl Server {
         &self.host
     }
 
-    /// The way to it, made if there is none.
+    /// Returns the connection, starting the server if necessary.
     async fn link(&self, state: &mut State) -> Result<Arc<Link>, McpError> {
-        if self.ended.is_cancelled() {
+        if self.stopped.is_cancelled() {
             return Err(McpError::Closed);
         }
         if let Some(link) = &state.link {
             if !link.is_closed() {
                 return Ok(Arc::clone(link));
             }
-            tracing::warn!(server = self.name, "an MCP server has ended by itself");
+            tracing::warn!(server = self.name, "an MCP server exited unexpectedly");
             state.crashes += 1;
-            state.last_words = link.stderr();
-            // What it has left behind goes with it.
-            link.end(self.host.limits.grace).await;
+            state.last_stderr = link.stderr();
+            // Terminate its remaining processes.
+            link.stop(self.host.limits.grace).await;
             state.link = None;
         }
         if state.crashes > RESTARTS {
             return Err(McpError::Crashed {
                 times: state.crashes,
-                stderr: state.last_words.clone(),
+                stderr: state.last_stderr.clone(),
             });
         }
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
-        match Box::pin(connect(&self.part, &self.config, &self.host, &self.ended)).await {
+        match Box::pin(connect(&self.part, &self.config, &self.host, &self.stopped)).await {
             Ok((link, tools)) => {
                 let link = Arc::new(link);
                 state.resources = link.connection().offers_resources();
@@ -220,29 +220,29 @@ impl Server {
         }
     }
 
-    /// Ends it, also when it is just starting. It does not come back.
-    pub(crate) async fn end(&self) {
-        self.ended.cancel();
+    /// Stops the server, even while it is starting. It is not restarted.
+    pub(crate) async fn stop(&self) {
+        self.stopped.cancel();
         let link = self.state.lock().await.link.take();
         if let Some(link) = link {
-            link.end(self.host.limits.grace).await;
+            link.stop(self.host.limits.grace).await;
         }
     }
 
-    /// As [`Server::end`], without waiting.
-    pub(crate) fn end_now(&self) {
-        self.ended.cancel();
-        // Who holds the state is starting it, and sees the token.
+    /// Stops the server like [`Server::stop`], without waiting.
+    pub(crate) fn kill(&self) {
+        self.stopped.cancel();
+        // If the lock is held, the holder is starting the server and observes the token.
         if let Ok(mut state) = self.state.try_lock()
             && let Some(link) = state.link.take()
         {
-            link.end_now();
+            link.kill();
         }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end_now();
+        self.kill();
     }
 }

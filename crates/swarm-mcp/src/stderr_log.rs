@@ -1,4 +1,4 @@
-//! What a server's program writes to standard error: drained for as long as it writes, kept within bounds.
+//! The standard error of a server's program: read as long as the program writes, with a size limit.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -10,14 +10,14 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes of the end that are kept in memory for error messages.
-const TAIL: usize = 2048;
+const TAIL_BYTES: usize = 2048;
 
-/// The end of what was written, as far as it was read by now.
+/// The end of the standard error read so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StderrTail(Arc<Mutex<Vec<u8>>>);
 
 impl StderrTail {
-    /// The text; bytes that are none are replaced.
+    /// Returns the text with invalid UTF-8 replaced.
     pub(crate) fn text(&self) -> String {
         let tail = self.0.lock();
         String::from_utf8_lossy(&tail).into_owned()
@@ -26,12 +26,12 @@ impl StderrTail {
     fn add(&self, bytes: &[u8]) {
         let mut tail = self.0.lock();
         tail.extend_from_slice(bytes);
-        let over = tail.len().saturating_sub(TAIL);
+        let over = tail.len().saturating_sub(TAIL_BYTES);
         tail.drain(..over);
     }
 }
 
-/// Reads to the end in a task of its own: a program would stop at a pipe that nobody reads.
+/// Reads to the end in a background task, because a full pipe would block the program.
 pub(crate) fn drain(
     mut stderr: impl AsyncRead + Unpin + Send + 'static,
     path: Option<PathBuf>,
@@ -42,13 +42,13 @@ pub(crate) fn drain(
     tokio::spawn(async move {
         let mut log = path.and_then(|path| Log::open(path, limit));
         let mut buffer = vec![0; 16 * 1024];
-        // The end of the program ends its output; an error is no different to us.
+        // The output ends with the program; a read error is treated the same way.
         while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
             kept.add(&buffer[..read]);
             if let Some(open) = &mut log
                 && let Err(error) = open.add(&buffer[..read])
             {
-                tracing::warn!(path = %open.path.display(), %error, "the log of an MCP server is given up");
+                tracing::warn!(path = %open.path.display(), %error, "cannot write the log of an MCP server, closing it");
                 log = None;
             }
         }
@@ -56,8 +56,8 @@ pub(crate) fn drain(
     tail
 }
 
-/// A file that begins anew when it is full. What former programs of the server wrote stays until then, and several may
-/// write at once.
+/// A log file that is truncated when it is full. Output of earlier programs of the server remains
+/// until then; several processes may append concurrently.
 struct Log {
     file: File,
     path: PathBuf,
@@ -80,7 +80,7 @@ impl Log {
                 limit,
             }),
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "the log of an MCP server cannot be written");
+                tracing::warn!(path = %path.display(), %error, "cannot open the log of an MCP server");
                 None
             }
         }
@@ -89,7 +89,7 @@ impl Log {
     fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         if self.written.saturating_add(bytes.len() as u64) > self.limit {
             self.file.set_len(0)?;
-            self.file.write_all(b"(what came before was dropped)\n")?;
+            self.file.write_all(b"(earlier output was dropped)\n")?;
             self.written = 0;
         }
         self.file.write_all(bytes)?;
@@ -103,10 +103,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_log_stays_within_its_bound_and_keeps_the_newest() {
+    async fn a_log_stays_within_its_limit_and_keeps_the_newest_output() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.log");
-        let text = "a line that says nothing of use\n".repeat(10_000) + "the last words\n";
+        let text = "a line without useful informa\n".repeat(10_000) + "the last words\n";
         let (reader, mut writer) = tokio::io::duplex(1024);
         let tail = drain(reader, Some(path.clone()), 40_000);
         tokio::io::AsyncWriteExt::write_all(&mut writer, text.as_bytes())
@@ -120,11 +120,11 @@ mod tests {
             let log = std::fs::read_to_string(&path).unwrap();
             assert!(log.len() <= 60_000, "{}", log.len());
             if log.ends_with("the last words\n") {
-                assert!(log.starts_with("(what came before"));
+                assert!(log.starts_with("(earlier output"));
                 break;
             }
             tokio::task::yield_now().await;
         }
-        assert!(tail.text().len() <= TAIL);
+        assert!(tail.text().len() <= TAIL_BYTES);
     }
 }

@@ -1,4 +1,4 @@
-//! A server's tool as one of ours.
+//! Tools of MCP servers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, one_line};
 
 use crate::McpError;
-use crate::listed::{Named, named};
+use crate::listed::{NamedTool, name_tools};
 use crate::sdk::Answer;
 use crate::server::Server;
 
-/// Characters of a description that models are shown.
+/// Maximum characters of a description that models receive.
 const DESCRIPTION_CHARS: usize = 2048;
 
 /// A tool of an MCP server.
 ///
-/// What a server says of its tools, such as that one only reads, is the server's word: the permission decision does not
-/// rest on it, and every call is asked about unless a rule speaks of it.
+/// Annotations such as `readOnlyHint` are the server's claims: permission decisions ignore them,
+/// and every call requires approval unless a rule matches it.
 #[derive(Debug)]
 pub struct McpTool {
     server: Arc<Server>,
@@ -28,13 +28,13 @@ pub struct McpTool {
     spec: McpToolSpec,
 }
 
-/// The tools of a server, and what is wrong with those that are left out.
+/// Creates the tools of a server, and messages about the rejected ones.
 pub(crate) fn tools_of(
     server: &Arc<Server>,
     specs: &[McpToolSpec],
 ) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
-    let (taken, refused) = named(&server.part, specs);
-    let tools = taken.into_iter().map(|Named { name, spec }| {
+    let (taken, refused) = name_tools(&server.part, specs);
+    let tools = taken.into_iter().map(|NamedTool { name, spec }| {
         let server = Arc::clone(server);
         Arc::new(McpTool { server, name, spec }) as Arc<dyn Tool>
     });
@@ -50,7 +50,7 @@ impl Tool for McpTool {
     fn description(&self) -> String {
         let text = &self.spec.description;
         match text.char_indices().nth(DESCRIPTION_CHARS) {
-            Some((at, _)) => format!("{}… (cut)", &text[..at]),
+            Some((at, _)) => format!("{}… (truncated)", &text[..at]),
             None => text.clone(),
         }
     }
@@ -91,11 +91,11 @@ impl Tool for McpTool {
     }
 }
 
-/// What a server answered, as the output of a call.
+/// Converts a server's answer to the output of a call.
 pub(crate) fn output(server: &Server, answer: Result<Answer, McpError>) -> ToolOutput {
     match answer {
         Ok(answer) => {
-            let text = capped(answer.text, server.host().limits.result_chars);
+            let text = truncate_result(answer.text, server.host().limits.result_chars);
             if answer.is_error {
                 return ToolOutput::error(text).with_pictures(answer.pictures);
             }
@@ -107,14 +107,14 @@ pub(crate) fn output(server: &Server, answer: Result<Answer, McpError>) -> ToolO
     }
 }
 
-/// A text within its bound, with a word on what is missing.
-pub(crate) fn capped(text: String, chars: usize) -> String {
+/// Truncates a text to a number of characters, with a notice.
+pub(crate) fn truncate_result(text: String, chars: usize) -> String {
     let Some((at, _)) = text.char_indices().nth(chars) else {
         return text;
     };
     let all = text.chars().count();
     format!(
-        "{}\n\n[the result was cut: {chars} of {all} characters are shown; ask for less at a time]",
+        "{}\n\n[result truncated: {chars} of {all} characters are shown; request less at a time]",
         &text[..at]
     )
 }
@@ -124,11 +124,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_huge_result_is_cut_and_says_so() {
-        assert_eq!(capped("äb".into(), 2), "äb");
-        let cut = capped("ä".repeat(10), 4);
+    fn a_long_result_is_truncated_with_a_notice() {
+        assert_eq!(truncate_result("äb".into(), 2), "äb");
+        let cut = truncate_result("ä".repeat(10), 4);
         assert!(
-            cut.starts_with("ääää\n\n[the result was cut: 4 of 10"),
+            cut.starts_with("ääää\n\n[result truncated: 4 of 10"),
             "{cut}"
         );
     }

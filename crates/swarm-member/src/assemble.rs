@@ -13,7 +13,7 @@ use swarm_agent::{
     SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
     without_unreadable,
 };
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_mcp::{McpServers, ProcessServers};
 use swarm_model::{Model, ModelName};
 use swarm_os::DirectoryWatcher;
@@ -177,7 +177,7 @@ impl MemberSetup {
         let environment = self.environment(&brief.facts());
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());
-        system.extend(servers.remark());
+        system.extend(servers.prompt_block());
         let sub_agents = SubAgents::new(SubAgentKit {
             agent_config: Arc::clone(&self.agent_config),
             model: self.model_name.clone(),
@@ -262,18 +262,18 @@ impl MemberSetup {
             env: self.env.clone(),
             project: project.clone(),
             notice: Arc::new(move |line| reporter.notice(line)),
-            reach: Some(Arc::new(HookClients {
+            services: Some(Arc::new(HookClients {
                 models: Some(self.hook_models()),
             })),
         });
         let definition = self.definition.as_ref();
         let own = definition.map(|definition| definition.hooks.clone());
-        let base = Subject {
+        let base = HookInput {
             session_id: Some(self.session.to_string()),
             transcript_path: Some(self.transcript.clone()),
             cwd: self.cwd.clone(),
             agent_type: self.agent_type.clone(),
-            ..Subject::default()
+            ..HookInput::default()
         };
         let hooks = hooks.and(own.unwrap_or_default());
         member_hooks(&self.mail.context, hooks, base, move || rights.mode())

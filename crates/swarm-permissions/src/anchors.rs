@@ -1,40 +1,43 @@
-//! The directories that relative patterns start from besides an agent's working directory.
+//! The base directories of relative patterns in addition to an agent's working directory.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Where the rules of an agent were meant that has them of another. What denies or asks holds from its working directory and from all of these;
-/// what allows holds from `grants` alone, so that no rule grants more below an agent than it does for the agent.
+/// The base directories of rules that an agent inherited from another agent. Deny and ask rules
+/// apply from its working directory and from all of these; allow rules apply from `grants` only, so
+/// that no rule allows more for a sub-agent than for its parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Anchors {
-    /// Working directories of the agents above.
+    /// Working directories of the parent agents.
     pub above: Vec<PathBuf>,
-    /// The directory that stands for the one where the rules were written; the working directory itself if absent.
+    /// The directory that corresponds to the one where the rules were written; the working
+    /// directory if absent.
     pub grants: Option<PathBuf>,
 }
 
 impl Anchors {
-    /// Those of an agent with nobody above it.
+    /// The anchors of an agent without a parent.
     pub const NONE: &'static Self = &Self {
         above: Vec::new(),
         grants: None,
     };
 
-    /// Those of an agent below one with these anchors that works in `parent`.
+    /// Returns the anchors of a child of an agent that has these anchors and works in `parent`.
     ///
-    /// `stand_in` is given where the agent has a copy of the parent's directory: rules hold there as they do in the original.
+    /// `copy_of_parent` is the child's copy of the parent's directory, if it has one: rules apply there
+    /// as in the original.
     #[must_use]
-    pub fn below(&self, parent: &Path, stand_in: Option<&Path>) -> Self {
+    pub fn below(&self, parent: &Path, copy_of_parent: Option<&Path>) -> Self {
         let mut above = self.above.clone();
         if !above.iter().any(|known| known == parent) {
             above.push(parent.to_owned());
         }
         let written = self.grants.as_deref().unwrap_or(parent);
-        let grants = match (stand_in, parent.strip_prefix(written)) {
+        let grants = match (copy_of_parent, parent.strip_prefix(written)) {
             (None, _) => written.to_owned(),
-            // As far up in the copy as the parent's rules begin above the parent.
+            // The copy's ancestor at the same distance as the rules' directory is from the parent.
             (Some(copy), Ok(rest)) => copy
                 .ancestors()
                 .nth(rest.components().count())
@@ -57,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_start_where_they_were_written_or_where_a_copy_of_that_is() {
+    fn rules_apply_from_their_directory_or_its_copy() {
         let in_sub = Anchors::NONE.below(Path::new("/repo"), None);
         assert_eq!(in_sub.grants.as_deref(), Some(Path::new("/repo")));
         let below = in_sub.below(Path::new("/repo/a/b"), Some(Path::new("/copy/a/b")));

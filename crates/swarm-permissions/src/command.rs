@@ -1,28 +1,29 @@
-//! Rules and shell commands.
+//! Permission rules for shell commands.
 
 use swarm_protocol::ToolKind;
 
 use crate::files;
 use crate::question::Question;
 use crate::rule::{CommandPattern, Content};
-use crate::shell::{self, Everything, Part, Reach};
+use crate::shell::{self, CommandAnalysis, Part, Reach};
 use crate::{Behavior, Rule, RuleSet, SourcedRule};
 
-/// A rule that a command line falls under, and the part of the command line that it speaks of.
+/// A rule that matches a command line, and the matching part of the command line.
 #[derive(Debug)]
-pub(crate) struct Found<'r> {
+pub(crate) struct MatchedRule<'r> {
     pub(crate) rule: &'r SourcedRule,
     pub(crate) part: String,
 }
 
-/// The first denial or question that any part of the command line, or a path in it, falls under.
+/// Returns the first rule of the list `behavior` that matches any part of the command line or a
+/// path in it.
 pub(crate) fn restriction<'r>(
     rules: &'r RuleSet,
     behavior: Behavior,
     question: &Question<'_>,
     command: &str,
-    everything: &Everything,
-) -> Option<Found<'r>> {
+    analysis: &CommandAnalysis,
+) -> Option<MatchedRule<'r>> {
     let by_text = rules.list(behavior).iter().find_map(|rule| {
         if !rule.rule.names("Bash", ToolKind::Execute, behavior) {
             return None;
@@ -31,26 +32,26 @@ pub(crate) fn restriction<'r>(
             Content::Any => command,
             Content::Command(pattern) if pattern.matches(command.trim()) => command,
             Content::Command(pattern) => {
-                everything.forms.iter().find(|form| pattern.matches(form))?
+                analysis.forms.iter().find(|form| pattern.matches(form))?
             }
             _ => return None,
         };
-        Some(Found {
+        Some(MatchedRule {
             rule,
             part: part.to_owned(),
         })
     });
     by_text.or_else(|| {
-        let reads = everything.reads.iter().map(|path| (path, ToolKind::Read));
-        let writes = everything.writes.iter().map(|path| (path, ToolKind::Edit));
+        let reads = analysis.reads.iter().map(|path| (path, ToolKind::Read));
+        let writes = analysis.writes.iter().map(|path| (path, ToolKind::Edit));
         reads.chain(writes).find_map(|(word, kind)| {
             let path = shell::spelled(word, question.starts_in, question.home);
-            // As it is spelled, and where links lead: a rule about either name concerns the file.
+            // As spelled and with links resolved: a rule about either name applies to the file.
             let mut places = question.files.leads_to(&path, false).unwrap_or_default();
             places.insert(0, path);
             places.iter().find_map(|path| {
                 let rule = files::rule_for_path(rules, behavior, kind, path, question.bases())?;
-                Some(Found {
+                Some(MatchedRule {
                     rule,
                     part: word.clone(),
                 })
@@ -59,48 +60,49 @@ pub(crate) fn restriction<'r>(
     })
 }
 
-/// A denial or question about certain commands, if there is one: a reason to look twice at what cannot be read.
+/// Returns a deny or ask rule about certain commands, if there is one: then unparsable commands
+/// require approval.
 pub(crate) fn any_restriction(rules: &RuleSet) -> Option<&SourcedRule> {
     let of_commands = |rule: &&SourcedRule| matches!(rule.rule.content(), Content::Command(_));
     rules.deny.iter().chain(&rules.ask).find(of_commands)
 }
 
-/// What allows a command line, part by part; or the parts that nothing allows.
+/// The result of looking for allow rules for a command line.
 #[derive(Debug)]
 pub(crate) enum Grant<'r> {
-    /// It only reads.
+    /// The command only reads.
     ReadOnly,
-    /// These rules, in the order of the parts they allow.
+    /// These rules allow it, in the order of the parts.
     Rules(Vec<&'r SourcedRule>),
-    /// Something is left.
-    Missing(Missing),
+    /// Some parts are not allowed.
+    Missing(UnmatchedParts),
 }
 
-/// The parts of a command line that nothing allows.
+/// The parts of a command line without an allow rule.
 #[derive(Debug, Default)]
-pub(crate) struct Missing {
-    /// As written. Empty when the whole is not made of simple commands.
+pub(crate) struct UnmatchedParts {
+    /// As written. Empty if the command line does not consist of simple commands.
     pub(crate) parts: Vec<String>,
-    /// Why the first of them, a git command that reads, does not count as reading.
+    /// Why the first of them, a reading git command, does not count as reading.
     pub(crate) git_doubt: Option<&'static str>,
 }
 
-/// Whether every part of a command line only reads, whatever rules grant it.
+/// Returns whether every part of a command line only reads, regardless of allow rules.
 pub(crate) fn only_reads(rules: &RuleSet, question: &Question<'_>, command: &str) -> bool {
     simple_parts(command).is_some_and(|parts| {
-        let reading = Reading::of(rules, question, &parts);
+        let reading = ReadAnalysis::of(rules, question, &parts);
         parts.iter().all(|part| reading.only_reads(part))
     })
 }
 
-/// What decides which of the parts of a command line only read.
-struct Reading<'a> {
+/// The facts that determine which parts of a command line only read.
+struct ReadAnalysis<'a> {
     reach: Reach<'a>,
     watched: bool,
     git_doubt: Option<&'static str>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ReadAnalysis<'a> {
     fn of(rules: &RuleSet, question: &'a Question<'_>, parts: &[Part]) -> Self {
         let watched = files::restricts_reading(rules);
         let runs_git = parts.iter().any(shell::runs_git);
@@ -128,14 +130,14 @@ impl<'a> Reading<'a> {
         self.would_only_read(part) && (self.git_doubt.is_none() || !shell::runs_git(part))
     }
 
-    /// Whether the part only reads if git may be trusted.
+    /// Returns whether the part only reads, provided that git can be trusted.
     fn would_only_read(&self, part: &Part) -> bool {
         shell::part_is_read_only(part, &self.reach)
             && !(self.watched && shell::names_files_vaguely(part))
     }
 }
 
-/// Looks for what allows a command line.
+/// Finds the allow rules for a command line.
 pub(crate) fn grant<'r>(rules: &'r RuleSet, question: &Question<'_>, command: &str) -> Grant<'r> {
     let commands = || rules.allow.iter().filter(|rule| rule.rule.tool() == "Bash");
     let whole = commands().find(|rule| match rule.rule.content() {
@@ -147,11 +149,11 @@ pub(crate) fn grant<'r>(rules: &'r RuleSet, question: &Question<'_>, command: &s
         return Grant::Rules(vec![rule]);
     }
     let Some(parts) = simple_parts(command) else {
-        return Grant::Missing(Missing::default());
+        return Grant::Missing(UnmatchedParts::default());
     };
-    let reading = Reading::of(rules, question, &parts);
+    let reading = ReadAnalysis::of(rules, question, &parts);
     let mut granted = Vec::new();
-    let mut missing = Missing::default();
+    let mut missing = UnmatchedParts::default();
     for part in &parts {
         let rule = commands().find(|rule| match rule.rule.content() {
             Content::Command(pattern) => part_matches(pattern, part),
@@ -175,7 +177,8 @@ pub(crate) fn grant<'r>(rules: &'r RuleSet, question: &Question<'_>, command: &s
     }
 }
 
-/// Whether every part of a command line fits one of these rules. Unlike with a grant, that it only reads is not enough.
+/// Returns whether every part of a command line matches one of these rules. Unlike [`grant`],
+/// reading is not sufficient.
 pub(crate) fn is_within(rules: &[Rule], command: &str) -> bool {
     let patterns = || {
         rules.iter().filter_map(|rule| match rule.content() {
@@ -194,8 +197,8 @@ fn part_matches(pattern: &CommandPattern, part: &Part) -> bool {
         .any(|form| pattern.matches(form))
 }
 
-/// The simple commands of a command line that is made of nothing else: no brackets, no substitution, no here-document,
-/// nothing written to files.
+/// Returns the simple commands of a command line that consists of nothing else: no groups,
+/// substitutions, here-documents or output redirections.
 fn simple_parts(command: &str) -> Option<Vec<Part>> {
     let script = shell::read(command);
     let simple = !script.broken

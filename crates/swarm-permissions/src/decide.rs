@@ -1,37 +1,39 @@
-//! The decision itself: denials, then questions, then grants, then the mode.
+//! The decision: deny rules, then ask rules, then allow rules, then the mode.
 
 use swarm_protocol::{PermissionMode, ToolKind};
 
-use crate::command::{self, Found, Grant, Missing};
+use crate::command::{self, Grant, MatchedRule, UnmatchedParts};
 use crate::question::{Question, host};
 use crate::rule::{Content, names_mcp};
-use crate::shell::Everything;
+use crate::shell::CommandAnalysis;
 use crate::suggestion::{for_command, for_edit, for_tool};
 use crate::{Behavior, Decision, Rule, RuleSet, SourcedRule, files};
 
-/// Decides about one call.
+/// Decides one call.
 ///
-/// A denial holds in every mode, then a question, then a grant; only then does the mode speak. Plan mode refuses what
-/// is not read-only before any grant, and where nobody may be asked a question is a refusal. What is put before a person
-/// is asked in every mode, since the answer is what the call is for; no grant answers it.
+/// Deny rules apply in every mode, then ask rules, then allow rules, and finally the mode. Plan
+/// mode denies everything but reading before any allow rule. Mode dontAsk denies calls that would
+/// require approval. Tools that ask a person require an answer in every mode; no rule provides it.
 pub fn decide(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -> Decision {
-    if let Some(why) = beyond_limit(rules, question) {
+    if let Some(why) = limit_violation(rules, question) {
         return Decision::Deny { why };
     }
     let decision = match question.command() {
-        Some(command) => placed(question, decide_command(mode, rules, question, command)),
+        Some(command) => {
+            with_start_directory(question, decide_command(mode, rules, question, command))
+        }
         None => decide_tool(mode, rules, question),
     };
     match decision {
         Decision::Ask { why, .. } if mode == PermissionMode::DontAsk => Decision::Deny {
-            why: format!("{why}, and mode dontAsk refuses what it would have to ask about"),
+            why: format!("{why}, and mode dontAsk denies calls that require approval"),
         },
         decision => decision,
     }
 }
 
-/// The decision about a command, with the directory in which it starts if one cannot expect that.
-fn placed(question: &Question<'_>, decision: Decision) -> Decision {
+/// Adds the directory in which a command starts to the reason if it is not the working directory.
+fn with_start_directory(question: &Question<'_>, decision: Decision) -> Decision {
     match decision {
         Decision::Ask { why, suggestions } if question.starts_in != question.cwd => Decision::Ask {
             why: format!("{why} (it starts in {})", question.starts_in.display()),
@@ -41,8 +43,8 @@ fn placed(question: &Question<'_>, decision: Decision) -> Decision {
     }
 }
 
-/// Why a call is not among those that an agent has of a tool.
-fn beyond_limit(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
+/// Returns why a call exceeds the limits of a tool.
+fn limit_violation(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
     let (tool, kind) = (question.tool, question.kind);
     let fits = |rule: &Rule| {
         rule.names(tool, kind, Behavior::Allow) && fits(rule, question, Behavior::Allow)
@@ -77,7 +79,7 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
     let inward = matches!(question.kind, ToolKind::Team | ToolKind::Own);
     if question.kind == ToolKind::Person {
         return Decision::Ask {
-            why: format!("`{tool}` is for a person to answer"),
+            why: format!("`{tool}` requires an answer from a person"),
             suggestions: Vec::new(),
         };
     }
@@ -97,7 +99,7 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
         };
     }
     if inward {
-        return allow("it acts on the team or on the agent itself alone");
+        return allow("it affects only the team or the agent itself");
     }
     if let Some(rule) = first(Behavior::Allow) {
         return Decision::Allow { why: allowed(rule) };
@@ -108,13 +110,13 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
     let inside = question.kind == ToolKind::Edit && files::inside(question, rules);
     match mode {
         PermissionMode::BypassPermissions => {
-            allow("mode bypassPermissions allows what no rule forbids")
+            allow("mode bypassPermissions allows calls that no rule forbids")
         }
         PermissionMode::AcceptEdits if inside => {
             allow("mode acceptEdits allows edits in the working directory")
         }
         PermissionMode::AcceptEdits if question.kind == ToolKind::Edit => Decision::Ask {
-            why: format!("`{tool}` would change a file outside of the working directory"),
+            why: format!("`{tool}` would change a file outside the working directory"),
             suggestions: for_edit(question),
         },
         _ if question.kind == ToolKind::Edit => Decision::Ask {
@@ -134,41 +136,41 @@ fn decide_command(
     question: &Question<'_>,
     command: &str,
 ) -> Decision {
-    let everything = Everything::of(command);
+    let analysis = CommandAnalysis::of(command);
     let restriction =
-        |behavior| command::restriction(rules, behavior, question, command, &everything);
-    if let Some(Found { rule, part }) = restriction(Behavior::Deny) {
+        |behavior| command::restriction(rules, behavior, question, command, &analysis);
+    if let Some(MatchedRule { rule, part }) = restriction(Behavior::Deny) {
         return Decision::Deny {
-            why: format!("{} (it speaks of `{}`)", denied(rule), short(&part)),
+            why: format!("{} (it matches `{}`)", denied(rule), short(&part)),
         };
     }
     let grant = command::grant(rules, question, command);
     if mode == PermissionMode::Plan && !command::only_reads(rules, question, command) {
         return match &grant {
-            Grant::Missing(Missing {
+            Grant::Missing(UnmatchedParts {
                 parts,
                 git_doubt: Some(doubt),
             }) => Decision::Deny {
                 why: format!(
-                    "mode plan allows reading only, and `{}` does not count as reading here, because {doubt}",
+                    "mode plan only allows reading, and `{}` does not count as reading here, because {doubt}",
                     parts.first().map_or(String::new(), |part| short(part))
                 ),
             },
             _ => refused_by_plan("Bash"),
         };
     }
-    if let Some(Found { rule, part }) = restriction(Behavior::Ask) {
-        let why = format!("{} (it speaks of `{}`)", asked(rule), short(&part));
+    if let Some(MatchedRule { rule, part }) = restriction(Behavior::Ask) {
+        let why = format!("{} (it matches `{}`)", asked(rule), short(&part));
         return Decision::Ask {
             why,
             suggestions: Vec::new(),
         };
     }
-    if everything.unreadable
+    if analysis.unreadable
         && let Some(rule) = command::any_restriction(rules)
     {
         let why = format!(
-            "the command cannot be read well enough to hold it against rule `{}` ({})",
+            "the command cannot be parsed well enough to check it against rule `{}` ({})",
             rule.rule, rule.origin
         );
         return Decision::Ask {
@@ -182,7 +184,7 @@ fn decide_command(
             why: allowed_by_all(&granted),
         },
         Grant::Missing(_) if mode == PermissionMode::BypassPermissions => {
-            allow("mode bypassPermissions allows what no rule forbids")
+            allow("mode bypassPermissions allows calls that no rule forbids")
         }
         Grant::Missing(missing) => Decision::Ask {
             why: match (missing.parts.first(), missing.git_doubt) {
@@ -194,8 +196,8 @@ fn decide_command(
                     format!("no rule allows `{}`, and mode {mode} asks", short(part))
                 }
                 (None, _) => format!(
-                    "the command substitutes, groups, redirects or cannot be read, so that no rule for simple \
-                     commands allows it, and mode {mode} asks"
+                    "the command has substitutions, groups or redirections or cannot be parsed, so rules for simple \
+                    commands do not allow it, and mode {mode} asks"
                 ),
             },
             suggestions: for_command(command, &missing.parts),
@@ -203,7 +205,7 @@ fn decide_command(
     }
 }
 
-/// Whether a rule that names the tool speaks of this input.
+/// Returns whether a rule that names the tool matches this input.
 fn fits(rule: &Rule, question: &Question<'_>, behavior: Behavior) -> bool {
     match rule.content() {
         Content::Any => true,
@@ -256,12 +258,12 @@ fn allowed_by_all(rules: &[&SourcedRule]) -> String {
 fn refused_by_plan(tool: &str) -> Decision {
     Decision::Deny {
         why: format!(
-            "mode plan allows reading only, and this call of `{tool}` may change something"
+            "mode plan only allows reading, and this call of `{tool}` may change something"
         ),
     }
 }
 
-/// A text short enough for a sentence, on one line.
+/// Shortens a text to one line for use in a message.
 fn short(text: &str) -> String {
     const LONGEST: usize = 80;
     let flat: String = text

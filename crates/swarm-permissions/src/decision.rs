@@ -2,35 +2,35 @@
 
 use crate::Suggestion;
 
-/// What happens to a call. Each `why` is a sentence that names the rule and its origin, or the mode.
+/// The decision about a call. Each `why` names the rule and its origin, or the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It runs.
+    /// The call runs.
     Allow {
-        /// What allows it.
+        /// The reason.
         why: String,
     },
-    /// It is refused; the model reads the reason.
+    /// The call is denied; the model receives the reason.
     Deny {
-        /// What forbids it.
+        /// The reason.
         why: String,
     },
-    /// A person or the lead is asked; no answer means no.
+    /// A person or the lead must approve the call; without an answer it is denied.
     Ask {
-        /// What makes it a question.
+        /// The reason.
         why: String,
-        /// Grants that would save the next such question.
+        /// Rules that would allow such calls in future.
         suggestions: Vec<Suggestion>,
     },
 }
 
 impl Decision {
-    /// Whether the call may run without a question.
+    /// Returns whether the call may run without approval.
     pub fn is_allow(&self) -> bool {
         matches!(self, Decision::Allow { .. })
     }
 
-    /// The reason.
+    /// Returns the reason.
     pub fn why(&self) -> &str {
         match self {
             Decision::Allow { why } | Decision::Deny { why } | Decision::Ask { why, .. } => why,

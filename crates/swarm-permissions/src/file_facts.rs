@@ -1,42 +1,44 @@
-//! What a decision has to know about files, answered by its caller.
+//! Facts about files that decisions need, provided by the caller.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-/// The file system as a decision asks about it. Paths are absolute.
+/// The file system as seen by a decision. Paths are absolute.
 pub trait FileFacts: Debug {
-    /// Where a path may lead, with symbolic links and `..` followed as the kernel follows them. In a `pattern`, a
-    /// component with a wildcard stands for every entry of its directory. `None` if that cannot be determined.
+    /// Returns where a path may lead, resolving symbolic links and `..` like the kernel. In a
+    /// `pattern`, a component with a wildcard expands to every entry of its directory. `None` if
+    /// this cannot be determined.
     fn leads_to(&self, path: &Path, pattern: bool) -> Option<Vec<PathBuf>>;
 
-    /// Whether a file must not be read because it holds secrets. Links in the path are resolved.
+    /// Returns whether a file holds secrets and must not be read. Links in the path are resolved.
     fn is_secret(&self, real: &Path) -> bool;
 
-    /// The files with secrets that lie in this directory, however deep.
+    /// Returns the files with secrets below this directory, at any depth.
     fn secrets_below(&self, real: &Path) -> Vec<PathBuf>;
 
-    /// Whether a file has another name, so that a rule about that name may concern it.
+    /// Returns whether a file has another name (hard link), to which a rule may apply.
     fn has_other_names(&self, real: &Path) -> bool;
 
-    /// Why git in this directory may start programs of the agent's choice: it does not use the repository and the
-    /// configuration that were there when the agent started, or is not run by the program that keeps it from starting
-    /// others. `None` if it may not.
+    /// Returns why git in this directory might start programs chosen by the agent: it does not use
+    /// the repository and configuration that existed when the agent started, or is not run through
+    /// the wrapper that prevents this. `None` if it cannot.
     fn git_doubt(&self, directory: &Path) -> Option<&'static str>;
 
-    /// What makes other programs run or obey the content of a file later, if anything does.
+    /// Returns why other programs would execute or obey the content of a file later, if they do.
     fn runs_later(&self, real: &Path) -> Option<RunsLater>;
 }
 
-/// Why the content of a file is run or obeyed later.
+/// Why the content of a file is executed or obeyed later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunsLater {
     /// The file or directory name that other programs look for, such as `.husky` or `.bashrc`.
     pub name: String,
-    /// Whether it is part of the user's config directory, which no working directory includes.
+    /// Whether it is in the user's config directory, which is never part of a working directory.
     pub of_config_directory: bool,
 }
 
-/// Files without links and without special names, and git as it was found: for decisions about text alone.
+/// A file system without links, secrets or special names, and a trusted git, for decisions based on
+/// text alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlainFiles;
 

@@ -1,4 +1,4 @@
-//! File rules, and which of them a path falls under.
+//! File rules and path matching.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use crate::question::Question;
 use crate::rule::{Bases, Content};
 use crate::{Anchors, Behavior, Rule, RuleSet, SourcedRule};
 
-/// Whether a rule of the list `behavior` speaks of this call by its tool and, when it has content, by its paths.
+/// Returns whether a file rule of the list `behavior` matches this call.
 ///
-/// One path is enough for a denial or question; a grant must take in every path.
+/// For deny and ask rules one matching path is sufficient; an allow rule must match every path.
 pub(crate) fn rule_fits(rule: &Rule, question: &Question<'_>, behavior: Behavior) -> bool {
     let Content::Path(pattern) = rule.content() else {
         return false;
@@ -23,7 +23,8 @@ pub(crate) fn rule_fits(rule: &Rule, question: &Question<'_>, behavior: Behavior
     }
 }
 
-/// Whether everything that an edit touches lies in the working directory or a directory that counts as part of it.
+/// Returns whether all paths of an edit are in the working directory or an additional working
+/// directory.
 pub(crate) fn inside(question: &Question<'_>, rules: &RuleSet) -> bool {
     let paths = question.paths();
     let within = |path: &PathBuf| {
@@ -32,7 +33,7 @@ pub(crate) fn inside(question: &Question<'_>, rules: &RuleSet) -> bool {
     !paths.is_empty() && paths.iter().all(within)
 }
 
-/// Why a call of a file tool is asked about in every mode and whatever broad grant there is.
+/// Returns why a call of a file tool requires approval in every mode and despite broad allow rules.
 pub(crate) fn concern(
     rules: &RuleSet,
     mode: PermissionMode,
@@ -45,10 +46,11 @@ pub(crate) fn concern(
     }
 }
 
-/// Why an edit is asked about though a rule or mode may allow it: other programs run or obey the file later.
+/// Returns why an edit requires approval despite an allow rule or mode: other programs execute or
+/// obey the file later.
 ///
-/// A grant counts only if its pattern spells the name that makes it so. `bypassPermissions` asks about such files
-/// outside of the working directory and about those of the config directory.
+/// Only an allow rule that spells the file's special name applies. In `bypassPermissions`, approval
+/// is required for such files outside the working directory and in the config directory.
 fn runs_later(rules: &RuleSet, mode: PermissionMode, question: &Question<'_>) -> Option<String> {
     let paths = question.paths();
     let (path, found) = paths
@@ -66,15 +68,15 @@ fn runs_later(rules: &RuleSet, mode: PermissionMode, question: &Question<'_>) ->
     });
     (!granted).then(|| {
         format!(
-            "other programs run or obey what is in {} (`{}`); only a rule that names it allows this",
+            "other programs run or obey {} (`{}`); only a rule that names it allows this",
             path.display(),
             found.name
         )
     })
 }
 
-/// A file that is about to be read and has another name, while rules restrict reading: it may be one of the files that
-/// they are about.
+/// Returns why reading requires approval: the file has several names and rules restrict reading, so
+/// it may be one of the restricted files.
 fn has_other_names(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
     if !restricts_reading(rules) {
         return None;
@@ -89,7 +91,8 @@ fn has_other_names(rules: &RuleSet, question: &Question<'_>) -> Option<String> {
     ))
 }
 
-/// The first file rule of the list `behavior`, for tools of the family `kind`, that one path falls under.
+/// Returns the first file rule of the list `behavior` that matches a path for tools of the family
+/// `kind`.
 pub(crate) fn rule_for_path<'r>(
     rules: &'r RuleSet,
     behavior: Behavior,
@@ -110,7 +113,7 @@ pub(crate) fn rule_for_path<'r>(
     })
 }
 
-/// Whether there is any denial or question about reading certain paths.
+/// Returns whether there is any deny or ask rule about reading certain paths.
 pub(crate) fn restricts_reading(rules: &RuleSet) -> bool {
     [Behavior::Deny, Behavior::Ask].into_iter().any(|behavior| {
         rules.list(behavior).iter().any(|sourced| {
@@ -120,7 +123,7 @@ pub(crate) fn restricts_reading(rules: &RuleSet) -> bool {
     })
 }
 
-/// The paths that no search may show, since a `Read` rule denies or questions them.
+/// The paths excluded from searches by deny and ask rules for `Read`.
 #[derive(Debug, Clone)]
 pub struct ReadFilter {
     rules: RuleSet,
@@ -130,7 +133,7 @@ pub struct ReadFilter {
 }
 
 impl ReadFilter {
-    /// The filter that follows from a rule set, for an agent in the directory `cwd`.
+    /// Creates the filter of a rule set for an agent in the directory `cwd`.
     pub fn new(rules: &RuleSet, cwd: &Path, home: Option<&Path>) -> Self {
         Self {
             rules: rules.restrictions(),
@@ -140,13 +143,13 @@ impl ReadFilter {
         }
     }
 
-    /// The same for an agent whose rules start elsewhere too.
+    /// Sets the base directories of an agent with inherited rules.
     #[must_use]
     pub fn anchored(self, anchors: Anchors) -> Self {
         Self { anchors, ..self }
     }
 
-    /// The same for denials alone: what is asked about can be read once the answer is yes.
+    /// Creates a filter from deny rules only: files with an ask rule can be read after approval.
     pub fn denials(rules: &RuleSet, cwd: &Path, home: Option<&Path>) -> Self {
         let denied = RuleSet {
             deny: rules.deny.clone(),
@@ -155,12 +158,12 @@ impl ReadFilter {
         Self::new(&denied, cwd, home)
     }
 
-    /// Whether no path is left out.
+    /// Returns whether the filter excludes nothing.
     pub fn is_empty(&self) -> bool {
         !restricts_reading(&self.rules)
     }
 
-    /// Whether this absolute path is to be left out.
+    /// Returns whether this absolute path is excluded.
     pub fn hides(&self, path: &Path) -> bool {
         let bases = Bases {
             cwd: &self.cwd,

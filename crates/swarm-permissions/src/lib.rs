@@ -1,5 +1,5 @@
-//! Decisions without I/O: an agent's definition, tools, model and mode, and which calls rules and
-//! mode allow, with the reason.
+//! Permission decisions without I/O: an agent's definition, tools, model and mode, and which calls
+//! rules and mode allow, with the reason.
 
 mod agent_config;
 mod anchors;

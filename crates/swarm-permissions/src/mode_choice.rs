@@ -1,33 +1,33 @@
-//! Which permission mode an agent gets.
+//! The choice of an agent's permission mode.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::PermissionMode;
 
-/// A mode, who chose it, and what was above the ceiling.
+/// An agent's mode, its source, and requested modes above the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChosenMode {
-    /// The mode in force.
+    /// The effective mode.
     pub mode: PermissionMode,
-    /// Who chose it.
+    /// The source of the mode.
     pub source: ModeSource,
-    /// What the call asked for, if it is more than the agent gets. Whoever spawns refuses such a call rather than
-    /// starting an agent that cannot do what it is for.
+    /// The mode requested by the call, if it is more permissive than the effective one. The caller
+    /// rejects such a spawn instead of starting an agent that cannot do its task.
     pub call_lowered: Option<PermissionMode>,
-    /// What the definition asks for, if it is more than the agent gets.
+    /// The mode requested by the definition, if it is more permissive than the effective one.
     pub definition_lowered: Option<PermissionMode>,
 }
 
-/// Who chose a mode.
+/// The source of a mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModeSource {
-    /// The spawn.
+    /// The spawn call.
     Call,
     /// The definition.
     Definition,
-    /// The parent: nobody asked for another, or for a looser one only.
+    /// The parent, because no stricter mode was requested.
     Parent,
 }
 
@@ -41,10 +41,9 @@ impl fmt::Display for ModeSource {
     }
 }
 
-/// The strictest of the parent's mode, the definition's and the call's: rights only shrink.
+/// Returns the strictest of the parent's mode, the definition's and the call's.
 ///
-/// `parent` is the mode that the parent is in at this moment, so that one in plan mode cannot have the work done by
-/// somebody else.
+/// `parent` is the parent's current mode, so that a parent in plan mode cannot delegate changes.
 pub fn choose_mode(
     parent: PermissionMode,
     definition: Option<PermissionMode>,
@@ -58,7 +57,7 @@ pub fn choose_mode(
         (parent, ModeSource::Parent),
         |(mode, source), (asked, by)| {
             match asked {
-                // The same mode is put down to whoever named it.
+                // If modes are equal, the explicit request is the source.
                 Some(asked) if mode.covers(asked) => (asked, by),
                 _ => (mode, source),
             }
@@ -79,7 +78,7 @@ mod tests {
     use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
 
     #[test]
-    fn p5_the_strictest_of_the_three_counts() {
+    fn p5_the_strictest_of_the_three_modes_wins() {
         for (parent, definition, call, mode, source) in [
             (Default, None, None, Default, ModeSource::Parent),
             (
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_in_vain_is_said() {
+    fn modes_that_were_lowered_are_reported() {
         let chosen = choose_mode(Default, Some(BypassPermissions), Some(AcceptEdits));
         assert_eq!(chosen.definition_lowered, Some(BypassPermissions));
         assert_eq!(chosen.call_lowered, Some(AcceptEdits));

@@ -1,4 +1,4 @@
-//! Which model an agent gets.
+//! The choice of an agent's model.
 
 use std::fmt;
 
@@ -6,45 +6,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentDefinition;
 
-/// Everything that may name an agent's model. Blank counts as not said.
+/// All sources of an agent's model. A blank text counts as absent.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelCandidates<'a> {
-    /// `CLAUDE_CODE_SUBAGENT_MODEL`; `inherit` counts as not said.
+    /// `CLAUDE_CODE_SUBAGENT_MODEL`; `inherit` counts as absent.
     pub environment: Option<&'a str>,
-    /// The flag or parameter of this very spawn.
+    /// The flag or parameter of the spawn.
     pub call: Option<&'a str>,
-    /// The definition.
+    /// The model in the definition.
     pub definition: Option<&'a str>,
-    /// The model that the parent runs with at this moment.
+    /// The parent's current model.
     pub parent: &'a str,
-    /// What the word `small` means: the small model of the parent's provider. Without one it is the parent's model.
+    /// The meaning of `small`: the small model of the parent's provider. Without one the parent's
+    /// model is used.
     pub small: Option<&'a str>,
 }
 
-/// The word for the small model of the parent's provider.
+/// The name for the small model of the parent's provider.
 const SMALL: &str = "small";
 
-/// A model and who chose it.
+/// A model and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChosenModel {
-    /// The model as it was written, or the parent's to the letter. Whoever knows aliases and policy resolves it, and
-    /// refuses what is unknown.
+    /// The model as written, or exactly the parent's. The caller resolves aliases, applies the
+    /// policy and rejects unknown models.
     pub written: String,
-    /// Who chose it.
+    /// The source of the model.
     pub source: ModelSource,
 }
 
-/// Who chose a model, strongest first.
+/// The source of a model, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelSource {
     /// `CLAUDE_CODE_SUBAGENT_MODEL`.
     Environment,
-    /// The spawn.
+    /// The spawn call.
     Call,
     /// The definition.
     Definition,
-    /// Nobody, or somebody who wrote `inherit`: it is the parent's.
+    /// The parent, because no model or `inherit` was given.
     Parent,
 }
 
@@ -60,27 +61,28 @@ impl fmt::Display for ModelSource {
 }
 
 impl ChosenModel {
-    /// What to put in front of an error about this model where nobody named it for this very spawn.
+    /// Prefixes an error about this model with its source, unless the spawn itself named it.
     pub fn explain(&self, definition: Option<&AgentDefinition>, error: &str) -> String {
         match (self.source, definition) {
             (ModelSource::Environment, _) => format!(
-                "CLAUDE_CODE_SUBAGENT_MODEL asks for the model {}: {error}",
+                "model {} from CLAUDE_CODE_SUBAGENT_MODEL: {error}",
                 self.written
             ),
             (ModelSource::Definition, Some(definition)) => format!(
-                "the definition of {} asks for the model {}: {error}",
-                definition.name, self.written
+                "model {} from the definition of {}: {error}",
+                self.written, definition.name
             ),
             _ => error.to_owned(),
         }
     }
 }
 
-/// Families of models that are also aliases.
+/// Model families that are also aliases.
 const FAMILIES: [&str; 4] = ["opus", "sonnet", "haiku", "fable"];
 
-/// Environment, then call, then definition, then the parent. `inherit`, and the alias of the parent's own family, give
-/// the parent's model to the letter: an alias would lead to another version of it, or to another provider.
+/// Chooses by precedence: environment, call, definition, parent. `inherit`, and the alias of the
+/// parent's own family, give exactly the parent's model, because an alias could select another
+/// version or provider.
 pub fn choose_model(request: &ModelCandidates<'_>) -> ChosenModel {
     let said = |text: Option<&'_ str>| {
         let text = text.map(str::trim).filter(|text| !text.is_empty());
@@ -121,12 +123,12 @@ fn inherits(text: &str) -> bool {
     text.eq_ignore_ascii_case("inherit")
 }
 
-/// Whether a word is the alias of the family to which the parent's model belongs.
+/// Returns whether a word is the alias of the parent model's family.
 fn is_family_of(word: &str, parent: &str) -> bool {
     let is_family = FAMILIES
         .iter()
         .any(|family| family.eq_ignore_ascii_case(word));
-    // A scenario's path may hold any word.
+    // The path of a scenario may contain any word.
     is_family
         && !parent.starts_with("scripted/")
         && parent
@@ -156,7 +158,7 @@ mod tests {
         (chosen.written, chosen.source)
     }
 
-    /// Three sources that may or may not speak, over a parent whose model came from a setting or a flag.
+    /// Three optional sources, with a parent whose model came from a setting or a flag.
     #[test]
     fn c1_all_sixteen_combinations_of_sources() {
         let table = [
@@ -195,18 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn c1_inherit_is_the_parents_model_to_the_letter() {
+    fn c1_inherit_is_exactly_the_parents_model() {
         let parent = (PARENT.to_owned(), ModelSource::Parent);
         assert_eq!(chosen(None, None, Some("inherit"), PARENT), parent);
         assert_eq!(chosen(None, Some("Inherit"), Some("haiku"), PARENT), parent);
-        // The variable cannot be used to take the word away from those below it.
+        // The variable cannot override the sources below it with `inherit`.
         let call = ("haiku".to_owned(), ModelSource::Call);
         assert_eq!(chosen(Some("inherit"), Some("haiku"), None, PARENT), call);
         assert_eq!(chosen(Some(" "), Some("haiku"), None, PARENT), call);
     }
 
     #[test]
-    fn the_word_small_is_the_small_model_of_the_provider_or_else_the_parents() {
+    fn small_is_the_small_model_of_the_provider_or_else_the_parents_model() {
         let chosen = |small| {
             choose_model(&ModelCandidates {
                 environment: None,

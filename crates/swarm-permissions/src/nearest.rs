@@ -1,10 +1,10 @@
-//! Which known word a wrong one was probably meant to be.
+//! Suggestions for misspelled words.
 
-/// Wrong letters at most.
+/// Maximum edit distance.
 const LETTERS: usize = 2;
 
-/// The known word that differs only by case, separators or a slip: at most two letters, and a third of the word, are added,
-/// dropped, changed or swapped.
+/// Returns the known word that differs only in case, separators or a typo: an edit distance (with
+/// transpositions) of at most two letters and a third of the word.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = folded(wrong);
     known
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_told_from_other_words() {
+    fn typos_are_distinguished_from_other_words() {
         let known = [
             "tools",
             "disallowedTools",

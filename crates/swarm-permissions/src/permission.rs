@@ -1,48 +1,49 @@
-//! A question about a call that rules and mode leave open, and its answer.
+//! A request for permission for a call that rules and mode leave undecided, and its outcome.
 
 use serde_json::Value;
 use swarm_protocol::PermissionMode;
 
 use crate::Suggestion;
 
-/// A call that waits for permission.
+/// A call that requires approval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    /// The model's id of the call.
+    /// The call's id, assigned by the model.
     pub tool_use_id: String,
     /// The tool.
     pub tool: String,
-    /// Its input, exactly as it would run.
+    /// The input, exactly as it would run.
     pub input: Value,
     /// The call in one line.
     pub description: String,
-    /// What makes it a question.
+    /// Why approval is required.
     pub why: String,
-    /// Grants that would save the next such question.
+    /// Rules that would allow such calls in future.
     pub suggestions: Vec<Suggestion>,
-    /// The mode in which the agent goes on after a yes, where the call asks for another one.
+    /// The agent's mode after approval, if the call requests a change.
     pub next_mode: Option<PermissionMode>,
 }
 
-/// The answer to a [`PermissionRequest`].
+/// The outcome of a [`PermissionRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum PermissionOutcome {
     /// The call runs.
     Allow {
-        /// The input to run with instead; `None` leaves it as it was asked. Deny rules apply to it all the same.
+        /// The replacement for the input; `None` keeps the requested one. Deny rules also apply to
+        /// it.
         updated_input: Option<Value>,
-        /// Changes that the answer makes to the agent's rights, applied before the call runs.
+        /// Changes to the agent's rules, applied before the call runs.
         grants: Vec<Suggestion>,
     },
     /// The call does not run.
     Deny {
-        /// What the model is told.
+        /// The reason for the model.
         why: String,
     },
 }
 
 impl PermissionOutcome {
-    /// Denies with this reason.
+    /// Creates a denial with a reason.
     pub fn deny(why: impl Into<String>) -> Self {
         Self::Deny { why: why.into() }
     }

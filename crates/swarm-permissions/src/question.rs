@@ -1,4 +1,4 @@
-//! What is asked: one call about to be made.
+//! The input of a permission decision: one call.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,39 +8,41 @@ use swarm_protocol::ToolKind;
 use crate::rule::Bases;
 use crate::{Anchors, FileFacts};
 
-/// One call about to be made.
+/// A call to decide on.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// The tool's name.
     pub tool: &'a str,
-    /// Its input.
+    /// The input.
     pub input: &'a Value,
-    /// The agent's working directory, absolute and without symbolic links in it, like the paths it is compared with.
+    /// The agent's working directory, absolute and without symbolic links, like the paths compared
+    /// with it.
     pub cwd: &'a Path,
-    /// The directory in which a shell command starts: the working directory, or where earlier commands have moved.
+    /// The directory in which a shell command starts: the working directory, or where earlier
+    /// commands changed to.
     pub starts_in: &'a Path,
-    /// Where relative patterns start besides the working directory.
+    /// Additional base directories of relative patterns.
     pub anchors: &'a Anchors,
     /// The user's home directory, for rules that begin with `~/`.
     pub home: Option<&'a Path>,
-    /// The paths the call would touch with symbolic links resolved, as `Tool::touches` gives them.
+    /// The paths that the call would touch, with symbolic links resolved, from `Tool::touches`.
     pub touches: &'a [PathBuf],
-    /// What is known of files.
+    /// Facts about files.
     pub files: &'a dyn FileFacts,
-    /// Whether the tool says that this call changes nothing. Not believed of programs: what a command does is read
-    /// from its text.
+    /// Whether the tool declares that this call changes nothing. Ignored for shell commands, which
+    /// are judged by their text.
     pub read_only: bool,
     /// The tool's family.
     pub kind: ToolKind,
 }
 
 impl<'a> Question<'a> {
-    /// A text in the input.
+    /// Returns a string of the input.
     pub(crate) fn text(&self, field: &str) -> Option<&'a str> {
         self.input.get(field).and_then(Value::as_str)
     }
 
-    /// The command line of a shell call.
+    /// Returns the command line of a shell call.
     pub(crate) fn command(&self) -> Option<&'a str> {
         if self.tool == "Bash" {
             Some(self.text("command").unwrap_or_default())
@@ -57,7 +59,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The paths that a file tool names, as given and with links resolved, absolute, without `.` and `..`.
+    /// Returns the paths of a file tool, as given and with links resolved, absolute and without `.`
+    /// and `..`.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         if !matches!(self.kind, ToolKind::Read | ToolKind::Edit) {
             return Vec::new();
@@ -72,7 +75,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// A path as a tool understands it: relative to the working directory, `.` and `..` folded by their spelling.
+/// Returns a path as tools interpret it: relative to the working directory, with `.` and `..`
+/// resolved lexically.
 pub(crate) fn absolute(path: &str, cwd: &Path) -> PathBuf {
     let mut folded = PathBuf::new();
     for component in cwd.join(path).components() {
@@ -87,7 +91,7 @@ pub(crate) fn absolute(path: &str, cwd: &Path) -> PathBuf {
     folded
 }
 
-/// The host of an address, in lower case, without user and port.
+/// Returns the host of a URL in lower case, without user and port.
 pub(crate) fn host(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '\\', '?', '#']).next()?;

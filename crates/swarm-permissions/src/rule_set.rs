@@ -1,52 +1,53 @@
-//! The rules in force for an agent, each with its origin.
+//! The effective rules of an agent, each with its origin.
 
 use std::path::{Path, PathBuf};
 
 use crate::question::absolute;
 use crate::{Behavior, Rule, RuleError, RuleValue, Suggestion};
 
-/// A rule and where it came from.
+/// A rule and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcedRule {
     /// The rule.
     pub rule: Rule,
-    /// Such as the path of a settings file, `definition explorer`, `flag`, `session`.
+    /// The origin, such as the path of a settings file, `definition explorer`, `flag` or `session`.
     pub origin: String,
 }
 
-/// A tool of which an agent has certain calls alone.
+/// A tool limited to certain calls.
 ///
-/// Unlike a grant it allows nothing: whatever fits is still decided by the other rules and the mode.
+/// Unlike an allow rule it allows nothing: matching calls are still decided by the other rules and
+/// the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLimit {
-    /// The tool, or those of an MCP server.
+    /// The tool, or the tools of an MCP server.
     pub tool: String,
-    /// A call that fits none of these is refused.
+    /// The permitted calls; all others are denied.
     pub calls: Vec<Rule>,
-    /// Such as `definition explorer`.
+    /// The origin, such as `definition explorer`.
     pub origin: String,
 }
 
-/// Every rule in force for one agent.
+/// All effective rules of an agent.
 ///
-/// Patterns without `//` or `~/` start from the working directory of whoever the set is used for: a member in its own
-/// worktree has the same rules there.
+/// Patterns without `//` or `~/` are relative to the working directory of the agent that uses the
+/// set: a member in its own worktree has the same rules there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSet {
-    /// Calls that run without a question.
+    /// Calls that run without approval.
     pub allow: Vec<SourcedRule>,
-    /// Calls that are refused.
+    /// Calls that are denied.
     pub deny: Vec<SourcedRule>,
-    /// Calls that are always asked about.
+    /// Calls that always require approval.
     pub ask: Vec<SourcedRule>,
-    /// Directories that count as part of the working directory, absolute.
+    /// Absolute paths of additional working directories.
     pub directories: Vec<PathBuf>,
-    /// Tools that are limited to certain calls; each limit holds.
+    /// Tools limited to certain calls; all limits apply.
     pub limits: Vec<CallLimit>,
 }
 
 impl RuleSet {
-    /// The rules of one list.
+    /// Returns the rules of one list.
     pub fn list(&self, behavior: Behavior) -> &[SourcedRule] {
         match behavior {
             Behavior::Allow => &self.allow,
@@ -55,7 +56,7 @@ impl RuleSet {
         }
     }
 
-    /// Adds a rule to one list, unless it stands there.
+    /// Adds a rule to one list, unless it is already present.
     pub fn add(&mut self, behavior: Behavior, rule: Rule, origin: impl Into<String>) {
         let list = match behavior {
             Behavior::Allow => &mut self.allow,
@@ -70,7 +71,7 @@ impl RuleSet {
         }
     }
 
-    /// Adds another layer of settings to this one.
+    /// Adds another layer of settings.
     pub fn extend(&mut self, other: RuleSet) {
         for behavior in [Behavior::Allow, Behavior::Deny, Behavior::Ask] {
             for SourcedRule { rule, origin } in other.list(behavior) {
@@ -89,7 +90,7 @@ impl RuleSet {
         }
     }
 
-    /// The denials, questions and limits alone: what a source that may only tighten contributes.
+    /// Returns only the deny rules, ask rules and limits, for sources that may only restrict.
     #[must_use]
     pub fn restrictions(&self) -> RuleSet {
         RuleSet {
@@ -100,10 +101,11 @@ impl RuleSet {
         }
     }
 
-    /// Takes over what an answer granted. A change of mode is the caller's business and is ignored here.
+    /// Applies a change from an approval. A mode change must be handled by the caller and is
+    /// ignored.
     ///
     /// # Errors
-    /// When a rule is not valid; nothing is taken over then.
+    /// [`RuleError`] if a rule is invalid; then nothing is changed.
     pub fn apply(&mut self, change: &Suggestion, origin: &str) -> Result<(), RuleError> {
         match change {
             Suggestion::AddRules {

@@ -8,23 +8,23 @@ use swarm_protocol::PermissionMode;
 use crate::question::absolute;
 use crate::{Behavior, Rule, RuleSet};
 
-/// What a settings file says about permissions, and what in it is wrong.
+/// The permissions of a settings file, and the problems in it.
 ///
-/// One bad rule does not take the others with it; whoever loads the file decides whether `errors` are fatal.
+/// An invalid rule does not affect the others; the caller decides whether `errors` are fatal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PermissionSettings {
     /// The rules, with the file as their origin, and `additionalDirectories`.
     pub rules: RuleSet,
     /// `defaultMode`.
     pub default_mode: Option<PermissionMode>,
-    /// One sentence for each thing that is wrong, naming the file.
+    /// Error messages, each with the file name.
     pub errors: Vec<String>,
-    /// One sentence for each rule that speaks of no tool and was probably meant to, naming the file.
+    /// Warnings about rules with a misspelled tool name, each with the file name.
     pub remarks: Vec<String>,
 }
 
-/// Keys of Claude Code's that mean something there and nothing here.
-const PASSED_OVER: [&str; 4] = [
+/// Claude Code keys that have no effect here.
+const IGNORED_KEYS: [&str; 4] = [
     "disableBypassPermissionsMode",
     "disableAutoMode",
     "skipDangerousModePermissionPrompt",
@@ -32,9 +32,10 @@ const PASSED_OVER: [&str; 4] = [
 ];
 
 impl PermissionSettings {
-    /// Reads the `permissions` object out of a whole settings document.
+    /// Parses the `permissions` object of a whole settings document.
     ///
-    /// `origin` is what the rules' source is called, normally the file's path. Relative directories start from `base`.
+    /// `origin` names the source in messages, normally the file's path. Relative directories are
+    /// resolved against `base`.
     pub fn from_settings(settings: &Value, origin: &str, base: &Path, home: Option<&Path>) -> Self {
         let mut read = Self::default();
         let permissions = match settings.get("permissions") {
@@ -53,10 +54,10 @@ impl PermissionSettings {
                 "ask" => read.rules_of(Behavior::Ask, key, value, origin),
                 "defaultMode" => read.mode(value, origin),
                 "additionalDirectories" => read.directories(value, origin, base, home),
-                key if PASSED_OVER.contains(&key) => {}
+                key if IGNORED_KEYS.contains(&key) => {}
                 key => read.errors.push(format!(
-                    "{origin}: `permissions.{}` is not known; the keys are allow, deny, ask, defaultMode and \
-                     additionalDirectories",
+                    "{origin}: unknown key `permissions.{}`; the keys are allow, deny, ask, defaultMode and \
+                    additionalDirectories",
                     key.escape_debug()
                 )),
             }
@@ -67,14 +68,14 @@ impl PermissionSettings {
     fn texts<'v>(&mut self, key: &str, value: &'v Value, origin: &str) -> Vec<&'v str> {
         let Value::Array(items) = value else {
             self.errors.push(format!(
-                "{origin}: `permissions.{key}` must be a list of texts"
+                "{origin}: `permissions.{key}` must be a list of strings"
             ));
             return Vec::new();
         };
         let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
         if texts.len() < items.len() {
             self.errors.push(format!(
-                "{origin}: `permissions.{key}` holds something that is no text"
+                "{origin}: `permissions.{key}` contains an element that is not a string"
             ));
         }
         texts
@@ -85,13 +86,13 @@ impl PermissionSettings {
             match Rule::parse(text) {
                 Ok(rule) if behavior == Behavior::Allow && rule.tool() == "*" => {
                     self.errors.push(format!(
-                        "{origin}: `permissions.allow`: `*` grants nothing; name the tools, or set the mode"
+                        "{origin}: `permissions.allow`: `*` allows nothing; name the tools or set the mode"
                     ));
                 }
                 Ok(rule) => {
-                    if let Some(meant) = rule.slip() {
+                    if let Some(meant) = rule.suggested_tool() {
                         self.remarks.push(format!(
-                            "{origin}: `permissions.{key}`: there is no tool `{}`, so this rule changes nothing; did you mean `{meant}`?",
+                            "{origin}: `permissions.{key}`: unknown tool `{}`, so this rule has no effect; did you mean `{meant}`?",
                             rule.tool()
                         ));
                     }
@@ -108,16 +109,16 @@ impl PermissionSettings {
         let mode = match value {
             Value::String(text) if text == "auto" => {
                 self.remarks.push(format!(
-                    "{origin}: `permissions.defaultMode` is `auto`, which swarm does not have: `default` applies"
+                    "{origin}: `permissions.defaultMode` is `auto`, which is not supported: `default` applies"
                 ));
                 Ok(PermissionMode::Default)
             }
-            // What Claude Code also calls its default.
+            // Claude Code's other name for the default mode.
             Value::String(text) if text == "manual" => Ok(PermissionMode::Default),
             Value::String(text) => text
                 .parse::<PermissionMode>()
                 .map_err(|error| error.to_string()),
-            _ => Err("it must be a text".to_owned()),
+            _ => Err("must be a string".to_owned()),
         };
         match mode {
             Ok(mode) => self.default_mode = Some(mode),
@@ -136,7 +137,7 @@ impl PermissionSettings {
             match directory {
                 Some(directory) => self.rules.directories.push(directory),
                 None => self.errors.push(format!(
-                    "{origin}: `permissions.additionalDirectories`: there is no home directory for `{}`",
+                    "{origin}: `permissions.additionalDirectories`: unknown home directory for `{}`",
                     text.escape_debug()
                 )),
             }
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settings_file_gives_rules_with_their_origin() {
+    fn rules_of_a_settings_file_have_their_origin() {
         let read = read(&json!({"permissions": {
             "allow": ["Bash(git log:*)", "Edit(src/**)"], "deny": ["Read(.env)"], "ask": ["Bash(git push:*)"],
             "defaultMode": "acceptEdits", "additionalDirectories": ["../docs", "~/notes", "/srv"],
@@ -171,8 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_with_a_slip_in_the_name_of_its_tool_is_told_of_and_those_for_tools_of_others_are_not()
-    {
+    fn a_misspelled_tool_name_is_reported_but_unknown_tools_are_accepted() {
         let read = read(&json!({"permissions": {
             "allow": ["NotebookEdit", "KillShell", "BashOutput", "mcp__x__y", "Task", "Read"], "deny": ["bash", "WebFecth"],
             "ask": ["Bsh(rm *)"]
@@ -180,19 +180,19 @@ mod tests {
         assert_eq!(
             read.remarks,
             [("bash", "Bash"), ("WebFecth", "WebFetch")].map(|(slip, meant)| format!(
-                "/p/settings.json: `permissions.deny`: there is no tool `{slip}`, so this rule changes nothing; did you mean `{meant}`?"
+                "/p/settings.json: `permissions.deny`: unknown tool `{slip}`, so this rule has no effect; did you mean `{meant}`?"
             ))
         );
         assert_eq!(read.errors.len(), 1, "{:?}", read.errors);
         assert!(
-            read.errors[0].contains("there is no tool `Bsh`; did you mean `Bash`?"),
+            read.errors[0].contains("unknown tool `Bsh`; did you mean `Bash`?"),
             "{:?}",
             read.errors
         );
     }
 
     #[test]
-    fn one_bad_rule_is_named_and_the_others_hold() {
+    fn an_invalid_rule_is_reported_and_the_others_apply() {
         let read = read(&json!({"permissions": {
             "allow": ["Bash(", "Read", 7, "*"], "deny": "Bash", "defaultMode": "yolo", "alow": []
         }}));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_auto_means_default_and_stops_nothing() {
+    fn the_mode_auto_means_default_without_an_error() {
         for (word, remarks) in [("auto", 1), ("manual", 0)] {
             let read = read(&json!({"permissions": {"defaultMode": word}}));
             assert_eq!(read.default_mode, Some(PermissionMode::Default), "{word}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn no_permissions_are_no_error() {
+    fn missing_permissions_are_not_an_error() {
         for settings in [json!({}), json!({"permissions": null}), json!([])] {
             assert_eq!(read(&settings), PermissionSettings::default());
         }

@@ -1,16 +1,17 @@
-//! `SKILL.md`, in the Agent Skills format (agentskills.io) with the fields that Claude Code adds.
+//! Parsing of `SKILL.md`, in the Agent Skills format (agentskills.io) with Claude Code's additional
+//! fields.
 
 use serde_json::{Map, Value};
 
 use crate::definition_file::{frontmatter_fields, is_true, split_frontmatter};
 use crate::{Rule, nearest};
 
-/// Characters that the format allows.
+/// Maximum lengths in characters, defined by the format.
 const NAME_CHARS: usize = 64;
 const DESCRIPTION_CHARS: usize = 1024;
 const COMPATIBILITY_CHARS: usize = 500;
 
-/// The fields of the format, and those of Claude Code that are used or change only its own menus.
+/// The fields of the format, and Claude Code's fields that are supported or affect only its menus.
 const FIELDS: [&str; 12] = [
     "name",
     "description",
@@ -26,7 +27,7 @@ const FIELDS: [&str; 12] = [
     "user-invocable",
 ];
 
-/// Fields of Claude Code that are not used.
+/// Claude Code fields that are not supported.
 const UNUSED: [&str; 6] = [
     "disallowed-tools",
     "effort",
@@ -36,38 +37,38 @@ const UNUSED: [&str; 6] = [
     "when_to_use",
 ];
 
-/// What the frontmatter of a `SKILL.md` says.
+/// The frontmatter of a `SKILL.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillFile {
-    /// When to use it.
+    /// When to use the skill.
     pub description: String,
-    /// Permission rules that it wants granted while it is in use.
+    /// Permission rules to allow while the skill is in use.
     pub allowed_tools: Vec<String>,
-    /// Whether an agent of its own follows it.
+    /// Whether a sub-agent executes the skill.
     pub fork: bool,
-    /// The type of that agent.
+    /// The type of the sub-agent.
     pub agent: Option<String>,
-    /// The model of that agent.
+    /// The model of the sub-agent.
     pub model: Option<String>,
-    /// Whether only a person may start it.
+    /// Whether only a person may invoke it.
     pub person_only: bool,
-    /// Where it departs from the format, and what of it is not used: each half a sentence about the file.
+    /// Format errors and unsupported fields, as messages without the file name.
     pub problems: Vec<String>,
 }
 
 impl SkillFile {
-    /// Reads the text of the `SKILL.md` in a directory of this name. What departs from the format is named and costs only
-    /// itself.
+    /// Parses the text of the `SKILL.md` in a directory of this name. Invalid parts are reported
+    /// and ignored.
     pub fn parse(text: &str, directory: &str) -> Self {
         let mut skill = Self::default();
         let Some((yaml, _)) = split_frontmatter(text) else {
-            skill.problem("it has no frontmatter with `name` and `description`");
+            skill.problem("no frontmatter with `name` and `description`");
             return skill;
         };
         let fields = match frontmatter_fields(&yaml) {
             Ok(fields) => Fields(fields),
             Err(why) => {
-                skill.problem(format!("its frontmatter is not YAML: {why}"));
+                skill.problem(format!("invalid YAML in the frontmatter: {why}"));
                 return skill;
             }
         };
@@ -89,12 +90,12 @@ impl SkillFile {
             return self.problem("`name` is missing; the directory's name is used");
         };
         let shown = name.escape_debug();
-        if let Some(fault) = name_fault(name) {
+        if let Some(fault) = name_error(name) {
             self.problem(format!("`name` is `{shown}`: {fault}"));
         }
         if name != directory {
             self.problem(format!(
-                "`name` is `{shown}` and the directory `{directory}`; the directory's name is used"
+                "`name` is `{shown}`, which differs from the directory `{directory}`; the directory's name is used"
             ));
         }
     }
@@ -104,32 +105,31 @@ impl SkillFile {
         self.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let chars = text.chars().count();
         if self.description.is_empty() {
-            self.problem("`description` is missing, so that nothing says when to use it");
+            self.problem("`description` is missing: describe when to use the skill");
         } else if chars > DESCRIPTION_CHARS {
             self.problem(format!(
-                "`description` has {chars} characters, and {DESCRIPTION_CHARS} are allowed"
+                "`description` has {chars} characters, more than the maximum of {DESCRIPTION_CHARS}"
             ));
         }
     }
 
-    /// Rules, parted by spaces or commas, or as a list.
+    /// Parses rules, separated by spaces or commas, or as a list.
     fn take_tools(&mut self, tools: &Value) {
         let entries = match tools {
             Value::Null => return,
-            Value::String(line) => apart(line),
+            Value::String(line) => split_words(line),
             Value::Array(items) => {
                 let items = items.iter().filter_map(Value::as_str);
-                items.flat_map(apart).collect()
+                items.flat_map(split_words).collect()
             }
             _ => {
-                return self
-                    .problem("`allowed-tools` must be one text or a list; it grants nothing");
+                return self.problem("`allowed-tools` must be a string or a list; it is ignored");
             }
         };
         for entry in entries {
             match Rule::parse(&entry) {
                 Ok(rule) => self.allowed_tools.push(rule.to_string()),
-                Err(error) => self.problem(format!("`allowed-tools`: {error}; it grants nothing")),
+                Err(error) => self.problem(format!("`allowed-tools`: {error}; it is ignored")),
             }
         }
     }
@@ -140,7 +140,7 @@ impl SkillFile {
             Some("fork") => self.fork = true,
             None | Some("inherit") => {}
             Some(other) => self.problem(format!(
-                "`context` is `{}`; it has no effect, only `fork` is known",
+                "`context` is `{}`, which has no effect; only `fork` is supported",
                 other.escape_debug()
             )),
         }
@@ -172,13 +172,13 @@ impl SkillFile {
             } else if !FIELDS.contains(&field) {
                 let meant = nearest(field, FIELDS);
                 let meant = meant.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
-                self.problem(format!("`{}` is not a field{meant}", field.escape_debug()));
+                self.problem(format!("unknown field `{}`{meant}", field.escape_debug()));
             }
         }
     }
 }
 
-/// Fields by name; one that is absent is null.
+/// Fields by name; a missing one is null.
 struct Fields(Map<String, Value>);
 
 impl std::ops::Index<&str> for Fields {
@@ -189,23 +189,23 @@ impl std::ops::Index<&str> for Fields {
     }
 }
 
-/// What is wrong with a name, by the rules of the format.
-fn name_fault(name: &str) -> Option<String> {
+/// Returns the error of an invalid name.
+fn name_error(name: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.chars().count() > NAME_CHARS {
         return Some(format!("a name has 1 to {NAME_CHARS} characters"));
     }
     if !name.chars().all(fits) {
-        return Some("a name has lowercase letters, digits and hyphens".to_owned());
+        return Some("a name consists of lowercase letters, digits and hyphens".to_owned());
     }
     if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        return Some("hyphens stand alone between other characters".to_owned());
+        return Some("hyphens must be single and between other characters".to_owned());
     }
     None
 }
 
-/// The parts between spaces and commas that are in no brackets.
-fn apart(line: &str) -> Vec<String> {
+/// Splits a text at spaces and commas outside of parentheses.
+fn split_words(line: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let parts = line.split(|c: char| {
         match c {
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skill_of_the_format_is_read_without_a_problem() {
+    fn a_valid_skill_is_parsed_without_problems() {
         let text = "---\nname: pdf-forms\ndescription: >-\n  Fills forms.\n  Use it for PDFs.\nlicense: MIT\n\
                     compatibility: needs qpdf\nmetadata:\n  version: '1'\nallowed-tools: Read, Bash(git add *) Bash(make:*)\n\
                     context: fork\nagent: Explore\nmodel: haiku\ndisable-model-invocation: true\n---\nBody";
@@ -253,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn each_departure_from_the_format_is_named_and_costs_only_itself() {
+    fn each_format_error_is_reported_and_ignored() {
         let long = "d".repeat(1025);
         for (fields, what) in [
             ("description: b", "`name` is missing"),
             ("name: Pdf\ndescription: b", "lowercase letters"),
-            ("name: a--b\ndescription: b", "hyphens stand alone"),
-            ("name: -a\ndescription: b", "hyphens stand alone"),
+            ("name: a--b\ndescription: b", "hyphens must be single"),
+            ("name: -a\ndescription: b", "hyphens must be single"),
             ("name: other\ndescription: b", "the directory `a`"),
             ("name: a", "`description` is missing"),
             (
@@ -268,7 +268,7 @@ mod tests {
             ),
             (
                 "name: a\ndescription: b\nallowed-tools: Bash(",
-                "it grants nothing",
+                "it is ignored",
             ),
             (
                 "name: a\ndescription: b\nagent: Explore",
@@ -276,7 +276,7 @@ mod tests {
             ),
             (
                 "name: a\ndescription: b\ncontext: split",
-                "only `fork` is known",
+                "only `fork` is supported",
             ),
             (
                 "name: a\ndescription: b\nhooks: {}",

@@ -1,4 +1,4 @@
-//! Grants that an answer may carry, in the shape of Claude Code's `permission_suggestions` and `permission_updates`.
+//! Rule changes in the format of Claude Code's `permission_suggestions` and `permission_updates`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::question::{Question, host};
 use crate::shell::base_name;
 use crate::{Rule, RuleError};
 
-/// A change to the rules in force that would save the next such question.
+/// A change to the effective rules that allows or denies such calls in future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Suggestion {
@@ -18,17 +18,17 @@ pub enum Suggestion {
     AddRules {
         /// The rules.
         rules: Vec<RuleValue>,
-        /// The list they join.
+        /// The list to add them to.
         behavior: Behavior,
-        /// How long they last.
+        /// Where they are stored.
         destination: Destination,
     },
-    /// Adds directories that count as part of the working directory.
+    /// Adds additional working directories.
     #[serde(rename_all = "camelCase")]
     AddDirectories {
         /// Absolute paths.
         directories: Vec<String>,
-        /// How long they last.
+        /// Where they are stored.
         destination: Destination,
     },
     /// Changes the mode.
@@ -36,39 +36,39 @@ pub enum Suggestion {
     SetMode {
         /// The mode.
         mode: PermissionMode,
-        /// How long it lasts.
+        /// Where it is stored.
         destination: Destination,
     },
 }
 
-/// A rule in two parts, as messages carry it.
+/// A rule in two parts, as in messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleValue {
     /// The tool.
     pub tool_name: String,
-    /// What stands between the brackets.
+    /// The text in the parentheses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_content: Option<String>,
 }
 
-/// Which list a rule stands in.
+/// The list of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Behavior {
-    /// Calls run.
+    /// Matching calls run.
     Allow,
-    /// Calls are refused.
+    /// Matching calls are denied.
     Deny,
-    /// Calls are asked about.
+    /// Matching calls require approval.
     Ask,
 }
 
-/// Where a granted change is kept.
+/// Where a change is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Destination {
-    /// In the running agent only.
+    /// Only in the running agent.
     Session,
     /// In `.claude/settings.local.json`.
     LocalSettings,
@@ -79,7 +79,7 @@ pub enum Destination {
 }
 
 impl RuleValue {
-    /// The rule that the two parts make.
+    /// Combines the two parts to a rule.
     pub fn rule(&self) -> Result<Rule, RuleError> {
         match &self.rule_content {
             None => Rule::parse(&self.tool_name),
@@ -88,19 +88,20 @@ impl RuleValue {
     }
 }
 
-/// Programs with subcommands: a grant for one is a grant for that subcommand.
+/// Programs with subcommands: a suggested rule covers only the subcommand.
 const WITH_SUBCOMMANDS: [&str; 16] = [
     "apt", "brew", "bun", "cargo", "docker", "dotnet", "gh", "git", "go", "helm", "kubectl", "npm",
     "pip", "pnpm", "uv", "yarn",
 ];
 
-/// Programs whose second word is a subcommand that has one of its own: `npm run build`.
+/// Programs with a subcommand `run` that takes a script name: `npm run build`.
 const RUNNERS: [&str; 3] = ["npm", "pnpm", "yarn"];
 
-/// The longest command that is suggested word for word, in characters.
+/// Maximum length in characters of a command that is suggested literally.
 const LONGEST_EXACT: usize = 200;
 
-/// Grants for the parts of a command line that nothing allows yet; for the whole, word for word, when it has no parts.
+/// Suggests rules for the parts of a command line without an allow rule; without parts, for exactly
+/// the whole command line.
 pub(crate) fn for_command(command: &str, missing: &[String]) -> Vec<Suggestion> {
     let mut rules: Vec<RuleValue> = Vec::new();
     let command = command.trim();
@@ -126,7 +127,7 @@ pub(crate) fn for_command(command: &str, missing: &[String]) -> Vec<Suggestion> 
     }]
 }
 
-/// A prefix where the program is known to have harmlessly distinct subcommands, else the exact text.
+/// Returns a prefix pattern for a program with subcommands, otherwise the exact text.
 fn for_part(part: &str) -> Option<String> {
     let words: Vec<&str> = part.split(' ').collect();
     let plain = |word: &&&str| {
@@ -147,16 +148,17 @@ fn for_part(part: &str) -> Option<String> {
     Some(format!("{}:*", head.join(" ")))
 }
 
-/// The rule content that means exactly this text.
+/// Returns the rule content that matches exactly this text.
 fn exact(text: &str) -> Option<String> {
     let fits = text.chars().count() <= LONGEST_EXACT && !text.contains('\n') && !text.is_empty();
     let escaped = text.replace('\\', r"\\").replace('*', r"\*");
-    // A text that ends like a prefix rule cannot be written as an exact one.
+    // A text that ends like a prefix rule cannot be written as an exact rule.
     (fits && !escaped.ends_with(":*")).then_some(escaped)
 }
 
-/// A grant for edits below the working directory, or below the directories of the files when these lie outside. It is a rule
-/// and not a mode: an agent's mode may be at its ceiling, and what a person grants must hold all the same.
+/// Suggests a rule for edits below the working directory, or below the files' directories outside
+/// of it. A rule is suggested instead of a mode, because the agent's mode may already be at its
+/// limit.
 pub(crate) fn for_edit(question: &Question<'_>) -> Vec<Suggestion> {
     let mut rules: Vec<RuleValue> = Vec::new();
     for path in question.paths() {
@@ -182,7 +184,8 @@ pub(crate) fn for_edit(question: &Question<'_>) -> Vec<Suggestion> {
     }]
 }
 
-/// The rule for edits below an absolute directory; none for the root of the file system or a name that no rule can hold.
+/// Returns the rule for edits below an absolute directory; `None` for the root of the file system
+/// or a name that a rule cannot express.
 fn for_edits_below(directory: &Path) -> Option<RuleValue> {
     let below = directory.to_str()?.strip_prefix('/')?;
     let mut escaped = String::new();
@@ -199,7 +202,7 @@ fn for_edits_below(directory: &Path) -> Option<RuleValue> {
     (!below.is_empty() && rule.rule().is_ok()).then_some(rule)
 }
 
-/// A grant for every call of a tool.
+/// Suggests a rule for every call of a tool.
 pub(crate) fn for_tool(question: &Question<'_>) -> Vec<Suggestion> {
     let host = question.text("url").and_then(host);
     let rule = RuleValue {

@@ -1,8 +1,6 @@
-//! The reading of commands held against bash itself: what is let through is run, and must do no more than was granted.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a scene that cannot be set fails the test"
-)]
+//! Comparison of the command analysis with bash: allowed commands are executed and must not do more
+//! than was allowed.
+#![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,7 +14,7 @@ use swarm_permissions::{Behavior, Question, Rule, RuleSet, bash_is_read_only, de
 use swarm_protocol::{PermissionMode, ToolKind};
 use tempfile::TempDir;
 
-/// A working directory, and beside it the programs `ok` and `evil`, which note that they were run.
+/// A working directory and, next to it, the programs `ok` and `evil`, which log their execution.
 struct Bench {
     scratch: TempDir,
 }
@@ -44,8 +42,8 @@ impl Bench {
 
     fn run(&self, command: &str, path: &str) {
         let bin = self.path("bin");
-        // Waits for everything that holds the output, processes in the background too.
-        // By its full path, since it would be looked for in the PATH that it is given.
+        // Waits for all processes that hold the output, including background ones.
+        // By its full path, because the test sets PATH.
         Command::new("/bin/bash")
             .args(["-c", command])
             .current_dir(self.path("work"))
@@ -61,7 +59,7 @@ impl Bench {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
-    /// Every file of the working directory with its content.
+    /// Returns every file of the working directory with its content.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut directories = vec![self.path("work")];
@@ -104,7 +102,7 @@ fn allowed(command: &str) -> bool {
     decide(PermissionMode::Default, &rules, &question).is_allow()
 }
 
-/// Pieces put together with and without blanks.
+/// Generates pieces joined with and without spaces.
 fn pieces(of: &'static [&'static str]) -> impl Strategy<Value = String> {
     let piece = (
         proptest::sample::select(of),
@@ -276,7 +274,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_grant_for_one_program_runs_no_other(tail in pieces(SHELL), head in prop_oneof![Just("ok "), Just("")]) {
+    fn an_allow_rule_for_one_program_runs_no_other(tail in pieces(SHELL), head in prop_oneof![Just("ok "), Just("")]) {
         let command = format!("{head}{tail}");
         if allowed(&command) {
             let bench = Bench::new();
@@ -288,7 +286,7 @@ proptest! {
     }
 
     #[test]
-    fn what_only_reads_changes_no_file(first in proptest::sample::select(READERS), tail in pieces(READERS)) {
+    fn read_only_commands_change_no_file(first in proptest::sample::select(READERS), tail in pieces(READERS)) {
         let command = format!("{first} {tail}");
         if bash_is_read_only(&command) {
             let bench = Bench::new();
@@ -302,7 +300,7 @@ proptest! {
 }
 
 #[test]
-fn the_bench_notices_what_it_is_there_to_notice() {
+fn the_test_bench_detects_violations() {
     let bench = Bench::new();
     let before = bench.files();
     bench.run("ok; evil; echo x > h", "");

@@ -1,4 +1,4 @@
-//! Decisions by table: rules, modes, and the two together.
+//! Decision tables for rules, modes and their combination.
 
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ fn file(mode: PermissionMode, rules: &RuleSet, tool: &str, path: &str, expected:
 use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
 
 #[test]
-fn p5_each_mode_decides_the_tools_that_touch_no_file_as_their_family_says() {
+fn p5_each_mode_decides_tools_without_files_by_their_family() {
     let none = RuleSet::default();
     let table = [
         // tool, then plan, dontAsk, default, acceptEdits, bypassPermissions
@@ -110,7 +110,7 @@ fn p5_each_mode_decides_the_tools_that_touch_no_file_as_their_family_says() {
 }
 
 #[test]
-fn c4_a_question_to_a_person_is_answered_by_no_rule_and_no_mode() {
+fn c4_no_rule_or_mode_answers_a_question_to_a_person() {
     let granted = rules(&json!({"allow": ["AskUserQuestion", "ExitPlanMode"]}));
     for mode in [Plan, Default, AcceptEdits, BypassPermissions] {
         for tool in ["AskUserQuestion", "ExitPlanMode"] {
@@ -119,7 +119,11 @@ fn c4_a_question_to_a_person_is_answered_by_no_rule_and_no_mode() {
             let Decision::Ask { suggestions, .. } = decision else {
                 panic!("{tool}")
             };
-            assert_eq!(suggestions, [], "a yes to one plan is no yes to the next");
+            assert_eq!(
+                suggestions,
+                [],
+                "approving one plan does not approve the next"
+            );
         }
     }
     let denied = rules(&json!({"deny": ["AskUserQuestion", "EnterPlanMode", "Skill(deploy)"]}));
@@ -135,7 +139,7 @@ fn c4_a_question_to_a_person_is_answered_by_no_rule_and_no_mode() {
 }
 
 #[test]
-fn a_fetch_is_granted_by_its_host() {
+fn a_fetch_is_allowed_by_its_host() {
     let some = rules(
         &json!({"allow": ["WebFetch(domain:docs.rs)"], "deny": ["WebFetch(domain:*.evil.example)"]}),
     );
@@ -168,7 +172,7 @@ fn a_fetch_is_granted_by_its_host() {
 }
 
 #[test]
-fn each_mode_decides_each_family_as_its_name_says() {
+fn each_mode_decides_each_tool_family() {
     let none = RuleSet::default();
     let inside = json!({"file_path": "/work/a"});
     let outside = json!({"file_path": "/etc/a"});
@@ -177,7 +181,7 @@ fn each_mode_decides_each_family_as_its_name_says() {
     for (mode, read, edit, edit_outside, bash_reads, bash_acts, team, web, other) in [
         (Default, ALLOW, ASK, ASK, ALLOW, ASK, ALLOW, ASK, ASK),
         (AcceptEdits, ALLOW, ALLOW, ASK, ALLOW, ASK, ALLOW, ASK, ASK),
-        // A page changes nothing, but what is asked for may tell something.
+        // Fetching a page changes nothing, but its URL may leak information.
         (Plan, ALLOW, DENY, DENY, ALLOW, DENY, ALLOW, ASK, DENY),
         (
             BypassPermissions,
@@ -213,7 +217,7 @@ fn each_mode_decides_each_family_as_its_name_says() {
 }
 
 #[test]
-fn a_denial_holds_in_every_mode_and_a_question_in_all_but_plan() {
+fn deny_rules_apply_in_every_mode_and_ask_rules_in_all_but_plan() {
     let set = rules(&json!({
         "deny": ["Bash(rm:*)", "Edit(locked/**)"], "ask": ["Bash(git push:*)", "SendMessage"],
         "allow": ["Bash", "Edit"]
@@ -233,7 +237,7 @@ fn a_denial_holds_in_every_mode_and_a_question_in_all_but_plan() {
 }
 
 #[test]
-fn plan_mode_refuses_what_a_rule_would_grant() {
+fn plan_mode_denies_calls_with_an_allow_rule() {
     let set = rules(&json!({"allow": ["Bash(make:*)", "Edit", "Write"]}));
     bash(Plan, &set, "make test", DENY);
     file(Plan, &set, "Write", "/work/a", DENY);
@@ -276,7 +280,7 @@ fn a_compound_command_needs_every_part_allowed() {
 }
 
 #[test]
-fn a_rule_that_spells_out_a_compound_command_allows_exactly_it() {
+fn a_rule_for_a_compound_command_allows_exactly_that_command() {
     let set = rules(&json!({"allow": ["Bash(make && ./run > out)"]}));
     bash(Default, &set, "make && ./run > out", ALLOW);
     bash(Default, &set, " make && ./run > out ", ALLOW);
@@ -284,7 +288,7 @@ fn a_rule_that_spells_out_a_compound_command_allows_exactly_it() {
 }
 
 #[test]
-fn a_denied_command_is_denied_wherever_it_stands() {
+fn a_denied_command_is_denied_in_every_position() {
     let set = rules(
         &json!({"deny": ["Bash(rm:*)", "Bash(git push *)", "Bash(curl *)"], "allow": ["Bash"]}),
     );
@@ -313,7 +317,7 @@ fn a_denied_command_is_denied_wherever_it_stands() {
 }
 
 #[test]
-fn without_rules_for_commands_nothing_has_to_be_readable() {
+fn without_command_rules_commands_need_not_be_parsable() {
     bash(BypassPermissions, &RuleSet::default(), "$CMD x", ALLOW);
     bash(
         Default,
@@ -324,7 +328,7 @@ fn without_rules_for_commands_nothing_has_to_be_readable() {
 }
 
 #[test]
-fn file_rules_follow_gitignore_and_families() {
+fn file_rules_match_like_gitignore_and_by_family() {
     let set = rules(&json!({
         "allow": ["Edit(src/**)", "Write(//tmp/out/**)", "Edit(~/notes/*.md)"],
         "deny": ["Read(.env)", "Edit(src/gen/**)", "Write(docs/**)"]
@@ -353,7 +357,7 @@ fn file_rules_follow_gitignore_and_families() {
 }
 
 #[test]
-fn a_symbolic_link_is_judged_by_both_its_ends() {
+fn a_symbolic_link_is_judged_by_its_path_and_its_target() {
     let set = rules(&json!({"allow": ["Edit(src/**)"], "deny": ["Read(secrets/**)"]}));
     let through = |mode, tool, given: &str, real: &str| {
         let input = json!({"file_path": given});
@@ -388,7 +392,7 @@ fn a_symbolic_link_is_judged_by_both_its_ends() {
 }
 
 #[test]
-fn accept_edits_reaches_into_added_directories() {
+fn accept_edits_applies_to_additional_directories() {
     let set = rules(&json!({"additionalDirectories": ["/srv/docs"]}));
     file(AcceptEdits, &set, "Write", "/srv/docs/a", ALLOW);
     file(AcceptEdits, &set, "Write", "/srv/docs2/a", ASK);
@@ -398,7 +402,7 @@ fn accept_edits_reaches_into_added_directories() {
 }
 
 #[test]
-fn what_may_not_be_read_is_not_read_by_a_command_either() {
+fn a_denied_file_cannot_be_read_by_a_command() {
     let set = rules(
         &json!({"deny": ["Read(.env)", "Read(secrets/**)", "Edit(locked/**)", "Read(build)"]}),
     );
@@ -441,7 +445,7 @@ fn what_may_not_be_read_is_not_read_by_a_command_either() {
 }
 
 #[test]
-fn what_is_only_asked_about_is_not_hidden_by_denials() {
+fn ask_rules_do_not_hide_files_in_a_filter_of_denials() {
     let set = rules(&json!({"deny": ["Read(.env)"], "ask": ["Read(notes/**)"]}));
     let denials = ReadFilter::denials(&set, Path::new("/work"), None);
     assert!(denials.hides(Path::new("/work/.env")));
@@ -450,7 +454,7 @@ fn what_is_only_asked_about_is_not_hidden_by_denials() {
 }
 
 #[test]
-fn p5_a_search_below_an_agent_hides_what_it_does_in_every_directory_that_rules_start_from() {
+fn p5_a_search_of_a_sub_agent_hides_files_relative_to_every_anchor() {
     use swarm_permissions::Anchors;
     let set = rules(&json!({"deny": ["Read(secret/**)"]}));
     let copy = Anchors::NONE.below(Path::new("/work"), Some(Path::new("/copy")));
@@ -518,7 +522,7 @@ fn the_reason_names_the_rule_and_its_origin() {
     };
     assert_eq!(
         why("a; rm x"),
-        "rule `Bash(rm:*)` (settings.json) denies it (it speaks of `rm x`)"
+        "rule `Bash(rm:*)` (settings.json) denies it (it matches `rm x`)"
     );
     assert_eq!(
         why("make a"),
@@ -536,7 +540,7 @@ fn the_reason_names_the_rule_and_its_origin() {
 }
 
 #[test]
-fn suggestions_have_the_shape_that_messages_carry() {
+fn suggestions_have_the_format_of_messages() {
     let none = RuleSet::default();
     let suggestions = |tool: &str, input: Value| match ask(Default, &none, tool, &input) {
         Decision::Ask { suggestions, .. } => serde_json::to_value(suggestions).unwrap(),
@@ -578,7 +582,7 @@ fn suggestions_have_the_shape_that_messages_carry() {
 }
 
 #[test]
-fn a_granted_suggestion_answers_the_same_question() {
+fn an_applied_suggestion_allows_the_same_call() {
     let cases = [
         (
             "Bash",
@@ -598,14 +602,14 @@ fn a_granted_suggestion_answers_the_same_question() {
         for suggestion in &suggestions {
             set.apply(suggestion, "session").unwrap();
         }
-        // In the mode that asked: a grant must not need a mode that its ceiling may forbid.
+        // In the same mode: applying a suggestion must not require a mode change.
         let decision = ask(Default, &set, tool, &input);
         assert!(decision.is_allow(), "{input} {suggestions:?}: {decision:?}");
     }
 }
 
 #[test]
-fn restrictions_carry_no_grant() {
+fn restrictions_contain_no_allow_rules() {
     let set = rules(
         &json!({"allow": ["Bash"], "deny": ["Read"], "ask": ["Edit"], "additionalDirectories": ["/a"]}),
     );
@@ -616,7 +620,7 @@ fn restrictions_carry_no_grant() {
 }
 
 #[test]
-fn permission_suggestions_of_claude_code_are_read() {
+fn permission_suggestions_of_claude_code_are_parsed() {
     let text = r#"[{"type":"addDirectories","directories":["/home/dev/proj"],"destination":"session"},
         {"type":"setMode","mode":"acceptEdits","destination":"session"},
         {"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch:*"}],"behavior":"allow","destination":"session"}]"#;
@@ -633,7 +637,7 @@ fn permission_suggestions_of_claude_code_are_read() {
 }
 
 #[test]
-fn p5_relative_rules_hold_below_an_agent_from_where_they_were_written() {
+fn p5_relative_rules_apply_to_a_sub_agent_from_their_original_directory() {
     use swarm_permissions::Anchors;
     let set = rules(&json!({
         "deny": ["Edit(secret/**)", "Read(/keys/**)"],
@@ -648,7 +652,7 @@ fn p5_relative_rules_hold_below_an_agent_from_where_they_were_written() {
         ("/work/sub", &in_sub, "Read", "../keys/a", DENY),
         ("/work/sub", &in_sub, "Edit", "/work/a.lock", ASK),
         ("/work/sub", &in_sub, "Edit", "/work/src/a", ALLOW),
-        // The parent may not edit this unasked, so nobody below it may.
+        // The parent requires approval for this edit, so its sub-agents do too.
         ("/work/sub", &in_sub, "Edit", "src/a", ASK),
         ("/copy", &copy, "Edit", "src/a", ALLOW),
         ("/copy", &copy, "Edit", "secret/a", DENY),
@@ -701,7 +705,7 @@ fn call_rules(tools: &[&str], disallowed: &[&str]) -> RuleSet {
 }
 
 #[test]
-fn a_tool_that_a_definition_gives_for_some_calls_makes_no_others_in_any_mode() {
+fn a_tool_limited_to_some_calls_makes_no_others_in_any_mode() {
     let rules = call_rules(
         &["Read", "Bash(git log:*)", "Bash(make)", "Edit(src/**)"],
         &[],
@@ -721,17 +725,17 @@ fn a_tool_that_a_definition_gives_for_some_calls_makes_no_others_in_any_mode() {
         file(mode, &rules, "Read", "/work/README.md", ALLOW);
     }
     bash(BypassPermissions, &rules, "git log -3 && make", ALLOW);
-    // A limit grants nothing.
+    // A limit allows nothing.
     bash(Default, &rules, "make", ASK);
     file(BypassPermissions, &rules, "Edit", "/work/src/a.rs", ALLOW);
     let Decision::Deny { why } = ask(Default, &rules, "Bash", &json!({"command": "rm x"})) else {
-        panic!("it is not denied");
+        panic!("the call is not denied");
     };
     assert_eq!(
         why,
         "definition narrow limits `Bash` to `Bash(git log:*)`, `Bash(make)`"
     );
-    // The whole tool is listed too.
+    // The whole tool is also listed.
     bash(
         BypassPermissions,
         &call_rules(&["Bash", "Bash(git:*)"], &[]),
@@ -741,7 +745,7 @@ fn a_tool_that_a_definition_gives_for_some_calls_makes_no_others_in_any_mode() {
 }
 
 #[test]
-fn limits_of_two_definitions_both_hold() {
+fn limits_of_two_definitions_both_apply() {
     let mut rules = call_rules(&["Bash(git:*)"], &[]);
     rules.extend(call_rules(&["Bash(git log:*)"], &[]));
     bash(BypassPermissions, &rules, "git log", ALLOW);
@@ -753,7 +757,7 @@ fn limits_of_two_definitions_both_hold() {
 }
 
 #[test]
-fn calls_that_a_definition_takes_away_are_denied() {
+fn calls_that_a_definition_disallows_are_denied() {
     let rules = call_rules(&["Bash"], &["Bash(rm:*)"]);
     bash(BypassPermissions, &rules, "ls && rm x", DENY);
     bash(BypassPermissions, &rules, "make", ALLOW);

@@ -1,4 +1,4 @@
-//! Properties that hold for any rules and any call.
+//! Properties of decisions for arbitrary rules and calls.
 
 use std::path::Path;
 
@@ -160,7 +160,7 @@ fn ask(mode: PermissionMode, rules: &RuleSet, call: &(&str, Value, ToolKind)) ->
     decide(mode, rules, &question)
 }
 
-/// One level of a chain of spawns: what the definition and the call of a child say.
+/// One level of a chain of spawns: the definition and the call of a child.
 #[derive(Debug, Clone)]
 struct Level {
     kind: AgentKind,
@@ -237,7 +237,7 @@ proptest! {
             for bound in modes.iter().copied().chain(level.definition.permission_mode).chain(level.call) {
                 prop_assert!(bound.covers(chosen.mode), "{bound} does not cover {}", chosen.mode);
             }
-            // A stricter request is always honoured.
+            // A stricter request is always applied.
             if let Some(call) = level.call && parent.covers(call) && level.definition.permission_mode.is_none() {
                 prop_assert_eq!(chosen.mode, call);
             }
@@ -256,7 +256,7 @@ proptest! {
     }
 
     #[test]
-    fn one_more_denial_or_question_never_opens_anything(
+    fn an_additional_deny_or_ask_rule_never_allows_more(
         mode in mode(), rules in rule_set(), call in call(), extra in rule(), deny in any::<bool>(),
     ) {
         let before = ask(mode, &rules, &call);
@@ -285,13 +285,13 @@ proptest! {
     }
 
     #[test]
-    fn no_text_breaks_the_reader_of_commands(text in "[a-z$`'\"\\\\ (){}\\[\\]<>|&;#*?=\n~/-]{0,60}", rules in rule_set()) {
+    fn no_text_makes_the_command_parser_panic(text in "[a-z$`'\"\\\\ (){}\\[\\]<>|&;#*?=\n~/-]{0,60}", rules in rule_set()) {
         bash_is_read_only(&text);
         ask(PermissionMode::Default, &rules, &("Bash", json!({"command": text}), ToolKind::Execute));
     }
 
     #[test]
-    fn what_reads_only_writes_to_no_file(text in "(ls|cat|git|sort|find|echo)[a-z$`'\" (){}<>|&;*=\n~/-]{0,30}") {
+    fn read_only_commands_write_no_file(text in "(ls|cat|git|sort|find|echo)[a-z$`'\" (){}<>|&;*=\n~/-]{0,30}") {
         if bash_is_read_only(&text) {
             let unquoted: String = text.split('\'').step_by(2).flat_map(|piece| piece.split('"').step_by(2)).collect();
             prop_assert!(!unquoted.contains("$(") && !unquoted.contains('`'), "{text}");

@@ -1,4 +1,4 @@
-//! The filter layers: what each kind of agent is left with, in whole tables.
+//! Complete tables of the tools of each agent kind.
 
 use swarm_permissions::{
     AgentDefinition, AgentKind, AgentSource, FilterLayer, MemoryScope, PoolRequest, ToolAllowance,
@@ -65,7 +65,7 @@ fn pool(
     tool_pool(&request, TOOLS)
 }
 
-/// What a kind does not get of [`TOOLS`], as one line.
+/// Returns the tools in [`TOOLS`] that a kind does not have, as one line.
 fn without(kind: AgentKind, levels_left: u32, mode: PermissionMode) -> String {
     let definition = custom(ToolAllowance::All, &[]);
     let built_in = pool(kind, levels_left, mode, None);
@@ -76,7 +76,7 @@ fn without(kind: AgentKind, levels_left: u32, mode: PermissionMode) -> String {
 }
 
 #[test]
-fn c4_each_kind_of_agent_is_left_with_its_tools() {
+fn c4_each_kind_of_agent_has_its_tools() {
     let below_a_lead = "SendMessage TaskCreate TaskUpdate TeamCreate TeamDelete TaskStop TaskOutput AskUserQuestion \
                         EnterPlanMode ExitPlanMode";
     let teammate = "TeamCreate TeamDelete";
@@ -100,7 +100,7 @@ fn c4_each_kind_of_agent_is_left_with_its_tools() {
             removed,
             "{kind:?}"
         );
-        // In plan mode the way out of it stays; nothing else changes but for those that pass no layers.
+        // In plan mode ExitPlanMode is kept; otherwise only kinds without filter layers differ.
         let with_plan = removed.replace(" ExitPlanMode", "");
         let expected = if kind == AgentKind::Coordinator {
             removed
@@ -116,7 +116,7 @@ fn c4_each_kind_of_agent_is_left_with_its_tools() {
 }
 
 #[test]
-fn o1_agents_at_the_last_level_have_no_agent_tool() {
+fn o1_agents_at_the_maximum_depth_have_no_agent_tool() {
     for kind in AgentKind::ALL {
         let has = |levels| pool(kind, levels, PermissionMode::Default, None).has("Agent");
         assert!(has(1), "{kind:?}");
@@ -129,7 +129,7 @@ fn o1_agents_at_the_last_level_have_no_agent_tool() {
 }
 
 #[test]
-fn each_removed_tool_names_the_layer_and_why() {
+fn each_removed_tool_has_a_layer_and_a_reason() {
     let definition = custom(only(&["Read", "Bash", "mcp__git", "LS"]), &["Bash"]);
     let pool = pool(
         AgentKind::Background,
@@ -144,8 +144,8 @@ fn each_removed_tool_names_the_layer_and_why() {
         (gone.layer, gone.why.clone())
     };
     assert_eq!(gone("Agent").0, FilterLayer::AllAgents);
-    assert_eq!(gone("Agent").1, "agents are as deep as they may be here");
-    assert_eq!(gone("TaskList").1, "a background agent does not get it");
+    assert_eq!(gone("Agent").1, "the maximum depth of agents is reached");
+    assert_eq!(gone("TaskList").1, "not available to a background agent");
     assert_eq!(gone("TaskList").0, FilterLayer::Background);
     assert_eq!(
         gone("Bash"),
@@ -161,7 +161,7 @@ fn each_removed_tool_names_the_layer_and_why() {
 }
 
 #[test]
-fn a_definition_that_lists_nothing_gives_nothing() {
+fn a_definition_with_an_empty_list_allows_no_tools() {
     let definition = custom(only(&[]), &[]);
     let pool = pool(
         AgentKind::SubAgent,
@@ -173,7 +173,7 @@ fn a_definition_that_lists_nothing_gives_nothing() {
 }
 
 #[test]
-fn a_teammate_stays_a_member_whatever_its_definition_lists() {
+fn a_teammate_always_keeps_its_team_tools() {
     let definition = custom(only(&["Read"]), &["TaskCreate"]);
     for kind in [AgentKind::TeammateProcess, AgentKind::TeammateInProcess] {
         let pool = pool(kind, 1, PermissionMode::Plan, Some(&definition));
@@ -190,7 +190,7 @@ fn a_teammate_stays_a_member_whatever_its_definition_lists() {
 }
 
 #[test]
-fn a_sub_agent_acts_for_no_member() {
+fn a_sub_agent_has_no_member_tools() {
     let definition = custom(
         only(&["Read", "SendMessage", "TaskUpdate", "TaskList"]),
         &[],
@@ -206,7 +206,7 @@ fn a_sub_agent_acts_for_no_member() {
 }
 
 #[test]
-fn a_memory_brings_the_tools_that_keep_it() {
+fn a_memory_adds_the_tools_to_maintain_it() {
     let definition = AgentDefinition {
         memory: Some(MemoryScope::Project),
         ..custom(only(&["Grep"]), &["Edit"])
@@ -221,7 +221,7 @@ fn a_memory_brings_the_tools_that_keep_it() {
 }
 
 #[test]
-fn p5_what_a_parent_may_not_use_no_agent_below_it_may() {
+fn p5_tools_denied_to_a_parent_are_denied_to_its_sub_agents() {
     let planner = custom(only(&["Read", "Agent(writer)"]), &["WebFetch"]);
     let above = ToolCeiling::default().below(Some(&planner));
     let writer = custom(ToolAllowance::All, &[]);
@@ -240,7 +240,10 @@ fn p5_what_a_parent_may_not_use_no_agent_below_it_may() {
         .find(|gone| gone.tool == "Write")
         .unwrap();
     assert_eq!(write.layer, FilterLayer::ParentCeiling);
-    assert_eq!(write.why, "`reviewer` above it does not have the tool");
-    assert_eq!(above.bars_type("Writer"), None);
-    assert!(above.bars_type("general-purpose").is_some());
+    assert_eq!(
+        write.why,
+        "the parent agent `reviewer` does not have the tool"
+    );
+    assert_eq!(above.type_denial("Writer"), None);
+    assert!(above.type_denial("general-purpose").is_some());
 }

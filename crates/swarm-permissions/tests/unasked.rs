@@ -1,8 +1,5 @@
-//! What runs without a question, by what the words of a call lead to in the file system.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a scene that cannot be set fails the test"
-)]
+//! Calls that run without approval, depending on the files to which their words lead.
+#![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +11,7 @@ use swarm_protocol::{PermissionMode, ToolKind};
 
 use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
 
-/// A file system with a few links, and a config directory `/home/dev/.claude`.
+/// A file system with some links and the config directory `/home/dev/.claude`.
 #[derive(Debug)]
 struct Disk {
     git_is_as_found: bool,
@@ -24,7 +21,7 @@ const DISK: Disk = Disk {
     git_is_as_found: true,
 };
 
-/// Symbolic links, by path, and where they lead.
+/// Symbolic links by path, with their targets.
 const LINKS: [(&str, &str); 6] = [
     ("/work/pl", "/proc"),
     ("/work/to-env", "/work/.env"),
@@ -159,7 +156,7 @@ fn all(mode: PermissionMode, rules: &RuleSet, tool: &str, expected: &str, values
 }
 
 #[test]
-fn a_command_reads_no_process_device_or_secret_unasked_however_it_is_spelled() {
+fn reading_a_process_device_or_secret_requires_approval_in_every_spelling() {
     all(
         Default,
         &RuleSet::default(),
@@ -229,7 +226,7 @@ fn a_command_reads_no_process_device_or_secret_unasked_however_it_is_spelled() {
 }
 
 #[test]
-fn a_search_or_a_pattern_above_a_secret_is_asked_about() {
+fn a_search_or_pattern_that_includes_a_secret_requires_approval() {
     let none = RuleSet::default();
     all(
         Default,
@@ -278,9 +275,9 @@ fn a_search_or_a_pattern_above_a_secret_is_asked_about() {
 }
 
 #[test]
-fn a_change_of_directory_is_judged_by_its_spelling_and_by_its_links() {
+fn a_change_of_directory_is_judged_by_its_spelling_and_its_links() {
     let none = RuleSet::default();
-    // The shell goes back to `deep`, where a link leads elsewhere.
+    // The shell returns to `deep`, which contains a link to another directory.
     let links = [
         "cd deep/to-config && cd .. && cat kernel/1/environ",
         "cd deep/to-config/.. && cat kernel/1/environ",
@@ -289,7 +286,7 @@ fn a_change_of_directory_is_judged_by_its_spelling_and_by_its_links() {
 }
 
 #[test]
-fn git_reads_unasked_only_in_the_repository_that_was_found() {
+fn git_reads_without_approval_only_in_the_original_repository() {
     let none = RuleSet::default();
     let planted = Disk {
         git_is_as_found: false,
@@ -327,7 +324,7 @@ fn git_reads_unasked_only_in_the_repository_that_was_found() {
     );
     let why = asks("git push");
     assert!(!why.contains("the test says so"), "it never reads: {why}");
-    // A rule that grants the command still does, in a mode that lets rules grant.
+    // An allow rule for the command still applies, in modes with allow rules.
     let granted = rules(&[], &[], &["Bash(git status:*)"]);
     let decision = decided(&planted, Default, &granted, "Bash", "git status");
     assert!(decision.is_allow(), "{decision:?}");
@@ -336,7 +333,7 @@ fn git_reads_unasked_only_in_the_repository_that_was_found() {
 }
 
 #[test]
-fn denied_files_come_out_of_no_command_that_reads() {
+fn reading_commands_do_not_reveal_denied_files() {
     let set = rules(
         &["Read(.env)", "Read(secrets/**)", "Read(~/.ssh/**)"],
         &[],
@@ -418,7 +415,7 @@ fn denied_files_come_out_of_no_command_that_reads() {
             "jq .name package.json",
         ],
     );
-    // In the mode that allows everything, the rules still bind the files that words name.
+    // In bypassPermissions the rules still apply to files named by words.
     all(
         BypassPermissions,
         &set,
@@ -429,7 +426,7 @@ fn denied_files_come_out_of_no_command_that_reads() {
 }
 
 #[test]
-fn a_file_with_several_names_is_asked_about_where_rules_restrict_reading() {
+fn a_file_with_several_names_requires_approval_if_rules_restrict_reading() {
     let watched = rules(&["Read(.env)"], &[], &["Read"]);
     let asked = rules(&[], &["Read(.env)"], &[]);
     for (set, mode, expected) in [
@@ -448,7 +445,7 @@ fn a_file_with_several_names_is_asked_about_where_rules_restrict_reading() {
 }
 
 #[test]
-fn what_other_programs_run_later_is_changed_only_when_somebody_agrees() {
+fn changing_files_that_other_programs_run_later_requires_approval() {
     let none = RuleSet::default();
     let broad = rules(&[], &[], &["Edit", "Write(**)", "Edit(~/**)"]);
     let named = rules(&[], &[], &["Edit(.husky/**)", "Edit(~/.bashrc)"]);
@@ -478,7 +475,7 @@ fn what_other_programs_run_later_is_changed_only_when_somebody_agrees() {
     ] {
         all(mode, set, "Write", expected, &[path]);
     }
-    // Files of the config directory are asked about even where it is part of the working directory.
+    // Files of the config directory require approval even inside the working directory.
     let mut wide = RuleSet::default();
     let home_too = Suggestion::AddDirectories {
         directories: vec!["/home/dev".into()],
@@ -493,7 +490,7 @@ fn what_other_programs_run_later_is_changed_only_when_somebody_agrees() {
 }
 
 #[test]
-fn questions_about_reading_hold_for_commands_too() {
+fn ask_rules_for_reading_apply_to_commands() {
     let asked = rules(&[], &["Read(notes/**)"], &["Bash(cp:*)"]);
     all(
         Default,
@@ -515,7 +512,7 @@ fn questions_about_reading_hold_for_commands_too() {
         "allow",
         &["cat docs/a", "cp docs/a b"],
     );
-    // A rule about editing restricts no reading.
+    // An `Edit` rule does not restrict reading.
     let edits = rules(&["Edit(notes/**)", "Write(gen/**)"], &[], &[]);
     all(
         Default,
@@ -534,7 +531,7 @@ fn questions_about_reading_hold_for_commands_too() {
 }
 
 #[test]
-fn a_rule_for_every_command_and_one_for_a_compound_command_restrict() {
+fn rules_for_all_and_for_compound_commands_restrict() {
     let every = rules(&[], &["Bash"], &["Bash(ls)"]);
     all(
         BypassPermissions,
@@ -563,7 +560,7 @@ fn a_rule_for_every_command_and_one_for_a_compound_command_restrict() {
 }
 
 #[test]
-fn a_tool_that_says_it_only_reads_is_believed_unless_it_reads_the_web() {
+fn a_tool_declared_read_only_is_trusted_unless_it_reads_the_web() {
     for (tool, kind, read_only, mode, expected) in [
         ("mcp__a__list", ToolKind::Other, true, Default, "allow"),
         ("mcp__a__list", ToolKind::Other, true, Plan, "allow"),
@@ -590,7 +587,7 @@ fn a_tool_that_says_it_only_reads_is_believed_unless_it_reads_the_web() {
 }
 
 #[test]
-fn the_reason_of_a_question_says_what_is_special_about_the_call() {
+fn the_reason_for_approval_names_the_special_property_of_the_call() {
     let none = RuleSet::default();
     let watched = rules(&["Read(.env)"], &[], &[]);
     for (mode, set, tool, value, words) in [

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use swarm_hooks::{AgentHooks, Hooks, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks};
 use swarm_protocol::{AgentId, MemberName, PermissionMode, TaskId, TaskStatus};
 use swarm_store::Team;
 
@@ -13,7 +13,7 @@ use crate::MemberContext;
 pub fn member_hooks(
     context: &Arc<MemberContext>,
     hooks: Hooks,
-    base: Subject,
+    base: HookInput,
     mode: impl Fn() -> PermissionMode + Send + Sync + 'static,
 ) -> AgentHooks {
     let weak = Arc::downgrade(context);
@@ -27,7 +27,7 @@ pub fn member_hooks(
     hooks
 }
 
-fn describe(context: &Weak<MemberContext>, subject: &mut Subject) {
+fn describe(context: &Weak<MemberContext>, subject: &mut HookInput) {
     let Some(context) = context.upgrade() else {
         return;
     };

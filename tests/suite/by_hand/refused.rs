@@ -49,7 +49,7 @@ fn whoever_looks_for_rules_is_told_which_settings_are_refused_and_why() {
     world.write("root/settings.json", "{bad");
     let shown = world.swarm(&["permissions", "bob"]);
     let said = &shown.ok().stderr;
-    for word in ["settings.json is not JSON", "correct the file", "bob has"] {
+    for word in ["invalid JSON in", "fix the file", "bob has"] {
         assert!(said.contains(word), "{word}: {}", shown.story());
     }
     world.swarm(&["kill", "bob"]).ok();

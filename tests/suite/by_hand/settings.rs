@@ -177,8 +177,8 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
         "only the agents of plugins are used; unused: guard (hooks)",
         "is not trusted, so these wait",
         "unsupported hook event `PreTolUse`: its hooks are ignored; did you mean `PreToolUse`?",
-        "its MCP servers are not started, as the repository is not trusted",
-        "wrong.md:2: refused: there is no `name`; did you mean it by `nmae`?",
+        "its MCP servers are disabled because the repository is not trusted",
+        "wrong.md:2: refused: `name` is missing; did you misspell it as `nmae`?",
     ] {
         assert!(waits.contains(words), "{words}: {waits}");
     }

@@ -120,7 +120,7 @@ fn a_prompt_of_a_server_is_typed_as_a_command_and_a_wrong_one_says_why() {
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
     run.line("/mcp__kit__review");
-    run.shows("the argument `file` is missing");
+    run.shows("missing argument `file`");
     run.line("/mcp__kit__rewrite a");
     run.shows("its prompts are: review");
     run.line("/mcp__kit__review a.rs very kind");

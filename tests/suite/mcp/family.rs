@@ -147,7 +147,7 @@ fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused(
         Some("it was not there")
     );
     let system = api.requests_of("caller")[0].ask.system();
-    let words = "MCP server `mine` (agent caller): it cannot be connected to";
+    let words = "MCP server `mine` (agent caller): cannot connect";
     assert!(system.contains(words), "{words} in {system}");
     assert!(stderr.contains(words), "{words} in {stderr}");
     let (api, _) = told(&json!({"mcpServers": ["nobody"]}));
@@ -182,7 +182,10 @@ fn a_member_whose_type_needs_a_server_that_is_not_there_is_refused_by_its_name()
         error["message"].as_str().unwrap().to_owned()
     };
     let why = refused("nobody", 5);
-    assert!(why.contains("it needs the MCP server nobody"), "{why}");
+    assert!(
+        why.contains("the required MCP server nobody is missing"),
+        "{why}"
+    );
     let why = refused("brok", 9);
     assert!(
         why.contains("agent type `caller` needs MCP servers that are not there: brok"),

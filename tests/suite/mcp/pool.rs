@@ -75,7 +75,7 @@ async fn an_agents_own_server_ends_with_it_and_what_it_refers_to_goes_on() {
     let why: Vec<_> = agent.problems.iter().map(ToString::to_string).collect();
     assert_eq!(
         why,
-        ["MCP server `nobody` (agent x): no MCP server has this name; there are: kit"]
+        ["MCP server `nobody` (agent x): no MCP server has this name; configured servers: kit"]
     );
     let others = servers.for_agent(&[], "").await;
     assert!(
@@ -97,7 +97,7 @@ async fn o6_tools_that_another_process_has_listed_start_nothing_until_the_first_
     let lead = bench.servers();
     lead.for_agent(&[], "").await;
     let listed = lead.listed().await;
-    assert!(!listed.makes_wait(None));
+    assert!(!listed.requires_wait(None));
     let member = bench.servers_of(listed);
     let agent = member.for_agent(&[], "").await;
     assert_eq!(agent.tools.len(), 7);

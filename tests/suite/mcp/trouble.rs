@@ -78,7 +78,7 @@ async fn one_that_is_just_starting_is_ended_too() {
     assert!(
         agent.problems[0]
             .to_string()
-            .contains("ended with the agent")
+            .contains("stopped together with its agent")
     );
     assert!(none_runs(&bench.starts("mute")));
 }
@@ -95,7 +95,7 @@ async fn a_flood_of_errors_stops_nothing_and_its_log_stays_small() {
         || {
             std::fs::read_to_string(&log)
                 .ok()?
-                .starts_with("(what came before")
+                .starts_with("(earlier output")
                 .then_some(())
         },
     );
@@ -115,7 +115,7 @@ async fn one_that_dies_is_started_again_once_and_then_reported() {
     for _ in 0..2 {
         let died = call(&agent, "mcp__frail__dies", "").await;
         assert!(
-            died.is_error && died.content.contains("ended during the call"),
+            died.is_error && died.content.contains("exited during the call"),
             "{died:?}"
         );
         if bench.starts("frail").len() == 1 {
@@ -125,7 +125,7 @@ async fn one_that_dies_is_started_again_once_and_then_reported() {
     }
     let over = call(&agent, "mcp__frail__echo", "").await;
     assert!(
-        over.is_error && over.content.contains("has ended 2 times"),
+        over.is_error && over.content.contains("exited unexpectedly 2 times"),
         "{over:?}"
     );
     assert_eq!(bench.starts("frail").len(), 2);
@@ -189,7 +189,7 @@ async fn tools_and_servers_that_would_share_a_name_are_refused_by_name() {
     let why: Vec<_> = agent.problems.iter().map(ToString::to_string).collect();
     let why = why.join("\n");
     for words in [
-        "`two/a` (the test): another server's tools are called `mcp__two_a__…` too",
+        "`two/a` (the test): another server's tools also use the prefix `mcp__two_a__`",
         "`a.b` and `a/b`",
     ] {
         assert!(why.contains(words), "{words} in {why}");
@@ -277,7 +277,7 @@ async fn a_refusal_with_400_that_names_no_request_ends_the_call_with_its_text() 
 async fn a_stream_that_breaks_before_the_answer_ends_the_call() {
     for output in two_calls_over_http("drops").await {
         assert!(
-            output.is_error && output.content.contains("ended during the call"),
+            output.is_error && output.content.contains("exited during the call"),
             "{output:?}"
         );
     }

@@ -327,7 +327,7 @@ fn c1_a_model_that_cannot_be_used_is_named_with_who_asked_for_it() {
     assert!(
         refused
             .stderr
-            .contains("the definition of local asks for the model openai/tiny: "),
+            .contains("model openai/tiny from the definition of local: "),
         "{}",
         refused.stderr
     );

@@ -427,7 +427,7 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
     let last = api.requests().last().unwrap().ask.clone();
     for id in ["t1", "t2"] {
         let (told, failed) = last.result_of(id).unwrap();
-        assert!(failed && told.contains("not yours alone"), "{told}");
+        assert!(failed && told.contains("this checkout is shared"), "{told}");
     }
     let (told, failed) = last.result_of("t3").unwrap();
     assert!(!failed && told.contains("git version"), "{told}");
@@ -437,7 +437,7 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
         !told.contains("GONE") && told.contains("not committed"),
         "{told}"
     );
-    assert_eq!(told.matches("would throw away").count(), 5, "{told}");
+    assert_eq!(told.matches("would discard").count(), 5, "{told}");
     assert_eq!(
         git(&world, &world.project(), &["branch", "--show-current"]),
         before

@@ -12,7 +12,7 @@ pub(super) fn refuse_denied(parent: &Parent, agent_type: &str) -> Result<(), Str
             "Agent was not called: a permission rule forbids agents of type `{agent_type}`: {why}."
         ));
     }
-    match parent.tool_ceiling.bars_type(agent_type) {
+    match parent.tool_ceiling.type_denial(agent_type) {
         None => Ok(()),
         Some(why) => Err(format!("Agent was not called: {why}.")),
     }

@@ -148,7 +148,7 @@ impl Session {
         let wishes: Vec<String> = wish
             .map(str::to_owned)
             .into_iter()
-            .chain(hooks.told())
+            .chain(hooks.model_context())
             .collect();
         let mut extent = Extent {
             asked: None,

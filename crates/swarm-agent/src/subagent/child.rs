@@ -205,7 +205,7 @@ impl SubAgents {
                     let mut system = system_prompt(definition, own_environment.section());
                     environment = Some(Arc::new(own_environment));
                     system.extend(loaded.instructions.iter().cloned());
-                    system.extend(own.and_then(AgentServers::remark));
+                    system.extend(own.and_then(AgentServers::prompt_block));
                     (pool::tools(&all, record, mode.mode, limits), system)
                 }
             }

@@ -1,7 +1,7 @@
 //! The user's hooks in the life of a session.
 
 use serde_json::{Value, json};
-use swarm_hooks::{HookOutcome, Permission, Subject};
+use swarm_hooks::{HookInput, HookOutcome, Permission};
 use swarm_model::ContentBlock;
 use swarm_permissions::HookEvent;
 use swarm_protocol::{AgentEvent, Envelope, MessageId};
@@ -29,7 +29,7 @@ impl Session {
         fields: Value,
         cancel: &CancellationToken,
     ) -> HookOutcome {
-        let refine = |subject: &mut Subject| {
+        let refine = |subject: &mut HookInput| {
             let author = self.transcript().author();
             subject.session_id = Some(author.session.to_string());
             subject.transcript_path = Some(self.transcript().path().to_owned());
@@ -210,7 +210,7 @@ impl Session {
         let mut matched = None;
         if event == HookEvent::SubagentStop {
             fields["agent_transcript_path"] = json!(self.transcript().path());
-            matched = self.parts.hooks.subject().agent_type;
+            matched = self.parts.hooks.input().agent_type;
         }
         let outcome = self.fire(event, matched.as_deref(), fields, cancel).await;
         let Some(why) = outcome.block.filter(|_| outcome.stop.is_none()) else {
@@ -285,7 +285,7 @@ fn held_back(outcome: &HookOutcome, prompt: &Injected) -> Option<Judged> {
 
 /// What hooks tell the model, as a piece of input of its own.
 pub fn told_by_hooks(outcome: &HookOutcome) -> Option<Injected> {
-    let told = outcome.told();
+    let told = outcome.model_context();
     if told.is_empty() {
         return None;
     }

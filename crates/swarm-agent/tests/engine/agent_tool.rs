@@ -202,7 +202,7 @@ async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates
                 assert!(
                     output
                         .content
-                        .contains("the definition `boss` does not let it start"),
+                        .contains("the definition `boss` does not allow it to start"),
                     "{}",
                     output.content
                 );
@@ -235,7 +235,10 @@ async fn agent_types_that_a_definition_permits_hold_for_every_agent_below_it() {
     assert!(family.cast.asked_by("bob/finder/writer").is_empty());
     let asked = family.cast.asked_by("bob/finder");
     let said = format!("{:?}", asked[1].messages);
-    assert!(said.contains("does not let it start `writer`"), "{said}");
+    assert!(
+        said.contains("does not allow it to start `writer`"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use swarm_agent::{Injected, Session, TurnOutcome};
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::{ModelError, ModelEvent};
 use swarm_permissions::HookSettings;
 use swarm_protocol::AgentEvent;
@@ -141,9 +141,9 @@ async fn a_call_whose_hook_is_cut_off_is_not_run() {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
-        reach: None,
+        services: None,
     });
-    world.hooks = AgentHooks::new(hooks, Subject::default);
+    world.hooks = AgentHooks::new(hooks, HookInput::default);
     world
         .model
         .play([call([("a", "Bash", json!({"command": "make"}))])]);

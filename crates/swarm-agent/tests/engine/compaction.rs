@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use swarm_agent::{AgentError, TurnOutcome};
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::ModelRequest;
 use swarm_permissions::{AgentLimits, HookSettings};
 use swarm_protocol::{AgentEvent, ContextUse, MessageId};
@@ -464,9 +464,9 @@ async fn hooks_add_to_the_question_and_read_the_summary() {
         env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
         project: talk.world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
-        reach: None,
+        services: None,
     });
-    talk.hooks = AgentHooks::new(hooks, Subject::default);
+    talk.hooks = AgentHooks::new(hooks, HookInput::default);
     let mut session = talk.open();
     let mut turn = 0;
     while talk.boundaries() == 0 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_agent::{Injected, InstructionSources, Session, TranscriptFile};
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_model::ModelError;
 use swarm_permissions::{
     Destination, HookSettings, InstructionSettings, PermissionOutcome, ReadFilter, RuleSet,
@@ -39,9 +39,9 @@ fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) 
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
-        reach: None,
+        services: None,
     });
-    world.hooks = AgentHooks::new(hooks, Subject::default);
+    world.hooks = AgentHooks::new(hooks, HookInput::default);
     world
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use swarm_agent::{Injected, Session};
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_permissions::HookSettings;
 use swarm_protocol::MessageId;
 use tokio_util::sync::CancellationToken;
@@ -163,10 +163,10 @@ fn judged(world: &World, directory: &tempfile::TempDir, line: &str) -> Session {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: directory.path().to_owned(),
         notice: Arc::new(|_| {}),
-        reach: None,
+        services: None,
     });
     let mut parts = world.parts();
-    parts.hooks = AgentHooks::new(hooks, Subject::default);
+    parts.hooks = AgentHooks::new(hooks, HookInput::default);
     Session::open(world.transcript(), parts).unwrap()
 }
 

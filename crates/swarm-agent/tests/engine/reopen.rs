@@ -62,7 +62,7 @@ async fn p5_one_below_another_has_that_ones_rights_in_the_next_process_too() {
     family.hear().await;
     let said = family.cast.asked_by("bob/outer/inner").pop().unwrap();
     let said = format!("{:?}", said.messages);
-    assert!(said.contains("mode plan allows reading only"), "{said}");
+    assert!(said.contains("mode plan only allows reading"), "{said}");
     assert!(!file.exists());
 }
 

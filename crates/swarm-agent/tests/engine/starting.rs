@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_hooks::{AgentHooks, Hooks, HooksParts, Subject};
+use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_permissions::{AgentLimits, HookSettings};
 use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +27,9 @@ fn family() -> (Family, std::path::PathBuf) {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         project: world.scratch.path().to_owned(),
         notice: Arc::new(|_| {}),
-        reach: None,
+        services: None,
     });
-    world.hooks = AgentHooks::new(hooks, Subject::default);
+    world.hooks = AgentHooks::new(hooks, HookInput::default);
     let limits = AgentLimits {
         max_concurrent: 1,
         ..AgentLimits::default()

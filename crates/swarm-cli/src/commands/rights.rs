@@ -140,7 +140,7 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
     if rule.tool() == "*" {
         return Err(Failure::usage("`*` grants nothing: name the tool"));
     }
-    if let Some(meant) = rule.slip() {
+    if let Some(meant) = rule.suggested_tool() {
         let message = format!("there is no tool `{}`", rule.tool().escape_debug());
         return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::Map;
-use swarm_hooks::Subject;
+use swarm_hooks::HookInput;
 use swarm_member::LeadParts;
 use swarm_os::process::forbid_inspection;
 use swarm_permissions::HookEvent;
@@ -89,9 +89,9 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
 
 /// Runs the hooks that prepare the repository. What fails is shown and holds nothing up, as in Claude Code.
 fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
-    let subject = Subject {
+    let subject = HookInput {
         cwd: app.env.cwd.clone(),
-        ..Subject::default()
+        ..HookInput::default()
     };
     let fields = Map::from_iter([("trigger".to_owned(), trigger.into())]);
     let (event, never) = (HookEvent::Setup, CancellationToken::new());

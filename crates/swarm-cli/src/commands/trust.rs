@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_config::{TrustFile, own_things, top_of};
+use swarm_config::{TrustFile, repository_items, top_of};
 use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
@@ -68,7 +68,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     }
     config_directory::make(&app.root)?;
     let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
-    let own = own_things(&top);
+    let own = repository_items(&top);
     if app.out.json {
         return app
             .out

@@ -1,4 +1,4 @@
-//! The definitions that come with the program.
+//! The built-in agent definitions.
 
 use swarm_permissions::{AgentDefinition, AgentSource, read_definition_file};
 
@@ -20,9 +20,9 @@ const FILES: [(&str, &str); 6] = [
     file!("claude-code-guide.md"),
 ];
 
-/// All of them.
+/// Returns all built-in definitions.
 pub(super) fn definitions() -> impl Iterator<Item = AgentDefinition> {
-    // That each is read without a problem is tested.
+    // A test verifies that each is read without problems.
     FILES.iter().filter_map(|(name, text)| {
         let definition = read_definition_file(text, name).definition?;
         Some(AgentDefinition {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_definition_is_read() {
+    fn every_built_in_definition_is_valid() {
         for (name, text) in FILES {
             let read = read_definition_file(text, name);
             assert_eq!(read.problems, [], "{name}");

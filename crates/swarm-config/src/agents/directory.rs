@@ -1,26 +1,26 @@
-//! The Markdown files of a directory, however deep, within bounds.
+//! The Markdown files below a directory, with limits on depth, number and size.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Directories within each other.
+/// Maximum nesting depth.
 const DEPTH: usize = 16;
-/// Files of one source.
+/// Maximum number of files per source.
 const FILES: usize = 1_000;
-/// Bytes of one file.
+/// Maximum size of one file in bytes.
 const BYTES: u64 = 256 * 1024;
 
-/// What was found.
+/// The files below a directory.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// Texts by path, in the order of the paths.
+    /// Texts by path, sorted by path.
     pub(super) texts: Vec<(PathBuf, String)>,
-    /// What was not read, and why.
+    /// Unread files, with the reason.
     pub(super) problems: Vec<(PathBuf, String)>,
 }
 
-/// Reads the Markdown files below `directory`. A directory that is reached a second time, through a link, is not read again.
+/// Reads the Markdown files below `directory`. A directory reached again through a link is skipped.
 pub(super) fn read(directory: &Path) -> Files {
     let mut files = Files::default();
     let mut paths = Vec::new();
@@ -33,7 +33,9 @@ pub(super) fn read(directory: &Path) -> Files {
     );
     paths.sort();
     if paths.len() > FILES {
-        let what = format!("has more than {FILES} files; the others were not read: move them away");
+        let what = format!(
+            "has more than {FILES} files: move the unneeded ones, because the rest was not read"
+        );
         files.problems.push((directory.to_owned(), what));
         paths.truncate(FILES);
     }
@@ -74,7 +76,7 @@ fn walk(
     let mut inner: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     inner.sort();
     for path in inner {
-        // Follows links; a pipe or a device is neither and is left alone.
+        // Follows links; pipes and devices are skipped.
         let Ok(found) = path.metadata() else { continue };
         if found.is_dir() {
             walk(&path, depth + 1, seen, paths, problems);
@@ -93,7 +95,7 @@ fn text(path: &Path) -> Result<String, String> {
         .map_err(cannot)?;
     if bytes.len() as u64 > BYTES {
         return Err(format!(
-            "is larger than {} KiB: a definition is a short text",
+            "is larger than {} KiB, the limit for a definition",
             BYTES / 1024
         ));
     }

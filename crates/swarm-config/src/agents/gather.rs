@@ -1,4 +1,4 @@
-//! From files and flags to the catalog.
+//! Collection of agent definitions from files and flags.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,26 @@ use swarm_permissions::{
 };
 
 use super::EnabledPlugins;
-use super::places::Place;
+use super::places::AgentDirectory;
 use super::{built_in, directory, places};
 use crate::error::ConfigError;
 use crate::models::resolve_model;
 
-/// Definitions of every source.
+/// The agent definitions of all sources.
 #[derive(Debug, Default)]
 pub struct FoundAgents {
-    /// All of them.
+    /// All definitions.
     pub catalog: AgentCatalog,
-    /// What their authors should know.
+    /// Problems in the definitions.
     pub problems: Vec<DefinitionProblem>,
-    /// Types that count, whose hooks or own servers wait for trust.
-    pub waiting: Vec<String>,
+    /// Effective types whose hooks or private MCP servers are disabled until the repository is
+    /// trusted.
+    pub awaiting_trust: Vec<String>,
 }
 
 impl FoundAgents {
-    /// What was not understood of a definition that counts.
-    pub fn remarks<'a>(
+    /// Returns the problems in an effective definition.
+    pub fn problems_of<'a>(
         &'a self,
         definition: &AgentDefinition,
     ) -> impl Iterator<Item = &'a DefinitionProblem> {
@@ -37,57 +38,57 @@ impl FoundAgents {
         problems.filter(move |problem| !problem.refused && origin.as_ref() == Some(&problem.origin))
     }
 
-    /// What whoever relies on a definition's hooks as a guard has to hear; `None` where nothing waits.
-    pub fn waits(&self) -> Option<String> {
-        (!self.waiting.is_empty()).then(|| {
+    /// Returns a warning about hooks and servers that are disabled until the repository is trusted.
+    pub fn trust_warning(&self) -> Option<String> {
+        (!self.awaiting_trust.is_empty()).then(|| {
             format!(
-                "hooks and MCP servers of the repository's own agent types do not run, as it is not trusted ({}); read its .claude/agents, then `swarm trust`",
-                self.waiting.join(", ")
+                "hooks and MCP servers of the repository's agent types are disabled because it is not trusted ({}); review its .claude/agents, then run `swarm trust`",
+                self.awaiting_trust.join(", ")
             )
         })
     }
 }
 
-/// Where and how to look.
+/// The sources and options of a search for agent definitions.
 #[derive(Debug, Clone, Copy)]
-pub struct Looking<'a> {
-    /// The config directory of all state.
+pub struct AgentSearch<'a> {
+    /// The config directory.
     pub root: &'a Path,
     /// The working directory.
     pub cwd: &'a Path,
-    /// What `--agents` says.
+    /// The value of `--agents`.
     pub flag: Option<&'a str>,
-    /// Whether what is the repository's own may run.
+    /// Whether the repository's hooks and servers may run.
     pub trusted: bool,
-    /// Which plugins settings turn on or off, by `PLUGIN@MARKETPLACE`.
+    /// The plugins enabled or disabled by settings, by `PLUGIN@MARKETPLACE`.
     pub plugins: &'a EnabledPlugins,
-    /// Short names of models.
+    /// Model aliases.
     pub aliases: &'a BTreeMap<String, String>,
 }
 
-/// Finds all definitions. A file that is wrong is reported, and costs no other.
+/// Finds all definitions. An invalid file is reported and does not affect the others.
 ///
 /// # Errors
-/// When `--agents` is wrong: whoever wrote it sits there.
-pub fn gather(looking: Looking<'_>) -> Result<FoundAgents, ConfigError> {
-    gather_from(
-        places::places(looking.root, looking.cwd, looking.plugins),
-        looking,
+/// An invalid `--agents` value.
+pub fn find_agents(search: AgentSearch<'_>) -> Result<FoundAgents, ConfigError> {
+    find_agents_in(
+        places::agent_directories(search.root, search.cwd, search.plugins),
+        search,
     )
 }
 
-pub(super) fn gather_from(
-    places: Vec<Place>,
-    looking: Looking<'_>,
+pub(super) fn find_agents_in(
+    places: Vec<AgentDirectory>,
+    search: AgentSearch<'_>,
 ) -> Result<FoundAgents, ConfigError> {
     let mut all = Vec::new();
     let mut problems = Vec::new();
-    let mut waiting = Vec::new();
-    if let Some(given) = looking.flag {
+    let mut awaiting_trust = Vec::new();
+    if let Some(given) = search.flag {
         let definitions =
             read_definitions_json(given, "--agents").map_err(ConfigError::AgentsFlag)?;
         for definition in &definitions {
-            if let Some(what) = no_model(definition, &looking) {
+            if let Some(what) = model_error(definition, &search) {
                 let agent = definition.name.clone();
                 return Err(ConfigError::AgentsFlagModel { agent, what });
             }
@@ -97,8 +98,8 @@ pub(super) fn gather_from(
             ..definition
         }));
     }
-    for place in places {
-        let files = directory::read(&place.directory);
+    for source_directory in places {
+        let files = directory::read(&source_directory.directory);
         problems.extend(
             files
                 .problems
@@ -106,7 +107,7 @@ pub(super) fn gather_from(
                 .map(|(path, what)| DefinitionProblem {
                     origin: path.display().to_string(),
                     line: None,
-                    what: format!("it {what}"),
+                    what: format!("the file {what}"),
                     refused: true,
                     agent: None,
                 }),
@@ -116,7 +117,7 @@ pub(super) fn gather_from(
             let read = read_definition_file(&text, &origin);
             problems.extend(read.problems);
             if let Some(definition) = read.definition {
-                if let Some(what) = no_model(&definition, &looking) {
+                if let Some(what) = model_error(&definition, &search) {
                     problems.push(DefinitionProblem {
                         origin,
                         line: line_of_model(&text),
@@ -126,11 +127,12 @@ pub(super) fn gather_from(
                     });
                     continue;
                 }
-                let (definition, lost) = kept(definition, &place, path, looking.trusted);
-                if lost.is_some() && place.source == AgentSource::Project {
-                    waiting.push((definition.name.clone(), definition.path.clone()));
+                let (definition, restriction) =
+                    restrict(definition, &source_directory, path, search.trusted);
+                if restriction.is_some() && source_directory.source == AgentSource::Project {
+                    awaiting_trust.push((definition.name.clone(), definition.path.clone()));
                 }
-                problems.extend(lost.map(|what| DefinitionProblem {
+                problems.extend(restriction.map(|what| DefinitionProblem {
                     origin,
                     line: None,
                     what,
@@ -143,17 +145,17 @@ pub(super) fn gather_from(
     }
     all.extend(built_in::definitions());
     let catalog = AgentCatalog::new(all);
-    // Nobody misses what a stronger definition hides.
-    waiting.retain(|(name, path)| catalog.find(name).is_some_and(|one| one.path == *path));
+    // A definition hidden by a stronger one needs no warning.
+    awaiting_trust.retain(|(name, path)| catalog.find(name).is_some_and(|one| one.path == *path));
     Ok(FoundAgents {
         catalog,
         problems,
-        waiting: waiting.into_iter().map(|(name, _)| name).collect(),
+        awaiting_trust: awaiting_trust.into_iter().map(|(name, _)| name).collect(),
     })
 }
 
-/// What is wrong with the model that a definition names. What `inherit` comes to is found out at each start.
-fn no_model(definition: &AgentDefinition, looking: &Looking<'_>) -> Option<String> {
+/// Returns the error of a definition's model. `inherit` is resolved at each start.
+fn model_error(definition: &AgentDefinition, search: &AgentSearch<'_>) -> Option<String> {
     let chosen = choose_model(&ModelCandidates {
         environment: None,
         call: None,
@@ -164,30 +166,30 @@ fn no_model(definition: &AgentDefinition, looking: &Looking<'_>) -> Option<Strin
     if chosen.source == ModelSource::Parent {
         return None;
     }
-    let wrong = resolve_model(&chosen.written, looking.aliases, looking.cwd).err()?;
-    Some(format!("`model` names no model: {wrong}"))
+    let wrong = resolve_model(&chosen.written, search.aliases, search.cwd).err()?;
+    Some(format!("invalid `model`: {wrong}"))
 }
 
-/// The line of the field, counted from 1.
+/// Returns the line of the field, counted from 1.
 fn line_of_model(text: &str) -> Option<usize> {
     let at = text.lines().position(|line| line.starts_with("model:"))?;
     Some(at + 1)
 }
 
-/// The definition as its place allows it, and what of it that costs.
-fn kept(
+/// Returns the definition without the fields that its source may not set, and a message about them.
+fn restrict(
     definition: AgentDefinition,
-    place: &Place,
+    source_directory: &AgentDirectory,
     path: PathBuf,
     trusted: bool,
 ) -> (AgentDefinition, Option<String>) {
     let mut definition = AgentDefinition {
-        source: place.source,
+        source: source_directory.source,
         path: Some(path),
         ..definition
     };
-    let mut lost = None;
-    if let Some(plugin) = &place.plugin {
+    let mut restriction = None;
+    if let Some(plugin) = &source_directory.plugin {
         definition.name = format!("{plugin}:{}", definition.name);
         let mut left_out = Vec::new();
         if !definition.hooks.events.is_empty() {
@@ -203,23 +205,23 @@ fn kept(
         definition.mcp_servers.clear();
         let what = || {
             format!(
-                "{} of a plugin's agents count for nothing",
+                "{} in a plugin's agent definition is ignored",
                 left_out.join(", ")
             )
         };
-        lost = (!left_out.is_empty()).then(what);
+        restriction = (!left_out.is_empty()).then(what);
     }
-    if place.source == AgentSource::Project && !trusted {
+    if source_directory.source == AgentSource::Project && !trusted {
         let own = |server: &McpUse| matches!(server, McpUse::Own(..));
         let has_own = definition.mcp_servers.iter().any(own);
         if has_own || !definition.hooks.events.is_empty() {
             definition.hooks = HookSettings::default();
             definition.mcp_servers.retain(|server| !own(server));
-            lost = Some(
-                "its hooks and its own MCP servers do not run until the repository is trusted: `swarm trust`"
+            restriction = Some(
+                "its hooks and private MCP servers are disabled until the repository is trusted (`swarm trust`)"
                     .to_owned(),
             );
         }
     }
-    (definition, lost)
+    (definition, restriction)
 }

@@ -1,4 +1,4 @@
-//! Agent definitions: where they are looked for, and how they are read.
+//! Agent definitions: sources and loading.
 
 mod built_in;
 mod directory;
@@ -6,7 +6,7 @@ mod gather;
 mod places;
 mod plugins;
 
-pub use gather::{FoundAgents, Looking, gather};
+pub use gather::{AgentSearch, FoundAgents, find_agents};
 pub use plugins::{EnabledPlugins, unused_parts};
 
 #[cfg(test)]

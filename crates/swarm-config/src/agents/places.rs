@@ -1,4 +1,4 @@
-//! The directories that definitions are read from.
+//! The directories of agent definitions.
 
 use std::path::{Path, PathBuf};
 
@@ -7,31 +7,35 @@ use swarm_permissions::AgentSource;
 use super::plugins::{EnabledPlugins, plugins};
 use crate::settings::repository_directories;
 
-/// The machine's own.
+/// The directory of managed definitions.
 const MANAGED: &str = "/etc/claude-code/agents";
 
 /// A directory of definitions.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct AgentDirectory {
     pub(super) directory: PathBuf,
     pub(super) source: AgentSource,
-    /// The plugin that it belongs to.
+    /// The plugin that contains the directory.
     pub(super) plugin: Option<String>,
 }
 
-/// All of them, strongest first; of a repository the nearest first, up to its top.
-pub(super) fn places(root: &Path, cwd: &Path, enabled: &EnabledPlugins) -> Vec<Place> {
+/// Returns all directories, strongest first; within a repository from `cwd` up to its top.
+pub(super) fn agent_directories(
+    root: &Path,
+    cwd: &Path,
+    enabled: &EnabledPlugins,
+) -> Vec<AgentDirectory> {
     below(Path::new(MANAGED), root, cwd, enabled)
 }
 
-/// The same where the machine's own are in `managed`.
+/// Like the public function, with a given directory of managed definitions.
 pub(super) fn below(
     managed: &Path,
     root: &Path,
     cwd: &Path,
     enabled: &EnabledPlugins,
-) -> Vec<Place> {
-    let place = |directory: PathBuf, source| Place {
+) -> Vec<AgentDirectory> {
+    let place = |directory: PathBuf, source| AgentDirectory {
         directory,
         source,
         plugin: None,
@@ -39,14 +43,15 @@ pub(super) fn below(
     let mut places = vec![place(managed.to_owned(), AgentSource::Managed)];
     for directory in repository_directories(cwd) {
         let claude = directory.join(".claude");
-        // The config directory can be that of a repository in the home directory; its definitions are the user's all the same.
+        // The home directory can be a repository whose `.claude` is the config directory: its
+        // definitions are the user's.
         if !is_same(&claude, root) {
             places.push(place(claude.join("agents"), AgentSource::Project));
         }
     }
     places.push(place(root.join("agents"), AgentSource::User));
     for plugin in plugins(root, enabled) {
-        places.push(Place {
+        places.push(AgentDirectory {
             plugin: Some(plugin.name),
             ..place(plugin.directory.join("agents"), AgentSource::Plugin)
         });

@@ -1,4 +1,4 @@
-//! Plugins below the config directory: in directories of the user's own, and where Claude Code installs them.
+//! Plugins below the config directory: manually added ones and those installed by Claude Code.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,46 +9,47 @@ use serde_json::Value;
 
 use crate::settings::Layer;
 
-/// Directories of Claude Code's own beside the plugins that are put there by hand.
+/// Claude Code's own directories next to manually added plugins.
 const CACHE: &str = "cache";
 const MARKETPLACES: &str = "marketplaces";
 
-/// Where a plugin says what it is.
+/// The path of a plugin's manifest.
 const MANIFEST: &str = ".claude-plugin/plugin.json";
 
-/// Bytes of a manifest that are read.
+/// Maximum size of a manifest in bytes.
 const LARGEST: u64 = 1024 * 1024;
 
-/// A plugin that counts.
+/// An effective plugin.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plugin {
     pub(super) name: String,
     pub(super) directory: PathBuf,
 }
 
-/// What the settings say of plugins, by `PLUGIN@MARKETPLACE`.
+/// The plugins that settings enable or disable, by `PLUGIN@MARKETPLACE`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct EnabledPlugins {
     named: BTreeMap<String, bool>,
-    /// Whether the user or the machine names any. Otherwise every installed plugin is on that nobody turns off.
+    /// Whether user or machine settings name any plugin. Otherwise every installed plugin is
+    /// enabled unless disabled.
     user_chooses: bool,
 }
 
 impl EnabledPlugins {
-    /// Adds what a file says. Stronger files come later.
+    /// Adds an entry of a file. Stronger files must be added later.
     pub fn add(&mut self, plugin: String, on: bool, layer: Layer) {
         if layer != Layer::Project {
             self.user_chooses = true;
             self.named.insert(plugin, on);
         } else if on {
-            // A repository turns on none that the user has turned off.
+            // A repository cannot enable a plugin that the user disabled.
             self.named.entry(plugin).or_insert(true);
         } else {
             self.named.insert(plugin, false);
         }
     }
 
-    /// Whether a plugin is on.
+    /// Returns whether a plugin is enabled.
     pub fn is_on(&self, plugin: &str) -> bool {
         self.named
             .get(plugin)
@@ -56,7 +57,7 @@ impl EnabledPlugins {
             .unwrap_or(!self.user_chooses)
     }
 
-    /// What the user names.
+    /// Creates the user's settings.
     #[cfg(test)]
     pub fn of_user(named: &[(&str, bool)]) -> Self {
         let mut plugins = Self::default();
@@ -67,8 +68,8 @@ impl EnabledPlugins {
     }
 }
 
-/// The plugins that count, each once: those put there by hand, then the newest copy of each installed one, then those of
-/// marketplaces that are not installed.
+/// Returns the enabled plugins, each once: manually added ones, then the newest version of each
+/// installed one, then uninstalled ones of marketplaces.
 pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
     let top = root.join("plugins");
     let mut plugins: Vec<_> = directories(&top)
@@ -88,8 +89,8 @@ pub(super) fn plugins(root: &Path, enabled: &EnabledPlugins) -> Vec<Plugin> {
     plugins
 }
 
-/// What plugins bring besides agents, which is not used: for each its name and those parts. Plugins that a marketplace
-/// only offers are left out.
+/// Returns the unsupported parts of each plugin, which are not used. Plugins that are only offered
+/// by a marketplace are skipped.
 pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&'static str>)> {
     const PARTS: [(&str, &str, &str); 4] = [
         ("skills", "skills", "skills"),
@@ -114,7 +115,7 @@ pub fn unused_parts(root: &Path, enabled: &EnabledPlugins) -> Vec<(String, Vec<&
         .collect()
 }
 
-/// `MARKETPLACE/PLUGIN/VERSION`: the newest version of each.
+/// Reads `MARKETPLACE/PLUGIN/VERSION`, keeping the newest version of each plugin.
 fn cached(cache: &Path) -> Vec<(String, Plugin)> {
     let mut found = Vec::new();
     for (market, directory) in directories(cache) {
@@ -129,8 +130,8 @@ fn cached(cache: &Path) -> Vec<(String, Plugin)> {
     found
 }
 
-/// What the directories of marketplaces hold: the plugins that their manifest lists, or else the directory itself and those in
-/// its `plugins`.
+/// Returns the plugins in the directories of marketplaces: those listed in the manifest; without
+/// one the directory itself and those in its `plugins`.
 fn offered(marketplaces: &Path) -> Vec<(String, Plugin)> {
     let mut found = Vec::new();
     for (market, directory) in directories(marketplaces) {
@@ -146,7 +147,8 @@ fn offered(marketplaces: &Path) -> Vec<(String, Plugin)> {
     found
 }
 
-/// The plugins of a marketplace whose files it holds itself. Of several in one directory the first counts.
+/// Returns the plugins that a marketplace contains itself. If several share a directory, the first
+/// wins.
 fn listed(market: &Path) -> Option<Vec<(String, PathBuf)>> {
     let manifest = manifest(&market.join(".claude-plugin/marketplace.json"))?;
     let base = match manifest["metadata"]["pluginRoot"].as_str() {
@@ -165,7 +167,7 @@ fn listed(market: &Path) -> Option<Vec<(String, PathBuf)>> {
     Some(plugins.collect())
 }
 
-/// A relative path that leads nowhere else.
+/// Joins a relative path, which must stay within the directory.
 fn below(directory: &Path, path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -174,7 +176,7 @@ fn below(directory: &Path, path: &str) -> Option<PathBuf> {
         .then(|| directory.join(path).components().collect())
 }
 
-/// Called by its manifest, or else by its directory.
+/// Names a plugin after its manifest or, by default, its directory.
 fn plugin(name: String, directory: PathBuf) -> Plugin {
     let manifest = manifest(&directory.join(MANIFEST)).unwrap_or_default();
     let own = manifest["name"].as_str().map(str::to_owned);
@@ -192,7 +194,7 @@ fn manifest(path: &Path) -> Option<Value> {
     serde_json::from_slice(&text).ok()
 }
 
-/// By the numbers of their names; names that are none, such as a commit, by their time.
+/// Compares version numbers in the names; other names, such as commits, by modification time.
 fn by_version(one: &(String, PathBuf), other: &(String, PathBuf)) -> Ordering {
     let numbers = |name: &str| -> Option<Vec<u64>> {
         let plain = name.strip_prefix('v').unwrap_or(name);
@@ -208,7 +210,7 @@ fn by_version(one: &(String, PathBuf), other: &(String, PathBuf)) -> Ordering {
     }
 }
 
-/// The directories in a directory, by name. Hidden ones are not plugins.
+/// Returns the subdirectories sorted by name, without hidden ones.
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     let mut found: Vec<_> = fs::read_dir(directory)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Where definitions are found, and which of them counts.
+//! Sources of agent definitions and their precedence.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use swarm_os::replace_alone;
 use swarm_permissions::AgentSource;
 use swarm_protocol::ErrorKind;
 
-use super::gather::{FoundAgents, Looking, gather_from};
+use super::gather::{AgentSearch, FoundAgents, find_agents_in};
 use super::places;
 use super::{EnabledPlugins, unused_parts};
 
@@ -40,10 +40,10 @@ impl Machine {
     }
 
     fn look(&self, flag: Option<&str>, trusted: bool) -> FoundAgents {
-        self.look_with(flag, trusted, &[])
+        self.search_with(flag, trusted, &[])
     }
 
-    fn look_with(
+    fn search_with(
         &self,
         flag: Option<&str>,
         trusted: bool,
@@ -52,7 +52,7 @@ impl Machine {
         let (root, cwd) = (self.path("root"), self.path("repo/src/deep"));
         let plugins = EnabledPlugins::of_user(enabled);
         let places = places::below(&self.path("managed"), &root, &cwd, &plugins);
-        let looking = Looking {
+        let search = AgentSearch {
             root: &root,
             cwd: &cwd,
             flag,
@@ -60,7 +60,7 @@ impl Machine {
             plugins: &plugins,
             aliases: &BTreeMap::from([("small".to_owned(), "openai/tiny".to_owned())]),
         };
-        gather_from(places, looking).unwrap()
+        find_agents_in(places, search).unwrap()
     }
 }
 
@@ -74,7 +74,7 @@ fn said(found: &FoundAgents) -> Vec<String> {
 }
 
 #[test]
-fn the_strongest_source_counts() {
+fn the_strongest_source_wins() {
     let machine = Machine::new();
     machine.agent("outside/.claude/agents/a.md", "far", "");
     machine.agent(".claude/agents/a.md", "above-the-repository", "");
@@ -103,12 +103,15 @@ fn the_strongest_source_counts() {
     }
     let found = machine.look(None, true);
     assert!(found.catalog.find("above-the-repository").is_none());
-    let shadowed = found.catalog.with_standing().filter(|(_, counts)| !counts);
+    let shadowed = found
+        .catalog
+        .with_precedence()
+        .filter(|(_, counts)| !counts);
     assert_eq!(shadowed.count(), 4, "user, two of the project, built-in");
 }
 
 #[test]
-fn a_bad_file_costs_no_other() {
+fn an_invalid_file_does_not_affect_others() {
     let machine = Machine::new();
     machine.agent("root/agents/good.md", "good", "");
     machine.agent("root/agents/bad.md", "bad/name", "");
@@ -132,7 +135,7 @@ fn a_bad_file_costs_no_other() {
         [
             at(
                 "huge.md",
-                "refused: it is larger than 256 KiB: a definition is a short text"
+                "refused: the file is larger than 256 KiB, the limit for a definition"
             ),
             at(
                 "bad.md:2",
@@ -143,7 +146,7 @@ fn a_bad_file_costs_no_other() {
 }
 
 #[test]
-fn c1_a_model_that_nobody_knows_costs_the_definition() {
+fn c1_an_unknown_model_rejects_the_definition() {
     let machine = Machine::new();
     for (name, model) in [
         ("good", "small"),
@@ -162,14 +165,13 @@ fn c1_a_model_that_nobody_knows_costs_the_definition() {
     let said = said(&found);
     assert_eq!(said.len(), 1);
     assert!(
-        said[0].contains("bad.md:4: refused: `model` names no model: ")
-            && said[0].contains("no/such"),
+        said[0].contains("bad.md:4: refused: invalid `model`: ") && said[0].contains("no/such"),
         "{said:?}"
     );
-    assert!(found.problems[0].costs("bad"));
+    assert!(found.problems[0].rejects("bad"));
     let json = r#"{"x": {"description": "d", "prompt": "p", "model": "no/such"}}"#;
     let (root, cwd) = (machine.path("root"), machine.path("repo"));
-    let looking = Looking {
+    let search = AgentSearch {
         root: &root,
         cwd: &cwd,
         flag: Some(json),
@@ -177,18 +179,18 @@ fn c1_a_model_that_nobody_knows_costs_the_definition() {
         plugins: &EnabledPlugins::default(),
         aliases: &BTreeMap::new(),
     };
-    let failure = gather_from(Vec::new(), looking).unwrap_err();
+    let failure = find_agents_in(Vec::new(), search).unwrap_err();
     assert!(
         failure
             .to_string()
-            .starts_with("--agents: agent `x`: `model` names no model"),
+            .starts_with("--agents: agent `x`: invalid `model`"),
         "{}",
         failure.to_string()
     );
 }
 
 #[test]
-fn a_tool_that_is_none_is_told_of_with_the_one_that_was_meant() {
+fn an_unknown_tool_is_reported_with_a_suggestion() {
     let machine = Machine::new();
     machine.agent(
         "root/agents/a.md",
@@ -199,20 +201,19 @@ fn a_tool_that_is_none_is_told_of_with_the_one_that_was_meant() {
     assert!(found.catalog.find("a").is_some());
     let said = said(&found);
     assert!(
-        said[0].ends_with(
-            "a.md:4: `tools` names `Grpe`, and there is no such tool: did you mean `Grep`?"
-        ),
+        said[0].ends_with("a.md:4: unknown tool `Grpe` in `tools`: did you mean `Grep`?"),
         "{said:?}"
     );
     assert!(
-        said[1].ends_with("a.md:5: `disallowedTools` names `Wriet`, and there is no such tool: did you mean `Write`?"),
+        said[1]
+            .ends_with("a.md:5: unknown tool `Wriet` in `disallowedTools`: did you mean `Write`?"),
         "{said:?}"
     );
     assert_eq!(said.len(), 2);
 }
 
 #[test]
-fn what_a_repository_runs_waits_for_trust() {
+fn hooks_and_servers_of_a_repository_require_trust() {
     let machine = Machine::new();
     let fields = "tools: Read\nmcpServers:\n  - shared\n  - own: {command: serve}\nhooks: {Stop: [{hooks: [{type: command, command: x}]}]}\n";
     machine.agent("repo/.claude/agents/a.md", "a", fields);
@@ -221,7 +222,7 @@ fn what_a_repository_runs_waits_for_trust() {
     assert_eq!(definition.mcp_servers.len(), 1);
     assert!(definition.hooks.events.is_empty());
     assert!(said(&found)[0].ends_with(
-        "its hooks and its own MCP servers do not run until the repository is trusted: `swarm trust`"
+        "its hooks and private MCP servers are disabled until the repository is trusted (`swarm trust`)"
     ));
     let found = machine.look(None, true);
     let definition = found.catalog.find("a").unwrap();
@@ -231,7 +232,7 @@ fn what_a_repository_runs_waits_for_trust() {
 }
 
 #[test]
-fn whoever_starts_agents_hears_whose_guards_wait_for_trust() {
+fn types_with_hooks_that_require_trust_are_reported() {
     let machine = Machine::new();
     let guard =
         "hooks: {PreToolUse: [{matcher: Bash, hooks: [{type: command, command: exit 2}]}]}\n";
@@ -239,18 +240,18 @@ fn whoever_starts_agents_hears_whose_guards_wait_for_trust() {
     machine.agent("repo/.claude/agents/b.md", "hidden", guard);
     machine.agent("repo/.claude/agents/c.md", "plain", "");
     machine.agent("managed/b.md", "hidden", "");
-    let waits = machine.look(None, false).waits().unwrap();
+    let waits = machine.look(None, false).trust_warning().unwrap();
     assert!(waits.contains("not trusted (guarded); "), "{waits}");
     assert!(waits.ends_with("`swarm trust`"), "{waits}");
-    assert_eq!(machine.look(None, true).waits(), None);
+    assert_eq!(machine.look(None, true).trust_warning(), None);
 }
 
 #[test]
-fn a_mistake_in_the_flag_comes_with_an_example_that_is_right() {
+fn an_error_in_the_flag_has_a_valid_example_as_hint() {
     let (root, cwd) = (Path::new("/nowhere"), Path::new("/nowhere"));
     let aliases = BTreeMap::new();
     let look = |flag| {
-        let looking = Looking {
+        let search = AgentSearch {
             root,
             cwd,
             flag: Some(flag),
@@ -258,15 +259,15 @@ fn a_mistake_in_the_flag_comes_with_an_example_that_is_right() {
             plugins: &EnabledPlugins::default(),
             aliases: &aliases,
         };
-        gather_from(Vec::new(), looking)
+        find_agents_in(Vec::new(), search)
     };
     let hint = look("{").unwrap_err().hint().unwrap();
-    let example = hint.strip_prefix("write it as ").unwrap();
+    let example = hint.strip_prefix("use the form ").unwrap();
     assert!(look(example).unwrap().catalog.find("reviewer").is_some());
 }
 
 #[test]
-fn a_plugins_agents_have_its_name_and_bring_no_rights() {
+fn agents_of_a_plugin_have_its_name_as_prefix_and_no_extra_rights() {
     let machine = Machine::new();
     machine.agent(
         "root/plugins/kit/agents/a.md",
@@ -278,12 +279,13 @@ fn a_plugins_agents_have_its_name_and_bring_no_rights() {
     assert_eq!(definition.permission_mode, None);
     assert!(definition.mcp_servers.is_empty() && definition.hooks.events.is_empty());
     assert!(
-        said(&found)[0]
-            .ends_with("hooks, mcpServers, permissionMode of a plugin's agents count for nothing")
+        said(&found)[0].ends_with(
+            "hooks, mcpServers, permissionMode in a plugin's agent definition is ignored"
+        )
     );
 }
 
-/// The plugin agents that count, each with the end of the path of its file.
+/// Returns the effective plugin agents, each with the end of its file's path.
 fn of_plugins(found: &FoundAgents, root: &Path) -> Vec<(String, String)> {
     let counts = found.catalog.winners();
     let plugins = counts.filter(|one| one.source == AgentSource::Plugin);
@@ -298,7 +300,7 @@ fn of_plugins(found: &FoundAgents, root: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn plugins_are_found_where_claude_code_puts_them_and_each_counts_once() {
+fn plugins_are_found_in_the_directories_of_claude_code_and_only_once() {
     let machine = Machine::new();
     for place in [
         "cache/market/kit/1.9.0",
@@ -339,25 +341,28 @@ fn plugins_are_found_where_claude_code_puts_them_and_each_counts_once() {
             ("single:a", "marketplaces/single/agents/a.md"),
         ]
     );
-    let shadowed = found.catalog.with_standing().filter(|(_, counts)| !counts);
+    let shadowed = found
+        .catalog
+        .with_precedence()
+        .filter(|(_, counts)| !counts);
     assert_eq!(shadowed.count(), 0);
 }
 
 #[test]
-fn where_settings_name_plugins_only_those_that_are_on_count() {
+fn if_settings_name_plugins_only_enabled_ones_are_used() {
     let machine = Machine::new();
     for place in ["cache/m/kit/1", "cache/m/off/1", "cache/m/unnamed/1", "own"] {
         machine.agent(&format!("root/plugins/{place}/agents/a.md"), "a", "");
     }
     let enabled = [("kit@m", true), ("off@m", false)];
-    let found = machine.look_with(None, true, &enabled);
+    let found = machine.search_with(None, true, &enabled);
     let counts = of_plugins(&found, &machine.path("root/plugins"));
     let types: Vec<_> = counts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(types, ["kit:a", "own:a"]);
 }
 
 #[test]
-fn what_plugins_bring_besides_agents_is_known_to_be_unused() {
+fn unused_parts_of_plugins_are_reported() {
     let machine = Machine::new();
     machine.agent("root/plugins/plain/agents/a.md", "a", "");
     machine.write("root/plugins/guard/hooks/hooks.json", "{}");
@@ -379,8 +384,8 @@ fn what_plugins_bring_besides_agents_is_known_to_be_unused() {
 }
 
 #[test]
-fn a_wrong_flag_stops_the_command() {
-    let looking = Looking {
+fn an_invalid_flag_is_an_error() {
+    let search = AgentSearch {
         root: Path::new("/nowhere"),
         cwd: Path::new("/nowhere"),
         flag: Some("{\"a\": {}}"),
@@ -388,10 +393,10 @@ fn a_wrong_flag_stops_the_command() {
         plugins: &EnabledPlugins::default(),
         aliases: &BTreeMap::new(),
     };
-    let failure = gather_from(Vec::new(), looking).unwrap_err();
+    let failure = find_agents_in(Vec::new(), search).unwrap_err();
     assert_eq!(failure.kind(), ErrorKind::Usage);
     assert_eq!(
         failure.to_string(),
-        "--agents: agent `a`: `prompt` is missing: say what it shall do"
+        "--agents: agent `a`: `prompt` is missing: describe the agent's task"
     );
 }

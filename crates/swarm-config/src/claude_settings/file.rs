@@ -1,4 +1,4 @@
-//! One `settings.json`.
+//! Reading one `settings.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use swarm_permissions::PermissionSettings;
 
 use super::requests;
 use crate::error::ConfigError;
-use crate::settings::{Given, Layer, ValuePlace};
+use crate::settings::{Layer, SettingValue, ValueLocation};
 
-/// Name of the setting that `permissions.defaultMode` gives.
+/// The setting that `permissions.defaultMode` sets.
 const MODE: &str = "permissions.mode";
 
-/// A file that is there.
+/// An existing settings file.
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
@@ -23,8 +23,8 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads a file that may be missing. Directories in its rules start from `base`. One that is refused is told of with each of
-    /// its slips.
+    /// Reads a file if it exists. Relative paths in its rules are resolved against `base`. A
+    /// rejected file is reported with all its errors.
     pub(super) fn read(
         path: &Path,
         layer: Layer,
@@ -36,10 +36,10 @@ impl File {
         };
         let origin = path.display().to_string();
         let permissions = PermissionSettings::from_settings(&document, &origin, base, home);
-        // A rule that is not understood might have forbidden something, so nothing is run without it.
+        // An invalid rule might have been a deny rule, so a file with one is rejected.
         if !permissions.errors.is_empty() {
-            let slips = permissions.errors.into_iter();
-            return Err(slips.map(ConfigError::Rule).collect());
+            let errors = permissions.errors.into_iter();
+            return Err(errors.map(ConfigError::Rule).collect());
         }
         Ok(Some(Self {
             path: path.to_owned(),
@@ -49,10 +49,10 @@ impl File {
         }))
     }
 
-    /// What the file says about settings of ours.
-    pub(super) fn given(&self) -> impl Iterator<Item = Given> {
-        let place = ValuePlace::File(self.path.clone(), None);
-        let given = move |(key, value): (&'static str, Value)| Given {
+    /// Returns the values for our own settings.
+    pub(super) fn given(&self) -> impl Iterator<Item = SettingValue> {
+        let place = ValueLocation::File(self.path.clone(), None);
+        let given = move |(key, value): (&'static str, Value)| SettingValue {
             key,
             layer: self.layer,
             place: place.clone(),
@@ -62,24 +62,24 @@ impl File {
         self.modes().chain(requests.map(given))
     }
 
-    /// What the file says about the mode where none is named.
-    fn modes(&self) -> impl Iterator<Item = Given> {
-        let place = ValuePlace::File(self.path.clone(), None);
-        let given = move |layer, mode: &str| Given {
+    /// Returns the values for the default permission mode.
+    fn modes(&self) -> impl Iterator<Item = SettingValue> {
+        let place = ValueLocation::File(self.path.clone(), None);
+        let given = move |layer, mode: &str| SettingValue {
             key: MODE,
             layer,
             place: place.clone(),
             value: mode.into(),
         };
         let without_bypass = &self.document["permissions"]["disableBypassPermissionsMode"];
-        // Whoever writes this wants it to hold against flags as well, which only a ceiling does.
+        // This policy must also apply to flags, which only a managed limit does.
         let ceiling = (without_bypass == "disable").then(|| given(Layer::Managed, "acceptEdits"));
         let mode = self.permissions.default_mode;
         let mode = mode.map(|mode| given(self.layer, mode.name()));
         mode.into_iter().chain(ceiling)
     }
 
-    /// The plugins that the file turns on or off.
+    /// Returns the plugins that the file enables or disables.
     pub(super) fn plugins(&self) -> impl Iterator<Item = (String, bool)> {
         let plugins = self.document["enabledPlugins"].as_object().into_iter();
         plugins
@@ -87,7 +87,8 @@ impl File {
             .filter_map(|(plugin, on)| Some((plugin.clone(), on.as_bool()?)))
     }
 
-    /// The variables of `env`, for shell commands of agents and for model clients. Those that mark swarm's own processes are never among them.
+    /// Returns the variables of `env`, for shell commands of agents and for model clients. Swarm's
+    /// process markers are excluded.
     pub(super) fn variables(&self) -> Result<BTreeMap<String, String>, ConfigError> {
         let wrong = |what: String| {
             Err(ConfigError::Env {
@@ -105,11 +106,11 @@ impl File {
             let value = match value {
                 Value::String(text) => text.clone(),
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
-                _ => return wrong(format!("`env.{}` must be a text", name.escape_debug())),
+                _ => return wrong(format!("`env.{}` must be a string", name.escape_debug())),
             };
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 return wrong(format!(
-                    "`env.{}` cannot be a variable",
+                    "`env.{}` is not a valid environment variable",
                     name.escape_debug()
                 ));
             }
@@ -120,7 +121,7 @@ impl File {
         Ok(variables)
     }
 
-    /// What the file is called in a message.
+    /// Returns the file's name for messages.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()
     }
@@ -136,7 +137,7 @@ fn read_json(path: &Path) -> Result<Option<Value>, ConfigError> {
             return Err(ConfigError::Unreadable { path, source });
         }
     };
-    // What an editor or `touch` leaves before the first line is written.
+    // An empty file, as left by an editor or `touch`.
     if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }

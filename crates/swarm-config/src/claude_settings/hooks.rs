@@ -1,4 +1,4 @@
-//! The `hooks` of settings files: who may have some run.
+//! The `hooks` of settings files, by source.
 
 use serde_json::Value;
 use swarm_permissions::HookSettings;
@@ -6,33 +6,33 @@ use swarm_permissions::HookSettings;
 use super::file::File;
 use crate::settings::Layer;
 
-/// The hooks of all files, by who wrote them.
+/// The hooks of all settings files, by source.
 #[derive(Debug, Default)]
 pub struct FoundHooks {
     managed: HookSettings,
     user: HookSettings,
     project: HookSettings,
-    /// The machine's policy runs none but its own.
+    /// Managed policy allows only managed hooks.
     managed_only: bool,
-    /// The user, or the machine's policy, runs none but the policy's.
+    /// User settings or managed policy disable all hooks but managed ones.
     disabled: bool,
 }
 
 impl FoundHooks {
-    /// Takes those of one file, and tells what is wrong with them.
+    /// Adds the hooks of one file and returns its problems.
     pub(super) fn take(&mut self, file: &File) -> Vec<String> {
         let name = file.name();
-        let says = |field: &str| file.document[field] == Value::Bool(true);
+        let is_set = |field: &str| file.document[field] == Value::Bool(true);
         let (hooks, remarks) = HookSettings::read(&file.document["hooks"], &name);
         match file.layer {
             Layer::Project => self.project.extend(hooks),
             Layer::Managed => {
-                self.managed_only |= says("allowManagedHooksOnly");
-                self.disabled |= says("disableAllHooks");
+                self.managed_only |= is_set("allowManagedHooksOnly");
+                self.disabled |= is_set("disableAllHooks");
                 self.managed.extend(hooks);
             }
             _ => {
-                self.disabled |= says("disableAllHooks");
+                self.disabled |= is_set("disableAllHooks");
                 self.user.extend(hooks);
             }
         }
@@ -40,14 +40,14 @@ impl FoundHooks {
         remarks.map(|what| format!("{name}: {what}")).collect()
     }
 
-    /// Whether a repository has hooks that would run if it were trusted.
+    /// Returns whether a repository's hooks are disabled only because it is not trusted.
     pub fn waits_for_trust(&self) -> bool {
         !self.disabled && !self.managed_only && !self.project.is_empty()
     }
 
-    /// What runs: the policy's first, then the user's, then the repository's where it is trusted. A command that says
-    /// nothing of its time gets `limit` seconds.
-    pub fn in_force(&self, trusted: bool, limit: u64) -> HookSettings {
+    /// Returns the effective hooks: managed ones first, then the user's, then the repository's if
+    /// it is trusted. A hook without a timeout gets `limit` seconds.
+    pub fn effective(&self, trusted: bool, limit: u64) -> HookSettings {
         let mut hooks = self.managed.clone();
         if !self.disabled && !self.managed_only {
             hooks.extend(self.user.clone());

@@ -1,4 +1,5 @@
-//! All `settings.json` files: those of the user and the machine in full, a repository's only where they tighten.
+//! Loading of all `settings.json` files: the user's and managed ones completely, a repository's
+//! only where they restrict.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,52 +11,52 @@ use super::{FoundHooks, requests, unsupported};
 use crate::agents::EnabledPlugins;
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::settings::{Given, Layer, ValuePlace, repository_directories};
+use crate::settings::{Layer, SettingValue, ValueLocation, repository_directories};
 use crate::trust::project_directory;
 
-/// The machine's policy for Claude Code.
+/// Claude Code's managed settings.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-/// What the settings files say.
+/// The merged content of the settings files.
 #[derive(Debug, Default)]
 pub struct ClaudeSettings {
     /// Permission rules.
     pub rules: RuleSet,
-    /// What they say about settings of `swarm.toml`.
-    given: Vec<Given>,
-    /// Variables for shell commands of agents and for model clients; none of a repository's.
+    /// Values for settings of `swarm.toml`.
+    given: Vec<SettingValue>,
+    /// Variables for shell commands of agents and for model clients, without a repository's.
     pub env: BTreeMap<String, String>,
-    /// The hooks that they list.
+    /// The hooks.
     pub hooks: FoundHooks,
-    /// Which plugins are on.
+    /// The enabled plugins.
     pub plugins: EnabledPlugins,
-    /// What a user should know about the files.
+    /// Warnings about the files.
     pub(super) remarks: Vec<String>,
 }
 
 impl ClaudeSettings {
-    /// Reads the files that hold for a command in `cwd`.
+    /// Reads the files that apply to a command in `cwd`.
     pub fn load(root: &Path, cwd: &Path, home: Option<&Path>) -> Result<Self, ConfigError> {
         Self::load_with(Path::new(MANAGED), root, cwd, home)
     }
 
-    /// Reads those that can be read, and tells of every slip for which one is refused.
-    pub fn look(root: &Path, cwd: &Path, home: Option<&Path>) -> (Self, Vec<ConfigError>) {
-        Self::look_with(Path::new(MANAGED), root, cwd, home)
+    /// Reads the valid files and returns the errors of the others.
+    pub fn load_lenient(root: &Path, cwd: &Path, home: Option<&Path>) -> (Self, Vec<ConfigError>) {
+        Self::load_lenient_with(Path::new(MANAGED), root, cwd, home)
     }
 
-    /// Reads the files, where the machine's policy is in `managed`.
+    /// Reads the files, with managed settings at `managed`.
     pub(super) fn load_with(
         managed: &Path,
         root: &Path,
         cwd: &Path,
         home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
-        let (settings, refused) = Self::look_with(managed, root, cwd, home);
+        let (settings, refused) = Self::load_lenient_with(managed, root, cwd, home);
         ConfigError::all(refused).map_or(Ok(settings), Err)
     }
 
-    fn look_with(
+    fn load_lenient_with(
         managed: &Path,
         root: &Path,
         cwd: &Path,
@@ -64,8 +65,8 @@ impl ClaudeSettings {
         let mut settings = Self::default();
         let mut refused = Vec::new();
         let mut read = |path: &Path, layer, base: &Path| {
-            File::read(path, layer, base, home).unwrap_or_else(|slips| {
-                refused.extend(slips);
+            File::read(path, layer, base, home).unwrap_or_else(|errors| {
+                refused.extend(errors);
                 None
             })
         };
@@ -95,7 +96,7 @@ impl ClaudeSettings {
         self.rules.deny.extend(rules.deny);
         self.rules.ask.extend(rules.ask);
         self.given.extend(file.given());
-        let misread = requests::misread_in(&file.document, &file.name());
+        let misread = requests::invalid_in(&file.document, &file.name());
         self.remarks.extend(misread);
         self.remarks.extend_from_slice(&file.permissions.remarks);
         let unsupported = unsupported::in_settings(&file.document, &file.name());
@@ -103,7 +104,7 @@ impl ClaudeSettings {
         for (plugin, on) in file.plugins() {
             self.plugins.add(plugin, on, file.layer);
         }
-        // A repository that nobody has trusted may forbid and ask. It allows nothing and sets no variables.
+        // An untrusted repository may deny and ask, but not allow calls or set variables.
         if file.layer != Layer::Project {
             self.rules.allow.extend(rules.allow);
             self.rules.directories.extend(rules.directories);
@@ -118,35 +119,39 @@ impl ClaudeSettings {
         self.remarks.extend(remarks);
     }
 
-    /// A variable: of a settings file, otherwise of this process.
+    /// Returns a variable from the settings files, otherwise from the process environment.
     pub fn variable<'a>(&'a self, env: &'a Environment, name: &str) -> Option<&'a str> {
         let set = self.env.get(name).map(String::as_str);
         set.or_else(|| env.get(name))
     }
 
-    /// What these files and Claude Code's variables say about settings of `swarm.toml`.
-    pub fn given(&self, env: &Environment) -> Vec<Given> {
+    /// Returns the values that these files and Claude Code's variables give to settings of
+    /// `swarm.toml`.
+    pub fn given(&self, env: &Environment) -> Vec<SettingValue> {
         let variables = requests::in_variables(|name| self.variable(env, name));
-        let variables = variables.into_iter().map(|(name, key, value)| Given {
-            key,
-            layer: Layer::Environment,
-            place: ValuePlace::Variable(name.to_owned()),
-            value,
-        });
+        let variables = variables
+            .into_iter()
+            .map(|(name, key, value)| SettingValue {
+                key,
+                layer: Layer::Environment,
+                place: ValueLocation::Variable(name.to_owned()),
+                value,
+            });
         self.given.iter().cloned().chain(variables).collect()
     }
 
-    /// What a user should know about the settings and the variables.
+    /// Returns warnings about the settings files and variables.
     pub fn warnings(&self, env: &Environment) -> Vec<String> {
         let variable = |name: &str| self.variable(env, name);
         let variables = unsupported::in_variables(variable)
             .into_iter()
-            .chain(requests::misread_variables(variable));
+            .chain(requests::invalid_variables(variable));
         self.remarks.iter().cloned().chain(variables).collect()
     }
 }
 
-/// The files of the repository around `cwd`, each with the directory that it speaks of.
+/// Returns the settings files of the repository around `cwd`, each with the directory it applies
+/// to.
 fn project_files<'a>(
     root: &'a Path,
     cwd: &'a Path,

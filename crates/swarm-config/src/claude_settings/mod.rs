@@ -1,4 +1,4 @@
-//! Claude Code's `settings.json` files: permission rules, the default mode, variables for shell commands, hooks.
+//! Claude Code's `settings.json` files: permission rules, the default mode, variables and hooks.
 
 mod file;
 mod hooks;

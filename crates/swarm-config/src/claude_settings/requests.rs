@@ -1,4 +1,4 @@
-//! What Claude Code's settings and variables say about `model.thinking` and `model.effort`.
+//! The values of `model.thinking` and `model.effort` in Claude Code's settings and variables.
 
 use serde_json::Value;
 use swarm_protocol::{Effort, Thinking};
@@ -6,13 +6,13 @@ use swarm_protocol::{Effort, Thinking};
 const THINKING: &str = "model.thinking";
 const EFFORT: &str = "model.effort";
 
-/// Variables, weakest first where two speak of one setting.
+/// The variables, weakest first if two set the same setting.
 const VARIABLES: [(&str, &str); 2] = [
     ("CLAUDE_CODE_EFFORT_LEVEL", EFFORT),
     ("MAX_THINKING_TOKENS", THINKING),
 ];
 
-/// Names and values of the settings of which a `settings.json` speaks.
+/// Returns the names and values of the settings in a `settings.json`.
 pub(super) fn in_settings(document: &Value) -> Vec<(&'static str, Value)> {
     let thinking = document["alwaysThinkingEnabled"].as_bool();
     let thinking = thinking.map(|on| {
@@ -28,8 +28,8 @@ pub(super) fn in_settings(document: &Value) -> Vec<(&'static str, Value)> {
     thinking.into_iter().chain(effort).collect()
 }
 
-/// A sentence about an effort of a `settings.json` that is none.
-pub(super) fn misread_in(document: &Value, file: &str) -> Option<String> {
+/// Returns a warning about an invalid effort in a `settings.json`.
+pub(super) fn invalid_in(document: &Value, file: &str) -> Option<String> {
     let is_misread = match &document["effortLevel"] {
         Value::Null => false,
         Value::String(word) => effort(word).is_none(),
@@ -37,13 +37,11 @@ pub(super) fn misread_in(document: &Value, file: &str) -> Option<String> {
     };
     is_misread.then(|| {
         let value = &document["effortLevel"];
-        format!(
-            "{file}: `effortLevel` is {value}: use low, medium, high, xhigh or max; it is ignored"
-        )
+        format!("{file}: ignoring `effortLevel` {value}: use low, medium, high, xhigh or max")
     })
 }
 
-/// The variables that speak of settings: variable, setting and value.
+/// Returns the settings set by variables: variable, setting and value.
 pub(super) fn in_variables<'a>(
     get: impl Fn(&str) -> Option<&'a str>,
 ) -> Vec<(&'static str, &'static str, Value)> {
@@ -53,8 +51,8 @@ pub(super) fn in_variables<'a>(
     said.collect()
 }
 
-/// Sentences about variables whose values are not understood.
-pub(super) fn misread_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
+/// Returns warnings about invalid variables.
+pub(super) fn invalid_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
     let misread = VARIABLES.iter().filter_map(|(name, key)| {
         let text = get(name).filter(|text| !text.trim().is_empty())?;
         let expected = match *key {
@@ -63,7 +61,7 @@ pub(super) fn misread_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Ve
         };
         value(key, text).is_none().then(|| {
             let text = text.escape_debug();
-            format!("environment: `{name}` is `{text}`: use {expected}; it is ignored")
+            format!("environment: ignoring `{name}={text}`: use {expected}")
         })
     });
     misread.collect()
@@ -79,7 +77,7 @@ fn value(key: &str, text: &str) -> Option<Value> {
     }
 }
 
-/// Claude Code writes `unset` or `auto` for the model's own.
+/// Parses an effort. Claude Code writes `unset` or `auto` for the model's default.
 fn effort(word: &str) -> Option<Value> {
     match word.trim() {
         "auto" | "unset" => Some("auto".into()),

@@ -1,4 +1,4 @@
-//! Which file may say what.
+//! What each settings file may set.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl Machine {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "people write settings with editors of their own"
+        reason = "users write settings with ordinary editors"
     )]
     fn file(self, name: &str, text: &str) -> Self {
         std::fs::write(self.path(name), text).unwrap();
@@ -44,7 +44,7 @@ impl Machine {
         self.settings([]).mode
     }
 
-    /// The settings in force with these variables.
+    /// Returns the effective settings with these variables.
     fn settings<const N: usize>(&self, variables: [(&str, &str); N]) -> Settings {
         let env = Environment::new(variables, &self.path("repo"));
         let given = self.load().unwrap().given(&env);
@@ -61,7 +61,7 @@ const EVERYTHING: &str = r#"{
 }"#;
 
 #[test]
-fn the_users_file_and_the_machines_say_everything() {
+fn user_and_managed_files_apply_completely() {
     for name in ["root/settings.json", "managed.json"] {
         let settings = Machine::new().file(name, EVERYTHING).load().unwrap();
         let rules = &settings.rules;
@@ -81,14 +81,14 @@ fn the_users_file_and_the_machines_say_everything() {
         assert!(settings.remarks.is_empty(), "{:?}", settings.remarks);
         let stop = settings
             .hooks
-            .in_force(false, 9)
+            .effective(false, 9)
             .commands(HookEvent::Stop, None);
         assert_eq!((stop.len(), stop[0].timeout), (1, Some(9)), "{name}");
     }
 }
 
 #[test]
-fn a_repositorys_files_only_tighten() {
+fn files_of_a_repository_only_restrict() {
     for name in [
         "repo/.claude/settings.json",
         "repo/.claude/settings.local.json",
@@ -111,13 +111,13 @@ fn a_repositorys_files_only_tighten() {
 }
 
 #[test]
-fn outside_of_a_repository_only_the_present_directory_speaks() {
+fn outside_of_a_repository_only_the_working_directory_is_read() {
     let machine = Machine::new();
     for name in ["shared/.claude", "shared/own/.claude"] {
         std::fs::create_dir_all(machine.path(name)).unwrap();
     }
     let machine = machine
-        .file("shared/.claude/settings.json", "somebody's joke")
+        .file("shared/.claude/settings.json", "another user's file")
         .file("shared/own/.claude/settings.json", EVERYTHING);
     let (managed, root) = (machine.path("managed.json"), machine.path("root"));
     let cwd = machine.path("shared/own");
@@ -126,7 +126,7 @@ fn outside_of_a_repository_only_the_present_directory_speaks() {
 }
 
 #[test]
-fn a_ban_of_the_widest_mode_holds_against_flags() {
+fn disabling_the_most_permissive_mode_also_applies_to_flags() {
     let text = r#"{"permissions": {"defaultMode": "bypassPermissions", "disableBypassPermissionsMode": "disable"}}"#;
     let machine = Machine::new().file("root/settings.json", text);
     assert_eq!(machine.mode(), PermissionMode::AcceptEdits);
@@ -139,13 +139,16 @@ fn a_ban_of_the_widest_mode_holds_against_flags() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_file() {
+fn errors_name_the_file() {
     for (text, word) in [
-        ("{", "is not JSON"),
+        ("{", "invalid JSON"),
         ("[]", "is not a JSON object"),
         (r#"{"env": []}"#, "`env` must be an object"),
-        (r#"{"env": {"A": {}}}"#, "`env.A` must be a text"),
-        (r#"{"env": {"A=B": "x"}}"#, "`env.A=B` cannot be a variable"),
+        (r#"{"env": {"A": {}}}"#, "`env.A` must be a string"),
+        (
+            r#"{"env": {"A=B": "x"}}"#,
+            "`env.A=B` is not a valid environment variable",
+        ),
         (
             r#"{"permissions": {"deny": ["Bash("]}}"#,
             "`permissions.deny`",
@@ -173,7 +176,7 @@ fn what_is_wrong_is_told_with_its_file() {
 }
 
 #[test]
-fn every_slip_of_every_file_is_told_on_a_line_of_its_own() {
+fn every_error_of_every_file_is_on_a_separate_line() {
     let failure = Machine::new()
         .file(
             "root/settings.json",
@@ -189,11 +192,11 @@ fn every_slip_of_every_file_is_told_on_a_line_of_its_own() {
     };
     assert!(one.contains("root/settings.json") && one.contains("`Bash(`"));
     assert!(two.contains("root/settings.json") && two.contains("`Read()`"));
-    assert!(three.contains("repo/.claude/settings.json") && three.contains("is not JSON"));
+    assert!(three.contains("repo/.claude/settings.json") && three.contains("invalid JSON"));
 }
 
 #[test]
-fn hooks_of_a_repository_wait_for_trust_and_policy_has_the_last_word() {
+fn hooks_of_a_repository_require_trust_and_policy_overrides() {
     let hook = |line: &str| {
         format!(
             r#""hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}}"#
@@ -209,7 +212,7 @@ fn hooks_of_a_repository_wait_for_trust_and_policy_has_the_last_word() {
             )
     };
     let run = |machine: &Machine, trusted: bool| -> Vec<String> {
-        let hooks = machine.load().unwrap().hooks.in_force(trusted, 1);
+        let hooks = machine.load().unwrap().hooks.effective(trusted, 1);
         let commands = hooks.commands(HookEvent::Stop, None).into_iter();
         commands.map(|hook| hook.action.text().to_owned()).collect()
     };
@@ -235,16 +238,16 @@ fn hooks_of_a_repository_wait_for_trust_and_policy_has_the_last_word() {
 }
 
 #[test]
-fn mistakes_in_hooks_are_remarks_and_stop_nobody() {
+fn errors_in_hooks_are_only_warnings() {
     for (hooks, word) in [
         ("[]", "`hooks` must be an object"),
         (r#"{"Stop": {}}"#, "`hooks.Stop` must be a list"),
-        (r#"{"Stop": [{}]}"#, "lacks its list of `hooks`"),
+        (r#"{"Stop": [{}]}"#, "has no list `hooks`"),
         (r#"{"Stop": [{"matcher": 1, "hooks": []}]}"#, "`matcher`"),
-        (r#"{"Stop": [{"hooks": [{}]}]}"#, "lacks its `type`"),
+        (r#"{"Stop": [{"hooks": [{}]}]}"#, "has no `type`"),
         (
             r#"{"Stop": [{"hooks": [{"type": "command"}]}]}"#,
-            "lacks its `command`",
+            "has no `command`",
         ),
     ] {
         let text = format!(r#"{{"hooks": {hooks}}}"#);
@@ -257,7 +260,7 @@ fn mistakes_in_hooks_are_remarks_and_stop_nobody() {
 }
 
 #[test]
-fn a_rule_for_no_tool_is_a_remark_also_in_a_repository() {
+fn a_rule_with_an_unknown_tool_is_a_warning_also_in_a_repository() {
     for name in ["root/settings.json", "repo/.claude/settings.json"] {
         let settings = Machine::new()
             .file(name, r#"{"permissions": {"deny": ["bash"]}}"#)
@@ -271,7 +274,7 @@ fn a_rule_for_no_tool_is_a_remark_also_in_a_repository() {
 }
 
 #[test]
-fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
+fn hooks_of_a_worktree_are_those_of_the_main_checkout() {
     let hook = |line: &str| {
         format!(
             r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}},
@@ -297,7 +300,7 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
         machine.path("tree/src"),
     );
     let settings = ClaudeSettings::load_with(&managed, &root, &cwd, None).unwrap();
-    let hooks = settings.hooks.in_force(true, 9);
+    let hooks = settings.hooks.effective(true, 9);
     let commands: Vec<_> = hooks
         .commands(HookEvent::Stop, None)
         .into_iter()
@@ -307,12 +310,12 @@ fn hooks_of_a_work_tree_are_those_of_the_main_checkout() {
     assert_eq!(
         settings.rules.deny.len(),
         1,
-        "rules are those of the directory"
+        "rules come from the worktree's directory"
     );
 }
 
 #[test]
-fn a_repository_that_names_plugins_turns_off_no_other() {
+fn a_repository_that_names_plugins_does_not_disable_others() {
     let machine = Machine::new().file(
         "repo/.claude/settings.json",
         r#"{"enabledPlugins": {"a@m": true, "b@m": false}}"#,
@@ -323,7 +326,7 @@ fn a_repository_that_names_plugins_turns_off_no_other() {
 }
 
 #[test]
-fn a_repository_turns_on_no_plugin_that_the_user_has_turned_off() {
+fn a_repository_cannot_enable_a_plugin_that_the_user_disabled() {
     let machine = Machine::new()
         .file(
             "root/settings.json",
@@ -341,7 +344,7 @@ fn a_repository_turns_on_no_plugin_that_the_user_has_turned_off() {
 }
 
 #[test]
-fn thinking_and_effort_are_taken_from_settings_and_variables() {
+fn thinking_and_effort_are_read_from_settings_and_variables() {
     let machine = Machine::new().file(
         "root/settings.json",
         r#"{"alwaysThinkingEnabled": false, "effortLevel": "high"}"#,
@@ -365,18 +368,18 @@ fn thinking_and_effort_are_taken_from_settings_and_variables() {
     assert_eq!(
         asked(&machine.settings([])),
         (Thinking::Adaptive, None),
-        "the nearer file wins"
+        "the nearest file wins"
     );
 }
 
 #[test]
-fn an_effort_that_is_none_is_reported() {
+fn an_invalid_effort_is_reported() {
     let machine = Machine::new().file("root/settings.json", r#"{"effortLevel": "huge"}"#);
     let env = Environment::new([("MAX_THINKING_TOKENS", "lots")], &machine.path("repo"));
     let warnings = machine.load().unwrap().warnings(&env).join("\n");
-    assert!(warnings.contains("`effortLevel` is \"huge\""), "{warnings}");
+    assert!(warnings.contains("`effortLevel` \"huge\""), "{warnings}");
     assert!(
-        warnings.contains("`MAX_THINKING_TOKENS` is `lots`"),
+        warnings.contains("`MAX_THINKING_TOKENS=lots`"),
         "{warnings}"
     );
     assert_eq!(machine.settings([]).effort, None);

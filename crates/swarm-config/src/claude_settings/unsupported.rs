@@ -1,13 +1,13 @@
-//! Settings and variables of Claude Code that swarm does not support. They are named, not ignored in silence.
+//! Claude Code settings and variables that swarm does not support. They produce a warning.
 
 use serde_json::Value;
 
 use crate::error::ConfigError;
 
-/// What is not supported, and what to use instead; empty where there is nothing.
+/// An unsupported name and its replacement, empty if there is none.
 type Row = (&'static str, &'static str);
 
-/// Keys of `settings.json`. Keys that only change the display of Claude Code are left out.
+/// Keys of `settings.json`, without those that only change Claude Code's display.
 const SETTINGS: &[Row] = &[
     ("agent", ""),
     ("allowManagedPermissionRulesOnly", ""),
@@ -40,7 +40,7 @@ const SETTINGS: &[Row] = &[
     ("worktree", "set `worktree.*` in swarm.toml"),
 ];
 
-/// Keys of its `permissions` object.
+/// Keys of the `permissions` object.
 const PERMISSIONS: &[Row] = &[("blockedPaths", "use deny rules")];
 
 /// Environment variables.
@@ -115,7 +115,7 @@ const VARIABLES: &[Row] = &[
     ("MCP_TOOL_TIMEOUT", "set `mcp.call_timeout_s` in swarm.toml"),
 ];
 
-/// Variables that turn off what swarm always has.
+/// Variables that would disable features that swarm always has.
 const SWITCHES: &[Row] = &[
     (
         "CLAUDE_CODE_ENABLE_TASKS",
@@ -129,7 +129,7 @@ const SWITCHES: &[Row] = &[
 
 const COORDINATOR: &str = "CLAUDE_CODE_COORDINATOR_MODE";
 
-/// One sentence about the keys of a settings file that are not supported.
+/// Returns a warning about the unsupported keys of a settings file.
 pub(super) fn in_settings(document: &Value, file: &str) -> Option<String> {
     let given = |object: &Value, key: &str| match &object[key] {
         Value::Null | Value::Bool(false) => false,
@@ -146,7 +146,7 @@ pub(super) fn in_settings(document: &Value, file: &str) -> Option<String> {
     sentence(file, top.chain(nested))
 }
 
-/// One sentence about the variables that are not supported.
+/// Returns a warning about unsupported variables.
 pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let given = VARIABLES.iter().filter(|(name, _)| is_on(get(name)));
     let off = SWITCHES
@@ -155,7 +155,7 @@ pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<
     sentence("environment", given.chain(off))
 }
 
-/// Refuses to start a normal lead where a coordinator was asked for.
+/// Rejects a request for coordinator mode instead of starting a normal lead.
 pub fn refuse_coordinator<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Result<(), ConfigError> {
     if !is_on(get(COORDINATOR)) {
         return Ok(());
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_are_set_and_not_supported_are_named_with_what_to_use_instead() {
+    fn unsupported_settings_are_reported_with_their_replacement() {
         let document = json!({
             "$schema": "x", "env": {"A": "b"}, "model": "opus", "statusLine": {"type": "command"},
             "outputStyle": "", "alwaysThinkingEnabled": false,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_are_set_and_not_supported_are_named() {
+    fn unsupported_variables_are_reported() {
         let set = |name: &str| match name {
             "CLAUDE_CODE_SIMPLE" => Some("1"),
             "CLAUDE_CODE_USE_BEDROCK" => Some("0"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_variable_and_setting_is_named() {
+    fn every_unsupported_variable_and_setting_is_reported() {
         for name in [
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_CODE_MESSAGING_TOKEN",
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_named_only_where_it_turns_off_what_is_always_there() {
+    fn a_switch_is_reported_only_if_it_disables_a_feature() {
         for (name, _) in SWITCHES {
             for (value, is_named) in [("0", true), ("false", true), ("1", false), ("", false)] {
                 let said = in_variables(|asked| (asked == *name).then_some(value));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coordinator_is_refused_and_not_replaced_by_a_normal_lead() {
+    fn coordinator_mode_is_rejected_instead_of_starting_a_normal_lead() {
         for (value, refused) in [("1", true), ("true", true), ("0", false), ("", false)] {
             let result = refuse_coordinator(|_| Some(value));
             assert_eq!(result.is_err(), refused, "{value}");

@@ -1,4 +1,4 @@
-//! One file of settings.
+//! Reading one settings file.
 
 use std::path::Path;
 
@@ -8,20 +8,22 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::given::{Given, Layer, ValuePlace};
-use super::keys::{KEYS, Key, Say, key};
+use super::given::{Layer, SettingValue, ValueLocation};
+use super::keys::{KEYS, Key, SettableBy, key};
 use super::nearest::{nearest_key, nearest_table};
 use crate::error::ConfigError;
 
-/// Reads a file that may be missing.
-pub(super) fn read_file(path: &Path, layer: Layer) -> Result<Vec<Given>, ConfigError> {
+/// Reads a file if it exists.
+pub(super) fn read_file(path: &Path, layer: Layer) -> Result<Vec<SettingValue>, ConfigError> {
     let Some(text) = text_of(path)? else {
         return Ok(Vec::new());
     };
-    parse(&text, layer, |line| ValuePlace::File(path.to_owned(), line))
+    parse(&text, layer, |line| {
+        ValueLocation::File(path.to_owned(), line)
+    })
 }
 
-/// The text of a file; `None` if there is none.
+/// Returns the text of a file; `None` if it does not exist.
 fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
     use std::io::ErrorKind::{InvalidData, NotADirectory, NotFound};
     match std::fs::read_to_string(path) {
@@ -37,12 +39,12 @@ fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
     }
 }
 
-/// Reads settings as they are written in a file. Everything that is wrong is told at once.
+/// Parses the settings in a file. All errors are reported together.
 pub(super) fn parse(
     text: &str,
     layer: Layer,
-    place: impl Fn(Option<usize>) -> ValuePlace,
-) -> Result<Vec<Given>, ConfigError> {
+    place: impl Fn(Option<usize>) -> ValueLocation,
+) -> Result<Vec<SettingValue>, ConfigError> {
     let line_at = |offset: usize| text[..offset].matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map(|span| line_at(span.start));
@@ -69,11 +71,11 @@ struct Reader<P, L> {
     layer: Layer,
     place: P,
     line_at: L,
-    given: Vec<Given>,
+    given: Vec<SettingValue>,
     wrong: Vec<String>,
 }
 
-impl<P: Fn(Option<usize>) -> ValuePlace, L: Fn(usize) -> usize> Reader<P, L> {
+impl<P: Fn(Option<usize>) -> ValueLocation, L: Fn(usize) -> usize> Reader<P, L> {
     fn document(&mut self, document: DeTable<'_>) {
         for (name, value) in document {
             let at = name.span().start;
@@ -102,14 +104,14 @@ impl<P: Fn(Option<usize>) -> ValuePlace, L: Fn(usize) -> usize> Reader<P, L> {
 
     fn setting(&mut self, key: &'static Key, value: Spanned<DeValue<'_>>, at: usize) {
         let name = key.name;
-        if self.layer == Layer::Project && key.say == Say::Users {
-            let sentence = format!("`{name}` is for the user to set, not for a repository");
+        if self.layer == Layer::Project && key.settable_by == SettableBy::User {
+            let sentence = format!("`{name}` cannot be set by a repository");
             return self.wrong(&sentence, at);
         }
         match Value::deserialize(value.into_deserializer()) {
             Ok(value) if key.kind.accepts(&value) => {
                 let place = (self.place)(Some((self.line_at)(at)));
-                self.given.push(Given {
+                self.given.push(SettingValue {
                     key: name,
                     layer: self.layer,
                     place,
@@ -127,7 +129,7 @@ impl<P: Fn(Option<usize>) -> ValuePlace, L: Fn(usize) -> usize> Reader<P, L> {
     fn unknown(&mut self, what: &str, name: &str, nearest: Option<&str>, at: usize) {
         let name = name.escape_debug();
         let meant = nearest.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
-        self.wrong(&format!("there is no {what} `{name}`{meant}"), at);
+        self.wrong(&format!("unknown {what} `{name}`{meant}"), at);
     }
 
     fn wrong(&mut self, sentence: &str, at: usize) {

@@ -1,4 +1,4 @@
-//! A value that somebody gave to a setting.
+//! The value of a setting with its source.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,26 +6,26 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Who gave a value, weakest first. Managed policy stands apart: it limits what all others say.
+/// The source of a value, weakest first. Managed policy also limits all other sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// `config/default.toml` and `config/models.toml`, which are part of the program.
+    /// `config/default.toml` and `config/models.toml`, which are compiled in.
     BuiltIn,
-    /// The machine's file.
+    /// The system-wide file.
     System,
     /// The user's files in the config directory.
     User,
     /// The repository's files.
     Project,
-    /// A variable.
+    /// An environment variable.
     Environment,
-    /// The machine's policy.
+    /// Managed policy.
     Managed,
 }
 
 impl Layer {
-    /// The word for it.
+    /// Returns the layer's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::BuiltIn => "built-in",
@@ -38,18 +38,18 @@ impl Layer {
     }
 }
 
-/// Where exactly a value stands.
+/// The location of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ValuePlace {
-    /// In a part of the program.
+pub enum ValueLocation {
+    /// In a compiled-in file.
     Program(&'static str),
-    /// In a file, at a line if that is known.
+    /// In a file, with the line if known.
     File(PathBuf, Option<usize>),
-    /// In a variable.
+    /// In an environment variable.
     Variable(String),
 }
 
-impl fmt::Display for ValuePlace {
+impl fmt::Display for ValueLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program(name) => f.write_str(name),
@@ -60,21 +60,21 @@ impl fmt::Display for ValuePlace {
     }
 }
 
-impl Serialize for ValuePlace {
+impl Serialize for ValueLocation {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// A value, who gave it, and where.
+/// A value with its source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Given {
-    /// Name of the setting.
+pub struct SettingValue {
+    /// The name of the setting.
     pub key: &'static str,
-    /// Who gave it.
+    /// The layer of the source.
     pub layer: Layer,
-    /// Where it stands.
-    pub place: ValuePlace,
-    /// The value, which the setting accepts.
+    /// The location in the source.
+    pub place: ValueLocation,
+    /// The value, valid for the setting.
     pub value: Value,
 }

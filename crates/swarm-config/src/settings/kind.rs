@@ -1,4 +1,4 @@
-//! What the value of a setting may be.
+//! The types of setting values.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
-/// The permission modes, from least to most.
+/// The permission modes, from least to most permissive.
 pub(super) const MODES: &[&str] = &[
     "plan",
     "dontAsk",
@@ -17,49 +17,50 @@ pub(super) const MODES: &[&str] = &[
     "bypassPermissions",
 ];
 
-/// The efforts, and the word for none.
+/// The effort levels and the word for the model's default.
 pub(super) const EFFORTS: &[&str] = &["auto", "low", "medium", "high", "xhigh", "max"];
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
-    /// A text that is not empty.
+    /// A non-empty string.
     Text,
-    /// A text, or an empty one for none.
+    /// A string, empty for none.
     OptionalText,
-    /// An address with `{query}` in it, or an empty text for none.
+    /// A URL that contains `{query}`, or an empty string for none.
     Address,
-    /// One of these words, from least to most.
+    /// One of these words, from least to most permissive.
     Word(&'static [&'static str]),
-    /// A whole number from one to the other.
+    /// An integer in this inclusive range.
     Whole(u64, u64),
-    /// A whole number up to this one; 0 is no limit at all.
+    /// An integer up to this one; 0 means no limit.
     Limit(u64),
     /// A number from 0 to this one.
     Factor(f64),
     /// `off`, `adaptive` or a number of tokens.
     Thinking,
-    /// Yes or no.
+    /// A boolean.
     Flag,
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// A table of texts.
+    /// A table of strings.
     Names,
-    /// A table of whole numbers above zero.
+    /// A table of positive integers.
     Sizes,
-    /// A table of yes and no.
+    /// A table of booleans.
     Flags,
 }
 
 impl Kind {
-    /// Whether each entry is a setting for itself: a stronger layer adds entries to those of the weaker ones.
+    /// Returns whether each entry is a separate setting: a stronger layer adds entries to those of
+    /// the weaker ones.
     pub(super) fn is_table(self) -> bool {
         matches!(self, Self::Names | Self::Sizes | Self::Flags)
     }
 }
 
 impl Kind {
-    /// Whether this may be the value.
+    /// Returns whether the value is valid.
     pub(super) fn accepts(self, value: &Value) -> bool {
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
         match self {
@@ -88,30 +89,31 @@ impl Kind {
         }
     }
 
-    /// What is expected, as the end of a sentence that begins with "must be".
+    /// Describes the valid values, to complete a sentence with "must be".
     pub(super) fn expected(self) -> String {
         match self {
-            Self::Text => "a text".to_owned(),
-            Self::OptionalText => "a text, or empty for none".to_owned(),
-            Self::Address => "an address of http or https with {query} in it, or empty".to_owned(),
+            Self::Text => "a string".to_owned(),
+            Self::OptionalText => "a string, or empty for none".to_owned(),
+            Self::Address => "an http or https URL that contains {query}, or empty".to_owned(),
             Self::Word([first @ .., last]) => format!("{} or {last}", first.join(", ")),
             Self::Word([]) => "nothing".to_owned(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
-            Self::Limit(most) => format!("a whole number up to {most}, 0 being no limit"),
+            Self::Limit(most) => format!("a whole number up to {most}; 0 means no limit"),
             Self::Factor(most) => format!("a number from 0 to {most}"),
             Self::Thinking => format!(
                 "off, adaptive or a number of tokens from {}",
                 Thinking::LEAST
             ),
             Self::Flag => "true or false".to_owned(),
-            Self::Texts => "a list of texts".to_owned(),
-            Self::Names => "a table of texts".to_owned(),
+            Self::Texts => "a list of strings".to_owned(),
+            Self::Names => "a table of strings".to_owned(),
             Self::Sizes => "a table of whole numbers above 0".to_owned(),
-            Self::Flags => "a table of true and false".to_owned(),
+            Self::Flags => "a table of booleans".to_owned(),
         }
     }
 
-    /// Reads a value from one line of text: lists have commas between their elements, tables are NAME=VALUE.
+    /// Parses a value from one line of text: list elements are separated by commas, table entries
+    /// are NAME=VALUE.
     pub(super) fn parse(self, text: &str) -> Option<Value> {
         let parts = || {
             text.split(',')
@@ -152,7 +154,7 @@ impl Kind {
         self.accepts(&value).then_some(value)
     }
 
-    /// Which of two values grants more. `None` for values without an order.
+    /// Compares which value grants more; `None` for values without an order.
     pub(super) fn compare(self, one: &Value, other: &Value) -> Option<Ordering> {
         match self {
             Self::Word(words) => {
@@ -178,8 +180,9 @@ impl Kind {
         }
     }
 
-    /// A stronger layer's value on top of a weaker one: tables keep the entries that the stronger one does not have.
-    pub(super) fn over(self, weaker: Option<&Value>, stronger: &Value) -> Value {
+    /// Merges a stronger layer's value over a weaker one: tables keep entries that the stronger one
+    /// lacks.
+    pub(super) fn merge_over(self, weaker: Option<&Value>, stronger: &Value) -> Value {
         match (self.is_table(), weaker, stronger) {
             (true, Some(Value::Object(weaker)), Value::Object(stronger)) => {
                 let mut all = weaker.clone();
@@ -191,9 +194,9 @@ impl Kind {
     }
 }
 
-/// A type that a setting can have.
+/// A type of a setting's value.
 pub(super) trait FromSetting: Sized {
-    /// The value, if it is of this type.
+    /// Converts the value, if it has this type.
     fn from_setting(value: &Value) -> Option<Self>;
 }
 
@@ -227,7 +230,7 @@ impl FromSetting for f64 {
     }
 }
 
-/// Whole seconds.
+/// Parses whole seconds.
 impl FromSetting for Duration {
     fn from_setting(value: &Value) -> Option<Self> {
         value.as_u64().map(Self::from_secs)
@@ -279,7 +282,7 @@ impl FromSetting for CacheLifetime {
     }
 }
 
-/// A number as well as a text.
+/// Parses a number or a string.
 fn thinking(value: &Value) -> Option<Thinking> {
     match value {
         Value::String(text) => text.parse().ok(),
@@ -294,7 +297,7 @@ impl FromSetting for Thinking {
     }
 }
 
-/// `auto` is none.
+/// Parses an effort; `auto` is `None`.
 impl FromSetting for Option<Effort> {
     fn from_setting(value: &Value) -> Option<Self> {
         match value.as_str()? {
@@ -324,14 +327,15 @@ impl FromSetting for OnLost {
     }
 }
 
-/// Whether permission requests are answered in the terminal of a lead, beside `swarm approve` and `swarm deny`.
+/// Whether permission requests can be answered in a lead's terminal, in addition to `swarm approve`
+/// and `swarm deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerInPlace {
-    /// By commands in other terminals only.
+    /// Only by commands in other terminals.
     Never,
-    /// Unless other programs can type into the terminal.
+    /// Yes, unless other programs can type into the terminal.
     Auto,
-    /// Also where an agent's shell can type into it.
+    /// Yes, even if an agent's shell can type into it.
     Always,
 }
 

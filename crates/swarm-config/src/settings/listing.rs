@@ -1,56 +1,56 @@
-//! Settings as they are shown: what is in force, who says so, and who else said something.
+//! Settings for display: effective values, their sources and overridden values.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::given::{Given, Layer, ValuePlace};
+use super::given::{Layer, SettingValue, ValueLocation};
 use super::keys::{KEYS, Settings};
 use super::nearest::nearest_key;
 use super::sources::Sources;
 
-/// A setting with the value in force. An entry of a table is a setting of its own here.
+/// A setting with its effective value. Each entry of a table is a separate setting here.
 #[derive(Debug, Clone, Serialize)]
 pub struct ListedSetting {
     /// `table.key`, or `table.key.entry`.
     pub key: String,
-    /// The value in force.
+    /// The effective value.
     pub value: Value,
-    /// Who gave it.
+    /// The layer of the effective value.
     pub layer: Layer,
-    /// Where it stands.
-    pub place: ValuePlace,
-    /// All values that were given, strongest first.
+    /// The location of the effective value.
+    pub place: ValueLocation,
+    /// All given values, strongest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }
 
-/// A value that was given to a setting, and what became of it.
+/// A value given to a setting, and its effect.
 #[derive(Debug, Clone, Serialize)]
 pub struct Origin {
     /// The value.
     pub value: Value,
-    /// Who gave it.
+    /// The layer of its source.
     pub layer: Layer,
-    /// Where it stands.
-    pub place: ValuePlace,
-    /// What became of it.
+    /// Its location.
+    pub place: ValueLocation,
+    /// Its effect.
     pub state: SettingOutcome,
 }
 
-/// What became of a value that was given.
+/// The effect of a given value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingOutcome {
-    /// It is the value in force.
+    /// It is the effective value.
     InForce,
-    /// A stronger layer gave another one.
+    /// A stronger layer gave another value.
     Overridden,
-    /// It may only make the setting less, and is not less.
+    /// It could only restrict the setting, but does not.
     WithoutEffect,
 }
 
 impl Settings {
-    /// Every setting whose name is `wanted` or lies below it; all of them where nothing is wanted.
+    /// Lists the settings whose name is `wanted` or below it; all settings for `None`.
     pub fn list(&self, wanted: Option<&str>) -> Vec<ListedSetting> {
         let is_wanted = |key: &str| {
             wanted.is_none_or(|wanted| {
@@ -73,7 +73,7 @@ impl Settings {
         listed
     }
 
-    /// The setting that a wrong name is nearest to.
+    /// Returns the setting with the most similar name.
     pub fn nearest(name: &str) -> Option<&'static str> {
         nearest_key(name)
     }
@@ -81,7 +81,7 @@ impl Settings {
 
 impl Sources {
     fn setting(&self, name: &str) -> Option<ListedSetting> {
-        let (value, winner) = self.in_force(name)?;
+        let (value, winner) = self.effective(name)?;
         let mut decided = false;
         let origins = self
             .of(name)
@@ -99,9 +99,9 @@ impl Sources {
         Some(listed(name.to_owned(), value, winner, origins))
     }
 
-    /// The entries of a table, each of which the strongest layer that has it decides.
+    /// Lists the entries of a table, each decided by the strongest layer that has it.
     fn entries(&self, name: &str) -> Vec<ListedSetting> {
-        let Some((Value::Object(table), _)) = self.in_force(name) else {
+        let Some((Value::Object(table), _)) = self.effective(name) else {
             return Vec::new();
         };
         let of_entry = |(entry, value): (String, Value)| {
@@ -122,7 +122,7 @@ impl Sources {
     }
 }
 
-fn listed(key: String, value: Value, winner: &Given, origins: Vec<Origin>) -> ListedSetting {
+fn listed(key: String, value: Value, winner: &SettingValue, origins: Vec<Origin>) -> ListedSetting {
     ListedSetting {
         key,
         value,
@@ -132,7 +132,7 @@ fn listed(key: String, value: Value, winner: &Given, origins: Vec<Origin>) -> Li
     }
 }
 
-fn origin(given: &Given, value: Value, state: SettingOutcome) -> Origin {
+fn origin(given: &SettingValue, value: Value, state: SettingOutcome) -> Origin {
     Origin {
         value,
         layer: given.layer,

@@ -1,9 +1,9 @@
-//! All layers of settings.
+//! Loading of all settings layers.
 
 use super::file::{parse, read_file};
-use super::given::{Given, Layer, ValuePlace};
+use super::given::{Layer, SettingValue, ValueLocation};
 use super::keys::Settings;
-use super::places::Places;
+use super::places::SettingsFiles;
 use super::sources::Sources;
 use super::variables;
 use crate::environment::Environment;
@@ -14,7 +14,7 @@ const MODELS: &str = include_str!("../../../../config/models.toml");
 
 impl Settings {
     /// Reads all layers.
-    pub fn load(places: &Places, env: &Environment) -> Result<Self, ConfigError> {
+    pub fn load(places: &SettingsFiles, env: &Environment) -> Result<Self, ConfigError> {
         let mut given = built_in()?;
         given.extend(read_file(&places.system, Layer::System)?);
         given.extend(read_file(&places.user, Layer::User)?);
@@ -26,18 +26,18 @@ impl Settings {
         Self::of(Sources::new(given))
     }
 
-    /// What is in force where nobody says anything.
+    /// Returns the built-in settings.
     pub fn built_in() -> Result<Self, ConfigError> {
         Self::of(Sources::new(built_in()?))
     }
 }
 
-fn built_in() -> Result<Vec<Given>, ConfigError> {
+fn built_in() -> Result<Vec<SettingValue>, ConfigError> {
     let mut given = parse(MODELS, Layer::BuiltIn, |_| {
-        ValuePlace::Program("config/models.toml")
+        ValueLocation::Program("config/models.toml")
     })?;
     given.extend(parse(BUILT_IN, Layer::BuiltIn, |_| {
-        ValuePlace::Program("config/default.toml")
+        ValueLocation::Program("config/default.toml")
     })?);
     Ok(given)
 }

@@ -1,4 +1,4 @@
-//! Settings: which there are, where each may come from, and what is in force.
+//! Settings: the table of settings, their sources and effective values.
 
 mod file;
 mod given;
@@ -11,11 +11,11 @@ mod places;
 mod sources;
 mod variables;
 
-pub use given::{Given, Layer, ValuePlace};
+pub use given::{Layer, SettingValue, ValueLocation};
 pub use keys::Settings;
 pub use kind::AnswerInPlace;
 pub use listing::{ListedSetting, Origin, SettingOutcome};
-pub use places::{Places, repository_directories};
+pub use places::{SettingsFiles, repository_directories};
 
 #[cfg(test)]
 mod tests;

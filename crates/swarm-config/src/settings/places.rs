@@ -1,36 +1,36 @@
-//! Where settings are read from.
+//! The locations of settings files.
 
 use std::path::{Path, PathBuf};
 
 use swarm_os::repository_top;
 
-/// Directory of the machine's own settings.
+/// Directory of system-wide settings.
 const SYSTEM: &str = "/etc/swarm";
 
-/// Name of a file of settings.
+/// Name of a settings file.
 const FILE: &str = "swarm.toml";
 
-/// The files that settings are read from. They are fixed in the program but for the config directory and the present one: a
-/// variable that named others would let whoever sets it leave the machine's policy.
+/// The settings files. Their locations depend only on the config directory and the working
+/// directory: a variable for them would let its setter bypass managed policy.
 #[derive(Debug, Clone)]
-pub struct Places {
-    /// The machine's settings.
+pub struct SettingsFiles {
+    /// The system-wide settings.
     pub(super) system: PathBuf,
-    /// The machine's policy.
+    /// The managed policy.
     pub(super) managed: PathBuf,
     /// The user's settings.
     pub(super) user: PathBuf,
-    /// The repository's settings, if there are any.
+    /// The repository's settings, if any.
     pub(super) project: Option<PathBuf>,
 }
 
-impl Places {
-    /// The places for a command that runs in `cwd`.
+impl SettingsFiles {
+    /// Returns the files for a command in `cwd`.
     pub fn new(root: &Path, cwd: &Path) -> Self {
         Self::below(Path::new(SYSTEM), root, cwd)
     }
 
-    /// The places where the machine's files are in `system`.
+    /// Returns the files, with system-wide ones in `system`.
     pub(super) fn below(system: &Path, root: &Path, cwd: &Path) -> Self {
         let user = root.join(FILE);
         Self {
@@ -42,17 +42,20 @@ impl Places {
     }
 }
 
-/// The directories in which a project speaks of itself: from `cwd` up to the top of its repository, nearest first. Outside of a
-/// repository only `cwd`, since whatever is above may be somebody else's.
+/// Returns the directories with a project's configuration: from `cwd` up to the top of its
+/// repository, nearest first. Outside of a repository only `cwd`, because directories above it may
+/// belong to other users.
 pub fn repository_directories(cwd: &Path) -> impl Iterator<Item = &Path> {
     let top = repository_top(cwd);
     cwd.ancestors()
         .take_while(move |directory| directory.starts_with(top))
 }
 
-/// The nearest `.claude/swarm.toml` from `cwd` upward within the repository; outside of one only in `cwd` itself.
+/// Returns the nearest `.claude/swarm.toml` from `cwd` upwards within the repository; outside of
+/// one only that in `cwd`.
 fn project_file(cwd: &Path, user: &Path) -> Option<PathBuf> {
-    // The config directory can be that of a repository in the home directory; its file is the user's all the same.
+    // The home directory can be a repository whose `.claude` is the config directory: its file is
+    // the user's.
     let is_user = |path: &PathBuf| match (path.canonicalize(), user.canonicalize()) {
         (Ok(path), Ok(user)) => path == user,
         _ => false,

@@ -1,63 +1,63 @@
-//! Everything that was given, and what of it is in force.
+//! All given values, and the effective ones.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::given::{Given, Layer};
-use super::keys::{Key, Say, Settings, key};
+use super::given::{Layer, SettingValue};
+use super::keys::{Key, SettableBy, Settings, key};
 use crate::error::ConfigError;
 
-/// All values that were given, weakest first.
+/// All given values, weakest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sources(Vec<Given>);
+pub(super) struct Sources(Vec<SettingValue>);
 
 impl Sources {
-    pub(super) fn new(mut given: Vec<Given>) -> Self {
+    pub(super) fn new(mut given: Vec<SettingValue>) -> Self {
         given.sort_by_key(|given| given.layer);
         Self(given)
     }
 
-    /// These with further values, each weaker than what its own layer says already.
-    pub(super) fn with(self, further: Vec<Given>) -> Self {
+    /// Adds values that are weaker than the existing ones of the same layer.
+    pub(super) fn with(self, further: Vec<SettingValue>) -> Self {
         Self::new(further.into_iter().chain(self.0).collect())
     }
 
-    /// Every value that was given to a setting, weakest first.
-    pub(super) fn of(&self, name: &str) -> impl DoubleEndedIterator<Item = &Given> {
+    /// Returns the values given to a setting, weakest first.
+    pub(super) fn of(&self, name: &str) -> impl DoubleEndedIterator<Item = &SettingValue> {
         self.0.iter().filter(move |given| given.key == name)
     }
 
-    /// The value in force, and who gave it.
-    pub(super) fn in_force(&self, name: &str) -> Option<(Value, &Given)> {
+    /// Returns the effective value and its source.
+    pub(super) fn effective(&self, name: &str) -> Option<(Value, &SettingValue)> {
         let key = key(name)?;
-        let mut force: Option<(Value, &Given)> = None;
+        let mut effective: Option<(Value, &SettingValue)> = None;
         for given in self.of(name) {
-            let weaker = force.as_ref().map(|(value, _)| value);
-            if weaker.is_none_or(|weaker| takes_over(key, weaker, given)) {
-                force = Some((key.kind.over(weaker, &given.value), given));
+            let weaker = effective.as_ref().map(|(value, _)| value);
+            if weaker.is_none_or(|weaker| overrides(key, weaker, given)) {
+                effective = Some((key.kind.merge_over(weaker, &given.value), given));
             }
         }
-        force
+        effective
     }
 }
 
-/// Whether a value replaces the one that the weaker layers agreed on.
-fn takes_over(key: &Key, weaker: &Value, given: &Given) -> bool {
+/// Returns whether a value replaces the result of the weaker layers.
+fn overrides(key: &Key, weaker: &Value, given: &SettingValue) -> bool {
     let limits = matches!(given.layer, Layer::Project | Layer::Managed);
-    if limits && key.say == Say::Less {
+    if limits && key.settable_by == SettableBy::Restrict {
         return key.kind.compare(&given.value, weaker) == Some(Ordering::Less);
     }
     true
 }
 
 impl Settings {
-    /// These settings with what other files say, which are weaker than the `swarm.toml` of the same layer.
-    pub fn with(self, further: Vec<Given>) -> Result<Self, ConfigError> {
+    /// Adds the values of other files, which are weaker than the `swarm.toml` of the same layer.
+    pub fn with(self, further: Vec<SettingValue>) -> Result<Self, ConfigError> {
         Self::of(self.sources.with(further))
     }
 
-    /// Refuses a value from a flag that the machine's policy does not allow.
+    /// Validates the value of a flag against managed policy.
     ///
     /// # Errors
     /// [`ConfigError::Policy`], naming the policy's file.
@@ -65,14 +65,14 @@ impl Settings {
         self.permit_as(name, value, Value::clone)
     }
 
-    /// Whether nobody has said anything about a setting: its built-in value holds.
+    /// Returns whether a setting has its built-in value.
     pub fn is_built_in(&self, name: &str) -> bool {
         self.sources
             .of(name)
             .all(|given| given.layer == Layer::BuiltIn)
     }
 
-    /// What the machine's policy says of a setting, if it speaks of it.
+    /// Returns the managed policy for a setting, if any.
     pub fn policy_of(&self, name: &str) -> Option<Value> {
         let mut given = self.sources.of(name);
         given
@@ -80,8 +80,8 @@ impl Settings {
             .map(|given| given.value.clone())
     }
 
-    /// The same for a value that can be written in several ways; `read` takes what the policy says to the way in which
-    /// `value` is written.
+    /// Like [`Settings::permit`], for a value with several notations; `read` normalizes the
+    /// policy's value to the notation of `value`.
     ///
     /// # Errors
     /// [`ConfigError::Policy`], naming the policy's file.
@@ -99,12 +99,16 @@ impl Settings {
             .filter(|given| given.layer == Layer::Managed)
         {
             let limit = &read(&policy.value);
-            let allowed = match key.say {
-                Say::Less => key.kind.compare(value, limit) != Some(Ordering::Greater),
-                Say::Users | Say::Anyones => value == limit,
+            let allowed = match key.settable_by {
+                SettableBy::Restrict => key.kind.compare(value, limit) != Some(Ordering::Greater),
+                SettableBy::User | SettableBy::Anyone => value == limit,
             };
             if !allowed {
-                let at_most = if key.say == Say::Less { "at most " } else { "" };
+                let at_most = if key.settable_by == SettableBy::Restrict {
+                    "at most "
+                } else {
+                    ""
+                };
                 return Err(ConfigError::Policy {
                     name: name.to_owned(),
                     allowed: format!("{at_most}{}", policy.value),

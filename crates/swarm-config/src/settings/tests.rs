@@ -1,4 +1,4 @@
-//! The layers of settings, and what each may say.
+//! The layers of settings and their precedence.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 use swarm_protocol::{ErrorKind, OnLost, PermissionMode};
 
 use super::file::parse;
-use super::keys::{KEYS, Say};
+use super::keys::{KEYS, SettableBy};
 use super::*;
 use crate::environment::Environment;
 use crate::error::ConfigError;
@@ -36,7 +36,7 @@ impl Machine {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "people write settings with editors of their own"
+        reason = "users write settings with ordinary editors"
     )]
     fn file(self, name: &str, text: &str) -> Self {
         std::fs::write(self.path(name), text).unwrap();
@@ -50,7 +50,7 @@ impl Machine {
 
     fn load_in(&self, cwd: &str) -> Result<Settings, ConfigError> {
         let cwd = self.path(cwd);
-        let places = Places::below(&self.path("etc"), &self.path("root"), &cwd);
+        let places = SettingsFiles::below(&self.path("etc"), &self.path("root"), &cwd);
         Settings::load(
             &places,
             &Environment::new(self.variables.iter().copied(), &cwd),
@@ -72,7 +72,7 @@ impl Machine {
 }
 
 #[test]
-fn every_setting_has_a_built_in_value_and_no_other_stands_in_the_file() {
+fn the_built_in_file_contains_exactly_all_settings() {
     let settings = Settings::built_in().unwrap();
     for key in KEYS {
         assert_eq!(
@@ -90,7 +90,7 @@ fn every_setting_has_a_built_in_value_and_no_other_stands_in_the_file() {
 }
 
 #[test]
-fn a_stronger_layer_wins_and_tells_where_it_stands() {
+fn a_stronger_layer_wins_and_reports_its_location() {
     let key = "spawn.hello_timeout_s";
     let text = |n: u32| format!("# first line\n[spawn]\nhello_timeout_s = {n}\n");
     let mut machine = Machine::new();
@@ -99,7 +99,7 @@ fn a_stronger_layer_wins_and_tells_where_it_stands() {
     let mut look = |machine: &Machine| {
         let settings = machine.load().unwrap();
         seconds.push(settings.hello_timeout.as_secs());
-        places.push(settings.sources.in_force(key).unwrap().1.place.to_string());
+        places.push(settings.sources.effective(key).unwrap().1.place.to_string());
     };
     look(&machine);
     machine = machine.file("etc/swarm.toml", &text(1));
@@ -125,7 +125,7 @@ fn a_stronger_layer_wins_and_tells_where_it_stands() {
 }
 
 #[test]
-fn a_repository_makes_less_of_what_may_only_be_less() {
+fn a_repository_can_only_restrict_limited_settings() {
     let machine = Machine::new()
         .file(
             "root/swarm.toml",
@@ -145,7 +145,7 @@ fn a_repository_makes_less_of_what_may_only_be_less() {
 }
 
 #[test]
-fn what_a_repository_may_not_set_is_refused_by_key_file_and_line() {
+fn settings_forbidden_to_a_repository_are_rejected_with_key_file_and_line() {
     for (table, entry) in [
         ("env", "pass = [\"AWS_SECRET_ACCESS_KEY\"]"),
         ("spawn", "backend = \"headless\""),
@@ -157,9 +157,9 @@ fn what_a_repository_may_not_set_is_refused_by_key_file_and_line() {
             Machine::new().file("repo/.claude/swarm.toml", &format!("[{table}]\n{entry}\n"));
         let key = format!("`{table}.{}`", entry.split(' ').next().unwrap());
         let place = format!("{}:2: ", machine.path("repo/.claude/swarm.toml").display());
-        machine.refused(&[&key, &place, "is for the user to set"]);
+        machine.refused(&[&key, &place, "cannot be set by a repository"]);
     }
-    let loose = |key: &super::keys::Key| key.say == Say::Anyones;
+    let loose = |key: &super::keys::Key| key.settable_by == SettableBy::Anyone;
     let anyones: Vec<_> = KEYS
         .iter()
         .filter(|key| loose(key))
@@ -173,12 +173,12 @@ fn what_a_repository_may_not_set_is_refused_by_key_file_and_line() {
             "tasks.remind",
             "worktree.sparse_paths"
         ],
-        "what a repository may set as it likes"
+        "a setting that a repository may set freely"
     );
 }
 
 #[test]
-fn a_repository_is_looked_for_up_to_its_top_and_no_further() {
+fn project_settings_are_searched_only_up_to_the_top_of_the_repository() {
     let project = "[turn]\nmax_requests = 7";
     let requests = |machine: &Machine, cwd: &str| machine.load_in(cwd).unwrap().max_requests;
     let machine = Machine::new().file("repo/.claude/swarm.toml", project);
@@ -189,7 +189,7 @@ fn a_repository_is_looked_for_up_to_its_top_and_no_further() {
     assert_eq!(
         requests(&machine, "repo/deep/down"),
         200,
-        "another repository inside"
+        "a nested repository"
     );
     std::fs::create_dir_all(machine.path("loose/sub")).unwrap();
     std::fs::create_dir_all(machine.path("loose/.claude")).unwrap();
@@ -199,7 +199,7 @@ fn a_repository_is_looked_for_up_to_its_top_and_no_further() {
 }
 
 #[test]
-fn the_users_own_file_is_not_a_repositorys() {
+fn the_users_file_is_not_treated_as_a_project_file() {
     let machine = Machine::new();
     std::fs::rename(machine.path("root"), machine.path("gone")).unwrap();
     std::os::unix::fs::symlink(machine.path("repo/.claude"), machine.path("root")).unwrap();
@@ -208,7 +208,7 @@ fn the_users_own_file_is_not_a_repositorys() {
 }
 
 #[test]
-fn managed_policy_is_above_everybody() {
+fn managed_policy_overrides_all_layers() {
     let machine = Machine::new()
         .file(
             "etc/managed.toml",
@@ -242,7 +242,7 @@ fn managed_policy_is_above_everybody() {
 }
 
 #[test]
-fn a_policy_for_the_model_holds_for_every_way_to_write_one() {
+fn a_policy_for_the_model_applies_to_every_notation() {
     let machine = Machine::new()
         .file(
             "etc/managed.toml",
@@ -264,14 +264,14 @@ fn a_policy_for_the_model_holds_for_every_way_to_write_one() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_read_is_not_passed_over() {
+fn an_unreadable_policy_is_an_error() {
     let machine = Machine::new();
     std::fs::create_dir(machine.path("etc/managed.toml")).unwrap();
     assert_eq!(machine.load().unwrap_err().kind(), ErrorKind::Environment);
 }
 
 #[test]
-fn wrong_names_are_told_with_file_line_and_the_nearest_right_one() {
+fn unknown_names_are_reported_with_file_line_and_a_suggestion() {
     for (text, words) in [
         (
             "[spawn]\nbackned = \"tmux\"",
@@ -283,13 +283,17 @@ fn wrong_names_are_told_with_file_line_and_the_nearest_right_one() {
         ),
         (
             "\n[tmx]\nplace = \"auto\"",
-            ["swarm.toml:2: ", "no table `tmx`", "did you mean `tmux`?"],
+            [
+                "swarm.toml:2: ",
+                "unknown table `tmx`",
+                "did you mean `tmux`?",
+            ],
         ),
         (
             "backend = \"tmux\"",
             [
                 "swarm.toml:1: ",
-                "no setting `backend`",
+                "unknown setting `backend`",
                 "did you mean `spawn.backend`?",
             ],
         ),
@@ -303,7 +307,7 @@ fn wrong_names_are_told_with_file_line_and_the_nearest_right_one() {
         ),
         (
             "[spawn]\nzebra = 1",
-            ["swarm.toml:2: ", "no setting `spawn.zebra`", ""],
+            ["swarm.toml:2: ", "unknown setting `spawn.zebra`", ""],
         ),
         ("[spawn\n", ["swarm.toml:1: ", "", ""]),
     ] {
@@ -312,31 +316,32 @@ fn wrong_names_are_told_with_file_line_and_the_nearest_right_one() {
 }
 
 #[test]
-fn wrong_values_are_told_with_what_is_expected_and_all_at_once() {
+fn all_invalid_values_are_reported_with_the_expected_type() {
     let text = "[turn]\nmax_requests = 0\n[permissions]\nmode = \"yolo\"\ntimeout_s = \"5\"\n[env]\npass = \"X\"\n\
                 [scripted]\npace = -1.0\n[tasks]\nremind = 1\n[model]\ndefault = \"\"\n";
     Machine::new().file("root/swarm.toml", text).refused(&[
         "swarm.toml:2: `turn.max_requests` must be a whole number from 1 to 100000, not 0",
         "swarm.toml:4: `permissions.mode` must be plan, dontAsk, default, acceptEdits or bypassPermissions, not \"yolo\"",
         "swarm.toml:5: `permissions.timeout_s` must be a whole number",
-        "swarm.toml:7: `env.pass` must be a list of texts",
+        "swarm.toml:7: `env.pass` must be a list of strings",
         "swarm.toml:9: `scripted.pace` must be a number from 0 to 100",
         "swarm.toml:11: `tasks.remind` must be true or false",
-        "swarm.toml:13: `model.default` must be a text",
+        "swarm.toml:13: `model.default` must be a string",
     ]);
 }
 
 #[test]
-fn other_files_of_a_layer_are_weaker_than_its_own() {
-    let given = |layer, value: &str| Given {
+fn other_files_of_a_layer_are_weaker_than_swarm_toml() {
+    let given = |layer, value: &str| SettingValue {
         key: "permissions.mode",
         layer,
-        place: ValuePlace::File(PathBuf::from("settings.json"), None),
+        place: ValueLocation::File(PathBuf::from("settings.json"), None),
         value: json!(value),
     };
     let machine = Machine::new();
-    let mode =
-        |machine: &Machine, given: Vec<Given>| machine.load().unwrap().with(given).unwrap().mode;
+    let mode = |machine: &Machine, given: Vec<SettingValue>| {
+        machine.load().unwrap().with(given).unwrap().mode
+    };
     assert_eq!(
         mode(&machine, vec![given(Layer::User, "acceptEdits")]),
         PermissionMode::AcceptEdits
@@ -369,9 +374,9 @@ fn entries_of_a_table_are_added_to_those_of_weaker_layers() {
 }
 
 #[test]
-fn nothing_that_is_written_makes_the_reader_panic() {
+fn arbitrary_text_does_not_make_the_parser_panic() {
     use proptest::prelude::*;
     proptest!(|(text in "[\\[\\]a-z.=\"'\\n 0-9{},#\u{e9}_-]{0,80}")| {
-        drop(parse(&text, Layer::User, |line| ValuePlace::File(Path::new("f").to_owned(), line)));
+        drop(parse(&text, Layer::User, |line| ValueLocation::File(Path::new("f").to_owned(), line)));
     });
 }

@@ -1,12 +1,12 @@
-//! Settings from variables: `SWARM_TABLE_KEY`, such as `SWARM_SPAWN_BACKEND`.
+//! Settings from environment variables: `SWARM_TABLE_KEY`, such as `SWARM_SPAWN_BACKEND`.
 
 use swarm_permissions::nearest;
 
-use super::given::{Given, Layer, ValuePlace};
+use super::given::{Layer, SettingValue, ValueLocation};
 use super::keys::KEYS;
 use crate::error::ConfigError;
 
-/// Variables of ours that are no settings.
+/// Our variables that are not settings.
 const OTHERS: [&str; 9] = [
     "SWARM_TEAM",
     "SWARM_NAME",
@@ -19,22 +19,22 @@ const OTHERS: [&str; 9] = [
     "SWARM_COMPLETE",
 ];
 
-/// The variable of a setting.
+/// Returns the variable of a setting.
 pub(super) fn variable(key: &str) -> String {
     format!("SWARM_{}", key.replace('.', "_").to_uppercase())
 }
 
-/// The settings among these variables.
+/// Returns the settings among these variables.
 pub(super) fn read<'a>(
     variables: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<Vec<Given>, ConfigError> {
+) -> Result<Vec<SettingValue>, ConfigError> {
     let mut given = Vec::new();
     for (name, text) in variables {
         if !name.starts_with("SWARM_") || OTHERS.contains(&name) || text.is_empty() {
             continue;
         }
         let Some(key) = KEYS.iter().find(|key| variable(key.name) == name) else {
-            refuse_slip(name)?;
+            reject_typo(name)?;
             continue;
         };
         let value = key.kind.parse(text).ok_or_else(|| ConfigError::Variable {
@@ -43,18 +43,19 @@ pub(super) fn read<'a>(
             value: text.to_owned(),
             key: key.name,
         })?;
-        given.push(Given {
+        given.push(SettingValue {
             key: key.name,
             layer: Layer::Environment,
-            place: ValuePlace::Variable(name.to_owned()),
+            place: ValueLocation::Variable(name.to_owned()),
             value,
         });
     }
     Ok(given)
 }
 
-/// Refuses what is a slip of a known variable. Others that begin with `SWARM_` belong to other programs.
-fn refuse_slip(name: &str) -> Result<(), ConfigError> {
+/// Rejects a misspelled variable. Other variables with the prefix `SWARM_` belong to other
+/// programs.
+fn reject_typo(name: &str) -> Result<(), ConfigError> {
     let known: Vec<String> = KEYS.iter().map(|key| variable(key.name)).collect();
     match nearest(name, known.iter().map(String::as_str)) {
         Some(known) => Err(ConfigError::UnknownVariable {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_setting_takes_the_name_of_another_variable() {
+    fn no_setting_has_the_name_of_another_variable() {
         for key in KEYS {
             assert!(
                 !OTHERS.contains(&variable(key.name).as_str()),
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_other_programs_are_left_alone_and_slips_are_named() {
+    fn variables_of_other_programs_are_ignored_and_typos_are_reported() {
         let others = [
             ("SWARM_TEAM", "x"),
             ("SWARM_MANAGER_IP", "::1"),
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_the_setting_wants_them() {
+    fn values_are_parsed_by_the_type_of_the_setting() {
         let given = read(
             [
                 ("SWARM_ENV_PASS", "RUST_LOG, CARGO_HOME"),

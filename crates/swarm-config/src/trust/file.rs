@@ -1,4 +1,4 @@
-//! `swarm/trust.json` below the config directory.
+//! The file `swarm/trust.json` below the config directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use swarm_protocol::IsoTime;
 
 use crate::error::ConfigError;
 
-/// The file with the list.
+/// The file with the trusted repositories.
 #[derive(Debug, Clone)]
 pub struct TrustFile {
     path: PathBuf,
 }
 
-/// The list: canonical paths of the tops of repositories.
+/// The trusted repositories, by the canonical path of their top directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trusted {
     repositories: BTreeMap<PathBuf, TrustedRepository>,
 }
 
-/// What is kept of one.
+/// The entry of one repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedRepository {
@@ -31,17 +31,17 @@ struct TrustedRepository {
 }
 
 impl Trusted {
-    /// Whether no repository is trusted.
+    /// Returns whether no repository is trusted.
     pub fn is_empty(&self) -> bool {
         self.repositories.is_empty()
     }
 
-    /// Whether the repository with this canonical top is in it.
+    /// Returns whether the repository with this canonical top directory is trusted.
     pub fn contains(&self, top: &Path) -> bool {
         self.repositories.contains_key(top)
     }
 
-    /// All of them by path, with the time at which each was trusted.
+    /// Iterates over the repositories by path, with the time when each was trusted.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &IsoTime)> {
         self.repositories
             .iter()
@@ -50,17 +50,18 @@ impl Trusted {
 }
 
 impl TrustFile {
-    /// The file below this config directory.
+    /// Returns the file below a config directory.
     pub fn of(root: &Path) -> Self {
         Self {
             path: root.join("swarm").join("trust.json"),
         }
     }
 
-    /// The list; empty where there is no file.
+    /// Reads the list; empty without a file.
     ///
     /// # Errors
-    /// [`ConfigError::TrustDamaged`] for one that is not understood, or that somebody else could have written.
+    /// [`ConfigError::TrustDamaged`] if the file is invalid, and an error if other users could have
+    /// written it.
     pub fn read(&self) -> Result<Trusted, ConfigError> {
         let Some(bytes) = read_optional(&self.path).map_err(|error| self.error(error))? else {
             return Ok(Trusted::default());
@@ -71,7 +72,7 @@ impl TrustFile {
         })
     }
 
-    /// Puts a repository on the list; `false` if it was there.
+    /// Adds a repository; `false` if it was already trusted.
     pub fn add(&self, top: &Path, now: IsoTime) -> Result<bool, ConfigError> {
         self.change(|list| {
             let is_new = !list.contains(top);
@@ -81,7 +82,7 @@ impl TrustFile {
         })
     }
 
-    /// Takes a repository off the list; `false` if it was not there.
+    /// Removes a repository; `false` if it was not trusted.
     pub fn remove(&self, top: &Path) -> Result<bool, ConfigError> {
         if !self.read()?.contains(top) {
             return Ok(false);
@@ -89,7 +90,7 @@ impl TrustFile {
         self.change(|list| list.repositories.remove(top).is_some())
     }
 
-    /// One change under the lock. `change` tells whether there is something to write.
+    /// Changes the list under the lock. `change` returns whether to write it.
     fn change(&self, change: impl FnOnce(&mut Trusted) -> bool) -> Result<bool, ConfigError> {
         let sidecar = self.path.with_extension("lock");
         let prepared = self.path.parent().map_or(Ok(()), ensure_private_dir);

@@ -1,4 +1,4 @@
-//! What a repository would run.
+//! The items that a trusted repository can run.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use swarm_permissions::{HookSettings, McpServerConfig, McpUse, read_definition_f
 
 use crate::skills::in_directory;
 
-/// One thing that runs once its repository is trusted.
+/// An item that runs once its repository is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Own {
+pub struct RepositoryItem {
     /// `hook`, `mcp server`, `definition` or `skill`.
     kind: &'static str,
     /// Its event or name.
     name: String,
-    /// The command line, where it has one.
+    /// The command line, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// Its file.
+    /// The file that configures it.
     file: PathBuf,
 }
 
-impl fmt::Display for Own {
+impl fmt::Display for RepositoryItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.name)?;
         if let Some(command) = &self.command {
@@ -34,25 +34,25 @@ impl fmt::Display for Own {
     }
 }
 
-/// What a repository has of its own.
+/// The items of a repository that depend on trust.
 #[derive(Debug, Default)]
-pub struct OwnThings {
-    /// What runs.
-    pub runs: Vec<Own>,
-    /// What does not run as it stands, and would without another question once it is corrected.
+pub struct RepositoryItems {
+    /// The items that run.
+    pub runs: Vec<RepositoryItem>,
+    /// Invalid items, which would run without another question once corrected.
     pub wrong: Vec<String>,
 }
 
-impl OwnThings {
+impl RepositoryItems {
     fn wrong(&mut self, path: &Path, what: fmt::Arguments<'_>) {
         self.wrong.push(format!("{}: {what}", path.display()));
     }
 }
 
-/// What stands at the top of a repository.
-pub fn own_things(top: &Path) -> OwnThings {
+/// Reads the items at the top of a repository.
+pub fn repository_items(top: &Path) -> RepositoryItems {
     let claude = top.join(".claude");
-    let mut found = OwnThings::default();
+    let mut found = RepositoryItems::default();
     for name in ["settings.json", "settings.local.json"] {
         let path = claude.join(name);
         if let Some(document) = read(&path, &mut found) {
@@ -64,7 +64,7 @@ pub fn own_things(top: &Path) -> OwnThings {
         if !document["mcpServers"].is_object() {
             found.wrong(
                 &shared,
-                format_args!("it has no servers, as `mcpServers` is missing or no object"),
+                format_args!("`mcpServers` is missing or not an object"),
             );
         }
         servers(&document["mcpServers"], &shared, &mut found);
@@ -79,14 +79,14 @@ pub fn own_things(top: &Path) -> OwnThings {
     found
 }
 
-/// `None` too for an empty file, which names nothing.
-fn read(path: &Path, found: &mut OwnThings) -> Option<Value> {
+/// Reads a JSON file; `None` also for an empty one.
+fn read(path: &Path, found: &mut RepositoryItems) -> Option<Value> {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
         Err(error) => {
-            found.wrong(path, format_args!("it cannot be read: {error}"));
+            found.wrong(path, format_args!("cannot read the file: {error}"));
             return None;
         }
     };
@@ -94,15 +94,15 @@ fn read(path: &Path, found: &mut OwnThings) -> Option<Value> {
         return None;
     }
     serde_json::from_str(&text)
-        .map_err(|error| found.wrong(path, format_args!("it is not JSON: {error}")))
+        .map_err(|error| found.wrong(path, format_args!("invalid JSON: {error}")))
         .ok()
 }
 
-fn hooks(hooks: &Value, path: &Path, found: &mut Vec<Own>) {
+fn hooks(hooks: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {
     let (read, _) = HookSettings::read(hooks, "");
     for (event, groups) in read.events {
         let commands = groups.into_iter().flat_map(|group| group.hooks);
-        found.extend(commands.map(|hook| Own {
+        found.extend(commands.map(|hook| RepositoryItem {
             kind: "hook",
             name: event.name().to_owned(),
             command: Some(hook.action.text().to_owned()),
@@ -111,16 +111,16 @@ fn hooks(hooks: &Value, path: &Path, found: &mut Vec<Own>) {
     }
 }
 
-fn servers(servers: &Value, path: &Path, found: &mut OwnThings) {
+fn servers(servers: &Value, path: &Path, found: &mut RepositoryItems) {
     for (name, server) in servers.as_object().into_iter().flatten() {
         if server["disabled"] == true {
             continue;
         }
-        // Variables in it are the user's, and are filled in when it is started.
+        // Variables are expanded only when the server starts.
         let config = McpServerConfig::from_json(server);
         if let Err(why) = config.and_then(|_| server_part(name).map(|_| ())) {
             let name = name.escape_debug();
-            found.wrong(path, format_args!("MCP server `{name}` is left out: {why}"));
+            found.wrong(path, format_args!("ignoring MCP server `{name}`: {why}"));
             continue;
         }
         let words = server["args"]
@@ -134,7 +134,7 @@ fn servers(servers: &Value, path: &Path, found: &mut OwnThings) {
                 .collect::<Vec<_>>()
                 .join(" ")
         });
-        found.runs.push(Own {
+        found.runs.push(RepositoryItem {
             kind: "mcp server",
             name: name.clone(),
             command: command.or_else(|| server["url"].as_str().map(str::to_owned)),
@@ -143,14 +143,14 @@ fn servers(servers: &Value, path: &Path, found: &mut OwnThings) {
     }
 }
 
-/// Skills that let calls run without a question.
-fn skills(directory: &Path, found: &mut Vec<Own>) {
+/// Reads the skills that allow tool calls without approval.
+fn skills(directory: &Path, found: &mut Vec<RepositoryItem>) {
     let mut skills = in_directory(directory);
     skills.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
     let granting = skills
         .into_iter()
         .filter(|(skill, _)| !skill.allowed_tools.is_empty());
-    found.extend(granting.map(|(skill, _)| Own {
+    found.extend(granting.map(|(skill, _)| RepositoryItem {
         kind: "skill",
         name: skill.name,
         command: Some(format!("allows {}", skill.allowed_tools.join(", "))),
@@ -158,8 +158,9 @@ fn skills(directory: &Path, found: &mut Vec<Own>) {
     }));
 }
 
-/// Definitions with hooks or servers of their own, which run while an agent of that type does. Links are not followed.
-fn definitions(directory: &Path, found: &mut Vec<Own>) {
+/// Reads the definitions with hooks or private servers, which run with agents of that type. Links
+/// are not followed.
+fn definitions(directory: &Path, found: &mut Vec<RepositoryItem>) {
     let mut entries: Vec<_> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -189,7 +190,7 @@ fn definitions(directory: &Path, found: &mut Vec<Own>) {
             if own.is_empty() {
                 continue;
             }
-            found.push(Own {
+            found.push(RepositoryItem {
                 kind: "definition",
                 name: definition.name,
                 command: Some(own.join(", ")),
@@ -207,22 +208,22 @@ mod tests {
     fn wrong_in(text: &str) -> (Vec<String>, String) {
         let top = tempfile::tempdir().unwrap();
         std::fs::write(top.path().join(".mcp.json"), text).unwrap();
-        let found = own_things(top.path());
+        let found = repository_items(top.path());
         let names = found.runs.into_iter().map(|one| one.name).collect();
         (names, found.wrong.join("\n"))
     }
 
     #[test]
-    fn what_will_run_once_it_is_corrected_is_told_before_trust() {
+    fn invalid_items_are_reported_before_trust() {
         let (runs, wrong) = wrong_in(r#"{"mcpServers": {"a": {"command": "x"},,}}"#);
         assert_eq!(runs, [""; 0]);
-        assert!(wrong.contains(".mcp.json: it is not JSON: "), "{wrong}");
+        assert!(wrong.contains(".mcp.json: invalid JSON: "), "{wrong}");
         let (runs, wrong) = wrong_in(
             r#"{"mcpServers": {"good": {"command": "x"}, "typo": {"comand": "x"},
                 "old": {"type": "sse", "url": "https://x/sse"}, "off": {"disabled": true}}}"#,
         );
         assert_eq!(runs, ["good"]);
-        for words in ["`typo` is left out", "`old` is left out"] {
+        for words in ["ignoring MCP server `typo`", "ignoring MCP server `old`"] {
             assert!(wrong.contains(words), "{words}: {wrong}");
         }
         assert!(!wrong.contains("`off`"), "{wrong}");

@@ -1,4 +1,4 @@
-//! Who is trusted.
+//! Trust in repositories.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ impl Machine {
         project_top(&self.path("root"), &self.path(name))
     }
 
-    /// A worktree of the repository, made from a checkout; where it is.
+    /// Creates a worktree of the repository from a checkout and returns its path.
     fn tree(&self, slug: &str, from: &str) -> String {
         let at = format!("repo/.claude/worktrees/{slug}");
         let (path, from) = (self.path(&at), self.path(from));
@@ -73,7 +73,10 @@ impl Machine {
         at
     }
 
-    #[expect(clippy::disallowed_methods, reason = "what others have written")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "simulates a file written by another program"
+    )]
     fn file(&self, name: &str, text: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -82,7 +85,7 @@ impl Machine {
 }
 
 #[test]
-fn trust_holds_for_a_repository_as_a_whole_and_for_no_other() {
+fn trust_applies_to_a_whole_repository_and_to_no_other() {
     let machine = Machine::new();
     assert!(!machine.is_trusted("repo/src"));
     assert!(machine.trust("repo/src/deep"), "it is new");
@@ -99,7 +102,7 @@ fn trust_holds_for_a_repository_as_a_whole_and_for_no_other() {
 }
 
 #[test]
-fn outside_of_a_repository_trust_holds_for_one_directory() {
+fn outside_of_a_repository_trust_applies_to_one_directory() {
     let machine = Machine::new();
     machine.trust("plain");
     assert!(machine.is_trusted("plain"));
@@ -107,7 +110,7 @@ fn outside_of_a_repository_trust_holds_for_one_directory() {
 }
 
 #[test]
-fn a_link_leads_to_what_it_points_at() {
+fn trust_follows_symbolic_links() {
     let machine = Machine::new();
     std::os::unix::fs::symlink(machine.path("repo"), machine.path("link")).unwrap();
     machine.trust("link");
@@ -116,7 +119,7 @@ fn a_link_leads_to_what_it_points_at() {
 }
 
 #[test]
-fn a_work_tree_is_trusted_with_its_repository_only_where_both_sides_say_so() {
+fn a_worktree_is_trusted_with_its_repository_only_if_both_sides_confirm_it() {
     let machine = Machine::new();
     let entry = machine.path("repo/.git/worktrees/one");
     machine.file("away/.git", &format!("gitdir: {}\n", entry.display()));
@@ -128,17 +131,17 @@ fn a_work_tree_is_trusted_with_its_repository_only_where_both_sides_say_so() {
     machine.file("repo/.git/worktrees/one/commondir", "../..\n");
     machine.trust("repo");
     assert!(machine.is_trusted("away"));
-    // Somebody else's directory that claims the same.
+    // Another user's directory that claims to be a worktree of the repository.
     machine.file("forged/.git", &format!("gitdir: {}\n", entry.display()));
     assert!(!machine.is_trusted("forged"));
-    // A submodule is a repository of its own.
+    // A submodule is a separate repository.
     machine.file("repo/.git/modules/part/gitdir", "../../../part/.git");
     machine.file("repo/part/.git", "gitdir: ../.git/modules/part");
     assert!(!machine.is_trusted("repo/part"));
 }
 
 #[test]
-fn what_runs_in_a_work_tree_is_what_the_main_checkout_has() {
+fn a_worktree_runs_the_items_of_the_main_checkout() {
     let machine = Machine::new();
     let entry = machine.path("repo/.git/worktrees/one");
     machine.file("away/.git", &format!("gitdir: {}\n", entry.display()));
@@ -159,7 +162,7 @@ fn what_runs_in_a_work_tree_is_what_the_main_checkout_has() {
 }
 
 #[test]
-fn what_a_work_tree_of_a_work_tree_runs_is_what_the_main_checkout_has() {
+fn a_nested_worktree_runs_the_items_of_the_main_checkout() {
     let machine = Machine::new();
     machine.file("repo/.git/HEAD", "ref: refs/heads/main\n");
     let first = machine.tree("w1", "repo");
@@ -168,7 +171,7 @@ fn what_a_work_tree_of_a_work_tree_runs_is_what_the_main_checkout_has() {
     let inside = |name: &str| format!("{second}/{name}");
     machine.file(&inside("src/lib.rs"), "");
     machine.file(&inside("new/lib.rs"), "");
-    // What the agent of the first may do there.
+    // The agent of the first worktree can change files there.
     std::fs::remove_file(machine.path(&first).join(".git")).unwrap();
     std::os::unix::fs::symlink(machine.path("other"), machine.path(&first).join("src")).unwrap();
     for (directory, of_main) in [("src", "repo/src"), ("new", "repo/new"), ("", "repo")] {
@@ -181,7 +184,7 @@ fn what_a_work_tree_of_a_work_tree_runs_is_what_the_main_checkout_has() {
 }
 
 #[test]
-fn trust_is_asked_of_the_directory_whose_hooks_would_run() {
+fn trust_is_checked_for_the_directory_whose_hooks_would_run() {
     let machine = Machine::new();
     machine.file("repo/.git/HEAD", "ref: refs/heads/main\n");
     let tree = machine.tree("w1", "other");
@@ -193,7 +196,7 @@ fn trust_is_asked_of_the_directory_whose_hooks_would_run() {
 }
 
 #[test]
-fn a_list_that_is_not_understood_trusts_nobody_and_is_left_as_it_is() {
+fn a_corrupt_list_trusts_nothing_and_is_not_changed() {
     let machine = Machine::new();
     machine.file("root/swarm/trust.json", "{\"repositories\": 7");
     let failure = is_trusted(&machine.path("root"), &machine.path("repo")).unwrap_err();
@@ -210,7 +213,7 @@ fn a_list_that_is_not_understood_trusts_nobody_and_is_left_as_it_is() {
 }
 
 #[test]
-fn the_list_is_for_its_owner_alone() {
+fn the_list_is_private_to_its_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let machine = Machine::new();
     machine.trust("repo");

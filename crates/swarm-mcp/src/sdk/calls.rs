@@ -1,4 +1,4 @@
-//! The requests that are under way at a server, for what it says meanwhile.
+//! The active requests to a server, to which its notifications and questions belong.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,33 +9,33 @@ use swarm_tools::{CallHost, one_line};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How often the progress of one request is shown at most.
-const SHOWN_EVERY: Duration = Duration::from_secs(1);
+/// Minimum interval between displayed progress messages of one request.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a request may take and turn to.
+/// The limits and context of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct CallTerms {
-    /// The server's name, for the person.
+pub(crate) struct CallOptions {
+    /// The server's name, for display.
     pub(crate) server: String,
-    /// How long it may take, the waits for a person not counted.
+    /// Timeout, which excludes the time waiting for a person.
     pub(crate) within: Duration,
-    /// Gives it up.
+    /// Cancels the request.
     pub(crate) cancel: CancellationToken,
-    /// The agent that makes it; `None` where there is none.
+    /// The agent that makes the request, if any.
     pub(crate) host: Option<Arc<dyn CallHost>>,
 }
 
-/// All requests under way.
+/// All active requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ActiveCalls(Arc<Mutex<Vec<Arc<ActiveCall>>>>);
 
-/// A request under way.
+/// An active request.
 #[derive(Debug)]
 pub(super) struct ActiveCall {
-    pub(super) terms: CallTerms,
-    /// Cancelled when it is over, so that no person is asked for it any more.
+    pub(super) options: CallOptions,
+    /// Cancelled when the request completes, which withdraws open questions.
     pub(super) over: CancellationToken,
-    /// How many questions wait for a person.
+    /// Number of questions waiting for a person.
     questions: watch::Sender<usize>,
     progress: Mutex<Progress>,
 }
@@ -47,69 +47,70 @@ struct Progress {
 }
 
 impl ActiveCalls {
-    /// Notes a request until the returned value is dropped.
-    pub(super) fn enter(&self, terms: &CallTerms) -> Entered {
+    /// Registers a request until the returned guard is dropped.
+    pub(super) fn register(&self, options: &CallOptions) -> RegisteredCall {
         let call = Arc::new(ActiveCall {
-            terms: terms.clone(),
-            over: terms.cancel.child_token(),
+            options: options.clone(),
+            over: options.cancel.child_token(),
             questions: watch::Sender::new(0),
             progress: Mutex::default(),
         });
         self.0.lock().push(Arc::clone(&call));
-        Entered {
+        RegisteredCall {
             calls: self.clone(),
             call,
         }
     }
 
-    /// The request for which a server asks something. The older protocol does not say which one it is: the latest counts.
-    pub(super) fn asking(&self) -> Option<Arc<ActiveCall>> {
+    /// Returns the request to which a server's question belongs. The older protocol does not
+    /// identify it, so this is the most recent request.
+    pub(super) fn current(&self) -> Option<Arc<ActiveCall>> {
         self.0.lock().last().cloned()
     }
 
-    /// Shows the progress of a request, not more often than anybody reads it.
-    pub(super) fn progressed(&self, news: &ProgressNotificationParam) {
+    /// Displays the progress of a request, at most once per second.
+    pub(super) fn show_progress(&self, notification: &ProgressNotificationParam) {
         let calls = self.0.lock();
         let with = |token: Option<&ProgressToken>| {
             let mut calls = calls.iter();
             calls.find(|call| call.progress.lock().token.as_ref() == token)
         };
-        // A server may be faster than the note of the token of the request that was just sent.
-        let Some(call) = with(Some(&news.progress_token)).or_else(|| with(None)) else {
+        // A notification may arrive before the token of the request is recorded.
+        let Some(call) = with(Some(&notification.progress_token)).or_else(|| with(None)) else {
             return;
         };
         let now = Instant::now();
         let mut progress = call.progress.lock();
-        let is_soon = |shown: Instant| now.duration_since(shown) < SHOWN_EVERY;
+        let is_soon = |shown: Instant| now.duration_since(shown) < PROGRESS_INTERVAL;
         if progress.shown.is_some_and(is_soon) {
             return;
         }
         progress.shown = Some(now);
-        if let Some(host) = &call.terms.host {
-            host.progress(line(&call.terms.server, news));
+        if let Some(host) = &call.options.host {
+            host.progress(line(&call.options.server, notification));
         }
     }
 }
 
-/// Such as `tickets: 3/10 reading`.
-fn line(server: &str, news: &ProgressNotificationParam) -> String {
-    let far = match news.total {
-        Some(total) => format!("{}/{total}", news.progress),
-        None => news.progress.to_string(),
+/// Formats progress, such as `tickets: 3/10 reading`.
+fn line(server: &str, notification: &ProgressNotificationParam) -> String {
+    let far = match notification.total {
+        Some(total) => format!("{}/{total}", notification.progress),
+        None => notification.progress.to_string(),
     };
-    let message = news.message.as_deref().unwrap_or_default();
+    let message = notification.message.as_deref().unwrap_or_default();
     one_line(&format!("{server}: {far} {message}"))
 }
 
-/// A request that is noted.
-pub(super) struct Entered {
+/// A registered request; dropping it unregisters the request.
+pub(super) struct RegisteredCall {
     calls: ActiveCalls,
     pub(super) call: Arc<ActiveCall>,
 }
 
-impl Entered {
-    /// Notes what its progress is reported under; `None` while it is being sent.
-    pub(super) fn has_token(&self, token: Option<ProgressToken>) {
+impl RegisteredCall {
+    /// Records the progress token; `None` while the request is being sent.
+    pub(super) fn set_progress_token(&self, token: Option<ProgressToken>) {
         self.call.progress.lock().token = token;
     }
 
@@ -118,7 +119,7 @@ impl Entered {
     }
 }
 
-impl Drop for Entered {
+impl Drop for RegisteredCall {
     fn drop(&mut self) {
         self.call.over.cancel();
         let mut calls = self.calls.0.lock();
@@ -127,17 +128,17 @@ impl Drop for Entered {
 }
 
 impl ActiveCall {
-    /// Until the returned value is dropped, the time of the request stands still.
-    pub(super) fn asks(&self) -> Asking<'_> {
+    /// Pauses the request's timeout until the returned guard is dropped.
+    pub(super) fn pause_timeout(&self) -> PausedTimeout<'_> {
         self.questions.send_modify(|count| *count += 1);
-        Asking(self)
+        PausedTimeout(self)
     }
 }
 
-/// A question that waits for a person.
-pub(super) struct Asking<'a>(&'a ActiveCall);
+/// A pending question to a person.
+pub(super) struct PausedTimeout<'a>(&'a ActiveCall);
 
-impl Drop for Asking<'_> {
+impl Drop for PausedTimeout<'_> {
     fn drop(&mut self) {
         self.0
             .questions

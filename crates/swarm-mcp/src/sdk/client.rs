@@ -1,4 +1,4 @@
-//! The HTTP client under the transport: what servers answer beside the standard is brought back to it.
+//! The HTTP client under the transport, which corrects nonstandard responses of servers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 
-/// How a request over HTTP fails.
-pub(super) type Failed = StreamableHttpError<reqwest::Error>;
+/// The error of an HTTP request.
+pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// A client whose every request is answered or fails. Servers refuse a request with 400 and an error that names no
-/// request (its id is null), which nobody would connect with the request that waits for it; and many say so that they
-/// do not know the session, where the standard says 404.
+/// A client whose every request is answered or fails. Some servers reject a request with status 400
+/// and an error with a null id, which would not be matched to the pending request; many also report
+/// an unknown session in this way, where the standard requires 404.
 #[derive(Debug, Clone)]
 pub(super) struct HttpClient(pub(super) Client);
 
@@ -32,11 +32,11 @@ impl StreamableHttpClient for HttpClient {
         session_id: Option<Arc<str>>,
         auth_header: Option<String>,
         custom_headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failed> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let sent = Sent::of(&message, session_id.is_some());
         let client = &self.0;
         let posted = client.post_message(uri, message, session_id, auth_header, custom_headers);
-        sent.read(posted.await)
+        sent.correct_response(posted.await)
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -47,7 +47,7 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: Headers,
         max_sse_event_size: usize,
-    ) -> Result<StreamableHttpPostResponse, Failed> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let sent = Sent::of(&message, session_id.is_some());
         let posted = self.0.post_message_with_max_sse_event_size(
             uri,
@@ -57,7 +57,7 @@ impl StreamableHttpClient for HttpClient {
             custom_headers,
             max_sse_event_size,
         );
-        sent.read(posted.await)
+        sent.correct_response(posted.await)
     }
 
     async fn delete_session(
@@ -66,7 +66,7 @@ impl StreamableHttpClient for HttpClient {
         session_id: Arc<str>,
         auth_header: Option<String>,
         custom_headers: Headers,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), HttpError> {
         let client = &self.0;
         let deleted = client.delete_session(uri, session_id, auth_header, custom_headers);
         deleted.await
@@ -79,7 +79,7 @@ impl StreamableHttpClient for HttpClient {
         last_event_id: Option<String>,
         auth_header: Option<String>,
         custom_headers: Headers,
-    ) -> Result<BoxedSseResponse, Failed> {
+    ) -> Result<BoxedSseResponse, HttpError> {
         let client = &self.0;
         let opened = client.get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
         opened.await
@@ -93,7 +93,7 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: Headers,
         max_sse_event_size: usize,
-    ) -> Result<BoxedSseResponse, Failed> {
+    ) -> Result<BoxedSseResponse, HttpError> {
         let opened = self.0.get_stream_with_max_sse_event_size(
             uri,
             session_id,
@@ -106,9 +106,9 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-/// What has to be known of a message to read what comes back.
+/// The properties of a sent message that are needed to interpret the response.
 struct Sent {
-    /// Its id, where it is a request.
+    /// The id, if the message is a request.
     request: Option<RequestId>,
     in_session: bool,
 }
@@ -125,16 +125,16 @@ impl Sent {
         }
     }
 
-    fn read(
+    fn correct_response(
         self,
-        posted: Result<StreamableHttpPostResponse, Failed>,
-    ) -> Result<StreamableHttpPostResponse, Failed> {
+        posted: Result<StreamableHttpPostResponse, HttpError>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let Some(request) = self.request else {
             return posted;
         };
         let names_session = |text: &str| text.to_ascii_lowercase().contains("session");
         match posted {
-            // It has not run the request: it could not even tell which one it was.
+            // The server did not execute the request, because it could not identify it.
             Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut refusal), session))
                 if refusal.id.as_ref() != Some(&request) =>
             {

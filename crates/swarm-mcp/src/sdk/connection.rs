@@ -21,30 +21,30 @@ use swarm_permissions::McpToolSpec;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use super::calls::{ActiveCalls, CallTerms};
+use super::calls::{ActiveCalls, CallOptions};
 use super::content::content;
 use super::handler::Handler;
 use super::http;
-use super::probe::Probing;
+use super::probe::ProbingTransport;
 use super::request::Round;
 use crate::{McpError, McpHost};
 use swarm_tools::Picture;
 
-/// The most tools that one server may list.
-const MOST_TOOLS: usize = 2000;
+/// Maximum number of tools of one server.
+const MAX_TOOLS: usize = 2000;
 
-/// What a server answered to a call.
+/// A server's answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Everything in it, as text.
+    /// The content as text.
     pub(crate) text: String,
-    /// The pictures in it.
+    /// The pictures in the content.
     pub(crate) pictures: Vec<Picture>,
-    /// Whether the server calls it a failure.
+    /// Whether the server reports a failure.
     pub(crate) is_error: bool,
 }
 
-/// A server that has shaken hands. Dropped, it is closed.
+/// A connection with a completed handshake. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) peer: Peer<RoleClient>,
@@ -54,32 +54,33 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Speaks to a program.
+    /// Connects to a program.
     pub(crate) async fn over_stdio(
         stdout: ChildStdout,
         stdin: ChildStdin,
         protocol: Protocol,
-    ) -> Result<Self, NoHandshake> {
-        // Tells afterwards whether the program has read what it was asked. Without a descriptor it is taken to have done so.
+    ) -> Result<Self, HandshakeError> {
+        // Shows afterwards whether the program read the request. Without a descriptor we assume
+        // that it did.
         let asked = stdin.as_fd().try_clone_to_owned().ok();
         let transport = AsyncRwTransport::new_client(stdout, stdin);
-        let (transport, answered_late) = Probing::new(transport);
+        let (transport, answered_after_timeout) = ProbingTransport::new(transport);
         let service = Handler::default().serve_with_lifecycle(transport, protocol.lifecycle());
-        let service = service.await.map_err(|error| NoHandshake {
-            why: handshake(&error),
-            other_protocol: match last(&error) {
+        let service = service.await.map_err(|error| HandshakeError {
+            why: describe_handshake_error(&error),
+            other_protocol: match last_error(&error) {
                 _ if protocol != Protocol::Either => None,
                 ClientInitializeError::ConnectionClosed(_) if was_read(asked.as_ref()) => {
                     Some(Protocol::Stateful)
                 }
-                _ if answered_late.load(Ordering::Acquire) => Some(Protocol::Stateless),
+                _ if answered_after_timeout.load(Ordering::Acquire) => Some(Protocol::Stateless),
                 _ => None,
             },
         })?;
         Ok(Self::of(service))
     }
 
-    /// Speaks to an address.
+    /// Connects to a URL.
     pub(crate) async fn over_http(
         url: &str,
         headers: &BTreeMap<String, String>,
@@ -89,7 +90,7 @@ impl Connection {
         let service =
             Handler::default().serve_with_lifecycle(transport, Protocol::Either.lifecycle());
         let service = match service.await {
-            // Older servers may answer a request without a session in ways that no standard names.
+            // Older servers may answer a request without a session in nonstandard ways.
             Err(error) if !error.is_authorization_required() => {
                 tracing::debug!(%error, "the stateless protocol failed, trying the older one");
                 let transport = http::transport(url, headers, host)?;
@@ -100,7 +101,7 @@ impl Connection {
             service => service,
         };
         let service = service.map_err(|error| McpError::Connect {
-            why: handshake(&error),
+            why: describe_handshake_error(&error),
             stderr: String::new(),
         })?;
         Ok(Self::of(service))
@@ -115,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// All tools, in the server's order.
+    /// Lists all tools in the server's order.
     pub(crate) async fn tools(&self) -> Result<Vec<McpToolSpec>, String> {
         let offers = self.peer.peer_info();
         if offers.is_some_and(|info| info.capabilities.tools.is_none()) {
@@ -126,14 +127,14 @@ impl Connection {
         loop {
             let asked = self.peer.list_tools(Some(page)).await;
             let listed =
-                asked.map_err(|error| format!("it does not list its tools: {}", failed(error)))?;
+                asked.map_err(|error| format!("cannot list the tools: {}", call_error(error)))?;
             tools.extend(listed.tools.into_iter().map(|tool| McpToolSpec {
                 name: tool.name.to_string(),
                 description: tool.description.as_deref().unwrap_or_default().to_owned(),
                 input_schema: object_schema(&tool.input_schema),
             }));
-            if tools.len() > MOST_TOOLS {
-                return Err(format!("it lists more than {MOST_TOOLS} tools"));
+            if tools.len() > MAX_TOOLS {
+                return Err(format!("the server lists more than {MAX_TOOLS} tools"));
             }
             match listed.next_cursor {
                 None => return Ok(tools),
@@ -145,50 +146,51 @@ impl Connection {
         }
     }
 
-    /// Whether the server has said since the last time that its tools are others now.
+    /// Returns whether the server reported a change of its tools since the last call.
     pub(crate) fn took_list_changed(&self) -> bool {
         self.list_changed.swap(false, Ordering::AcqRel)
     }
 
-    /// Calls a tool. A call that is given up is cancelled at the server too.
+    /// Calls a tool. Dropping or cancelling the call also cancels it on the server.
     pub(crate) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        terms: &CallTerms,
+        options: &CallOptions,
     ) -> Result<Answer, McpError> {
-        let make = |round: Round| {
+        let build_request = |round: Round| {
             let params = CallToolRequestParams::new(tool.to_owned());
             let mut params = params.with_arguments(arguments.clone());
             params.input_responses = round.responses;
             params.request_state = round.state;
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         };
-        read(self.request(make, terms).await?)
+        read(self.request(build_request, options).await?)
     }
 
-    /// Whether the other side is gone.
+    /// Returns whether the connection is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed()
     }
 
-    /// Ends the connection in order.
+    /// Closes the connection gracefully.
     pub(crate) async fn close(&self, within: Duration) {
         let mut service = self.service.lock().await;
         if let Err(error) = service.close_with_timeout(within).await {
-            tracing::warn!(%error, "the end of an MCP connection");
+            tracing::warn!(%error, "cannot close an MCP connection gracefully");
         }
     }
 }
 
-/// Which protocol to speak with a server.
+/// The protocol to use with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// The stateless one (2026-07-28), by asking `server/discover`, or the one before where the server does not know that.
+    /// Probes the stateless protocol (2026-07-28) with `server/discover` and falls back to the
+    /// previous one.
     Either,
-    /// The stateless one alone.
+    /// Only the stateless protocol.
     Stateless,
-    /// The one before, with `initialize`.
+    /// The previous protocol, with `initialize`.
     Stateful,
 }
 
@@ -207,22 +209,22 @@ impl Protocol {
     }
 }
 
-/// Why a program could not be spoken to.
+/// A failed handshake with a program.
 #[derive(Debug)]
-pub(crate) struct NoHandshake {
+pub(crate) struct HandshakeError {
     pub(crate) why: String,
-    /// The protocol with which another start may succeed: the older one where the program ended at the first request, the
-    /// stateless one where it answered the probe too late and knows no other.
+    /// The protocol to retry with: the older one if the program exited at the first request, the
+    /// stateless one if it answered the probe too late and supports no other.
     pub(crate) other_protocol: Option<Protocol>,
 }
 
-/// Whether nothing that was written to a program's standard input is still in the pipe. One that ended before it read the first
-/// request did not end because of it.
+/// Returns whether the program has read everything written to its standard input. A program that
+/// exited before reading the first request did not exit because of it.
 fn was_read(stdin: Option<&OwnedFd>) -> bool {
     stdin.is_none_or(|stdin| ioctl_fionread(stdin).is_ok_and(|left| left == 0))
 }
 
-/// A schema as model servers want it: an object, whatever the server has left out.
+/// Completes a schema to the form that model providers require: an object.
 fn object_schema(schema: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     schema.entry("type").or_insert_with(|| "object".into());
@@ -240,15 +242,16 @@ fn read(result: ServerResult) -> Result<Answer, McpError> {
             })
         }
         ServerResult::CreateTaskResult(_) => Err(McpError::Refused(
-            "it would answer later, as a task of its own, which swarm does not follow".to_owned(),
+            "the server returned a task instead of a result; asynchronous tasks are not supported"
+                .to_owned(),
         )),
         _ => Err(McpError::Refused(
-            "its answer is not the result of a call".to_owned(),
+            "the response is not a tool result".to_owned(),
         )),
     }
 }
 
-pub(super) fn failed(error: ServiceError) -> McpError {
+pub(super) fn call_error(error: ServiceError) -> McpError {
     match error {
         ServiceError::McpError(error) => {
             McpError::Refused(format!("{} (code {})", error.message, error.code.0))
@@ -261,22 +264,22 @@ pub(super) fn failed(error: ServiceError) -> McpError {
     }
 }
 
-/// What went wrong last, where both protocols were tried.
-fn last(error: &ClientInitializeError) -> &ClientInitializeError {
+/// Returns the last error when both protocols were tried.
+fn last_error(error: &ClientInitializeError) -> &ClientInitializeError {
     match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => last(fallback),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => last_error(fallback),
         error => error,
     }
 }
 
-/// What went wrong at the beginning, without the layers that say nothing to a person.
-fn handshake(error: &ClientInitializeError) -> String {
-    match last(error) {
+/// Describes a handshake error without its outer layers.
+fn describe_handshake_error(error: &ClientInitializeError) -> String {
+    match last_error(error) {
         ClientInitializeError::ConnectionClosed(_) => {
-            "it ended before it answered the first request".to_owned()
+            "the server exited before answering the first request".to_owned()
         }
         error if error.is_authorization_required() => {
-            "it wants authorization: give it in the server's `headers`".to_owned()
+            "authorization required: set it in the server's `headers`".to_owned()
         }
         ClientInitializeError::TransportError { error, .. } => http::describe(error.error.as_ref()),
         error => error.to_string(),

@@ -1,14 +1,14 @@
-//! The result of a call as a model's tool result: text, and pictures.
+//! Conversion of a call's result to a model's tool result: text and pictures.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use swarm_tools::Picture;
 
-/// Pictures of one result that are passed on.
-const MOST_PICTURES: usize = 20;
+/// Maximum number of pictures passed on from one result.
+const MAX_PICTURES: usize = 20;
 
-/// All blocks in their order as text, and the pictures among them. What is neither is named, with
-/// its type and size. Structured content is shown where no block is text: servers repeat it as text
-/// for clients that do not know it.
+/// Returns all blocks in order as text, and the pictures. Other content is replaced by its type and
+/// size. Structured content is used only if there is no text block, because servers repeat it as
+/// text for clients without support.
 pub(super) fn content(result: &CallToolResult) -> (String, Vec<Picture>) {
     let mut pictures = Vec::new();
     let mut parts = Vec::new();
@@ -38,8 +38,10 @@ pub(super) fn content(result: &CallToolResult) -> (String, Vec<Picture>) {
 }
 
 pub(super) fn picture(base64: &str, before: usize) -> Result<Picture, String> {
-    if before >= MOST_PICTURES {
-        return Err(format!("a result may have {MOST_PICTURES} pictures"));
+    if before >= MAX_PICTURES {
+        return Err(format!(
+            "a result may contain at most {MAX_PICTURES} pictures"
+        ));
     }
     Picture::of_base64(base64)
 }
@@ -68,7 +70,7 @@ pub(super) fn block(block: &ContentBlock) -> Option<String> {
             }
             _ => return None,
         },
-        // A kind of content that is newer than this program.
+        // A content type newer than this program.
         _ => return None,
     })
 }
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_content_becomes_text_that_says_what_it_was() {
+    fn every_kind_of_content_is_described_as_text() {
         let mixed = result(serde_json::json!({"content": [
             {"type": "text", "text": "first"},
             {"type": "image", "data": "AAAA", "mimeType": "image/png"},
@@ -110,15 +112,15 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_passed_on_up_to_a_number() {
+    fn pictures_are_passed_on_up_to_the_limit() {
         let image = serde_json::json!({"type": "image", "data": PIXEL, "mimeType": "image/png"});
         let (text, pictures) = content(&result(
-            serde_json::json!({"content": vec![image; MOST_PICTURES + 1]}),
+            serde_json::json!({"content": vec![image; MAX_PICTURES + 1]}),
         ));
-        assert_eq!(pictures.len(), MOST_PICTURES);
+        assert_eq!(pictures.len(), MAX_PICTURES);
         assert_eq!(pictures[0].base64, PIXEL);
         assert!(
-            text.ends_with("not shown: a result may have 20 pictures]"),
+            text.ends_with("not shown: a result may contain at most 20 pictures]"),
             "{text}"
         );
     }

@@ -1,4 +1,4 @@
-//! Elicitation: a server's form, put before a person as questions.
+//! Elicitation: a server's form, presented to a person as questions.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
@@ -6,20 +6,21 @@ use swarm_tools::PersonAnswer;
 
 use super::calls::ActiveCall;
 
-/// Questions of one request to a person, as `AskUserQuestion` takes them.
-const QUESTIONS: usize = 4;
+/// Maximum number of questions per `AskUserQuestion` request.
+const MAX_QUESTIONS: usize = 4;
 
-/// How often a person is asked for a value that does not fit.
-const TRIES: usize = 3;
+/// Maximum attempts to obtain a valid value.
+const MAX_ATTEMPTS: usize = 3;
 
-/// What stands for no value, where none is needed.
-const NOTHING: &str = "-";
+/// The answer that omits an optional value.
+const OMIT_VALUE: &str = "-";
 
-/// The option of a choice that need not be made.
-const LEAVE_OUT: &str = "(leave out)";
+/// The option that omits an optional choice.
+const OMIT_CHOICE: &str = "(leave out)";
 
-/// Puts a form before the person behind a call. The error is for the server: the form cannot be asked.
-pub(super) async fn elicited(
+/// Presents a form to the person behind a call. The error tells the server that the form is
+/// unsupported.
+pub(super) async fn elicit(
     call: &ActiveCall,
     request: ElicitRequestParams,
 ) -> Result<ElicitResult, String> {
@@ -31,51 +32,51 @@ pub(super) async fn elicited(
         } => (message, json!(requested_schema)),
         ElicitRequestParams::UrlElicitationParams { url, .. } => {
             return Err(format!(
-                "it asks a person to open {url}, and swarm opens no addresses for servers; a person can open it by hand"
+                "the server asks a person to open {url}; swarm does not open URLs for servers, but a person can open it manually"
             ));
         }
-        _ => return Err("it asks for input in a form that swarm does not know".to_owned()),
+        _ => return Err("the server asks for input in an unsupported form".to_owned()),
     };
     let fields = fields(&schema)?;
     let form = Form {
         call,
-        // A person is shown the questions and not who asks them.
-        message: format!("MCP server {} asks: {message}", call.terms.server),
+        // The question itself must name the server: the person sees nothing else.
+        message: format!("MCP server {} asks: {message}", call.options.server),
     };
     let action = match form.fill(&fields).await {
-        Filled::Done(content) => {
+        FormResult::Done(content) => {
             let result = ElicitResult::new(ElicitationAction::Accept);
             return Ok(result.with_content(Value::Object(content)));
         }
-        Filled::Declined => ElicitationAction::Decline,
-        Filled::Cancelled => ElicitationAction::Cancel,
+        FormResult::Declined => ElicitationAction::Decline,
+        FormResult::Cancelled => ElicitationAction::Cancel,
     };
     Ok(ElicitResult::new(action))
 }
 
-/// A form before a person.
+/// A form presented to a person.
 struct Form<'a> {
     call: &'a ActiveCall,
     message: String,
 }
 
-enum Filled {
+enum FormResult {
     Done(Map<String, Value>),
     Declined,
     Cancelled,
 }
 
 impl Form<'_> {
-    async fn fill(&self, fields: &[Field]) -> Filled {
+    async fn fill(&self, fields: &[Field]) -> FormResult {
         if fields.is_empty() {
             return self.confirm().await;
         }
         let mut content = Map::new();
-        for group in fields.chunks(QUESTIONS) {
-            // What is still to be asked, each with what was wrong with the last answer.
+        for group in fields.chunks(MAX_QUESTIONS) {
+            // The open fields, each with the error of its last answer.
             let mut open: Vec<(&Field, String)> =
                 group.iter().map(|field| (field, String::new())).collect();
-            for _ in 0..TRIES {
+            for _ in 0..MAX_ATTEMPTS {
                 let questions = self.questions(&open);
                 let answers = match self.ask(&questions).await {
                     Ok(answers) => answers,
@@ -99,21 +100,21 @@ impl Form<'_> {
                 }
             }
             if !open.is_empty() {
-                return Filled::Cancelled;
+                return FormResult::Cancelled;
             }
         }
-        Filled::Done(content)
+        FormResult::Done(content)
     }
 
-    /// Nothing is to be filled in: the person agrees or does not.
-    async fn confirm(&self) -> Filled {
+    /// Asks for confirmation of a form without fields.
+    async fn confirm(&self) -> FormResult {
         let options = json!([{"label": "Yes"}, {"label": "No"}]);
         let question = json!({"question": self.message, "header": "Confirm", "options": options});
         match self.ask(&[question]).await {
             Ok(answers) if answers.values().any(|answer| answer == "Yes") => {
-                Filled::Done(Map::new())
+                FormResult::Done(Map::new())
             }
-            Ok(_) => Filled::Declined,
+            Ok(_) => FormResult::Declined,
             Err(end) => end,
         }
     }
@@ -133,25 +134,25 @@ impl Form<'_> {
         questions.collect()
     }
 
-    async fn ask(&self, questions: &[Value]) -> Result<Map<String, Value>, Filled> {
-        let terms = &self.call.terms;
-        let Some(host) = &terms.host else {
-            return Err(Filled::Cancelled);
+    async fn ask(&self, questions: &[Value]) -> Result<Map<String, Value>, FormResult> {
+        let options = &self.call.options;
+        let Some(host) = &options.host else {
+            return Err(FormResult::Cancelled);
         };
-        let _asking = self.call.asks();
-        let why = format!("the MCP server `{}` asks for input", terms.server);
+        let _asking = self.call.pause_timeout();
+        let why = format!("the MCP server `{}` asks for input", options.server);
         let over = self.call.over.clone();
         let answer = host.ask(json!({"questions": questions}), why, over.clone());
         match answer.await {
-            _ if over.is_cancelled() => Err(Filled::Cancelled),
+            _ if over.is_cancelled() => Err(FormResult::Cancelled),
             PersonAnswer::Answered(answers) => Ok(answers),
-            PersonAnswer::Skipped => Err(Filled::Cancelled),
-            PersonAnswer::Refused(_) => Err(Filled::Declined),
+            PersonAnswer::Skipped => Err(FormResult::Cancelled),
+            PersonAnswer::Refused(_) => Err(FormResult::Declined),
         }
     }
 }
 
-/// One value that is asked for.
+/// One requested value.
 #[derive(Debug, PartialEq)]
 struct Field {
     name: String,
@@ -168,9 +169,9 @@ enum Kind {
         whole: bool,
     },
     Boolean,
-    /// One of these, each with its label.
+    /// One of these values, each with its label.
     Choice(Vec<(Value, String)>),
-    /// Some of these.
+    /// Any number of these values.
     Several(Vec<(Value, String)>),
 }
 
@@ -208,12 +209,12 @@ fn kind(name: &str, property: &Value) -> Result<Kind, String> {
             choices(&property["items"]).unwrap_or_default(),
         )),
         _ => Err(format!(
-            "it asks a person for `{name}`, and swarm asks only for texts, numbers, booleans and choices"
+            "the server asks a person for `{name}`, but only texts, numbers, booleans and choices are supported"
         )),
     }
 }
 
-/// The values to choose from: a list with names beside it, or constants with titles.
+/// Returns the values of a choice: an `enum` with optional names, or titled constants.
 fn choices(property: &Value) -> Option<Vec<(Value, String)>> {
     if let Some(values) = property["enum"].as_array() {
         let name = |index: usize| property["enumNames"][index].as_str();
@@ -239,7 +240,7 @@ fn choices(property: &Value) -> Option<Vec<(Value, String)>> {
 }
 
 impl Field {
-    /// What a person reads. No two fields have the same.
+    /// Returns the text shown to the person, unique among the fields.
     fn label(&self) -> String {
         let mut label = match &self.title {
             Some(title) if *title != self.name => format!("{title} [{}]", self.name),
@@ -249,7 +250,7 @@ impl Field {
             label = format!("{label}: {about}");
         }
         if !self.is_required && self.options().is_empty() {
-            label = format!("{label} (optional, `{NOTHING}` for none)");
+            label = format!("{label} (optional, `{OMIT_VALUE}` for none)");
         }
         label
     }
@@ -263,15 +264,15 @@ impl Field {
             }
         };
         if !self.is_required {
-            options.push(LEAVE_OUT.to_owned());
+            options.push(OMIT_CHOICE.to_owned());
         }
         options
     }
 
-    /// The value of a person's words; `None` leaves it out. The error is for the person.
+    /// Converts an answer to a value; `None` omits it. The error is for the person.
     fn value(&self, words: &str) -> Result<Option<Value>, String> {
         let words = words.trim();
-        if !self.is_required && (words == NOTHING || words == LEAVE_OUT) {
+        if !self.is_required && (words == OMIT_VALUE || words == OMIT_CHOICE) {
             return Ok(None);
         }
         let wrong = |wanted: &str| format!(" (`{words}` is not {wanted})");
@@ -327,18 +328,18 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_asked_with_their_options() {
+    fn fields_are_presented_with_their_options() {
         let fields = fields(&form()).unwrap();
         let of = |name: &str| fields.iter().find(|field| field.name == name).unwrap();
         assert_eq!(of("name").label(), "Name [name]: as in the passport");
         assert_eq!(of("share").label(), "share (optional, `-` for none)");
-        assert_eq!(of("sure").options(), ["Yes", "No", LEAVE_OUT]);
+        assert_eq!(of("sure").options(), ["Yes", "No", OMIT_CHOICE]);
         assert_eq!(of("color").options(), ["red", "green"]);
-        assert_eq!(of("days").options(), ["Monday", "Tuesday", LEAVE_OUT]);
+        assert_eq!(of("days").options(), ["Monday", "Tuesday", OMIT_CHOICE]);
     }
 
     #[test]
-    fn words_become_values_of_the_type_that_is_asked_for() {
+    fn answers_are_converted_to_the_requested_type() {
         let fields = fields(&form()).unwrap();
         for (name, words, value) in [
             ("name", " Ann ", Ok(Some(json!("Ann")))),
@@ -349,7 +350,7 @@ mod tests {
             ("share", "-", Ok(None)),
             ("share", "much", Err(" (`much` is not a number)")),
             ("sure", "Yes", Ok(Some(json!(true)))),
-            ("sure", LEAVE_OUT, Ok(None)),
+            ("sure", OMIT_CHOICE, Ok(None)),
             ("color", "green", Ok(Some(json!("g")))),
             ("color", "blue", Err(" (`blue` is not one of the options)")),
             ("size", "small", Ok(Some(json!("s")))),
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_simple_value_is_refused() {
+    fn a_nested_object_is_rejected() {
         let schema = json!({"properties": {"a": {"type": "object"}}});
         assert!(fields(&schema).unwrap_err().contains("`a`"));
     }

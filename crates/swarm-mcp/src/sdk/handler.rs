@@ -1,4 +1,4 @@
-//! What we answer when a server speaks first.
+//! Our handler for requests and notifications from a server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +12,10 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 
 use super::calls::ActiveCalls;
-use super::elicit::elicited;
+use super::elicit::elicit;
 
-/// Takes note of a changed list of tools, shows progress, and puts forms before a person. Log messages are taken and left
-/// alone; asking our model is not offered, and so refused by the SDK.
+/// Records changes of the tool list, displays progress and presents forms to a person. Log messages
+/// are ignored; sampling is not offered, so the SDK rejects it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handler {
     pub(super) list_changed: Arc<AtomicBool>,
@@ -37,10 +37,10 @@ impl ClientHandler for Handler {
 
     async fn on_progress(
         &self,
-        news: ProgressNotificationParam,
+        notification: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.calls.progressed(&news);
+        self.calls.show_progress(&notification);
     }
 
     async fn create_elicitation(
@@ -48,11 +48,11 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        match self.calls.asking() {
-            Some(call) => elicited(&call, request)
+        match self.calls.current() {
+            Some(call) => elicit(&call, request)
                 .await
                 .map_err(|why| ErrorData::invalid_params(why, None)),
-            // No agent has called the server, so there is nobody whose person could be asked.
+            // Without an active call there is no agent whose person could be asked.
             None => Ok(ElicitResult::new(ElicitationAction::Cancel)),
         }
     }

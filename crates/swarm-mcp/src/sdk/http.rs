@@ -1,4 +1,4 @@
-//! Streamable HTTP: one client with its TLS set-up, headers and proxy.
+//! Streamable HTTP: one client with its TLS configuration, headers and proxy.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -17,19 +17,19 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-use super::client::{Failed, HttpClient};
+use super::client::{HttpClient, HttpError};
 use crate::{McpError, McpHost};
 
-/// How often a broken stream is taken up again, 2 s and 4 s apart, before what waits for it fails.
+/// Maximum attempts to resume a broken stream, 2 s and 4 s apart, before pending requests fail.
 const STREAM_RETRIES: usize = 3;
 
-/// Characters of an answer that is told as an error.
-const MOST_TOLD: usize = 300;
+/// Maximum characters of a response quoted in an error.
+const MAX_QUOTED_CHARS: usize = 300;
 
-/// Hosts that a proxy cannot reach for us.
+/// Hosts reached without a proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// A transport to an address. Connects to nothing yet.
+/// Creates a transport to a URL without connecting.
 pub(super) fn transport(
     url: &str,
     headers: &BTreeMap<String, String>,
@@ -39,7 +39,7 @@ pub(super) fn transport(
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
         .ok_or_else(|| {
-            McpError::Address("its url is not an address; give it as https://HOST/PATH".to_owned())
+            McpError::Address("invalid url: use the form https://HOST/PATH".to_owned())
         })?;
     let mut retries = ExponentialBackoff::default();
     retries.max_times = Some(STREAM_RETRIES);
@@ -57,8 +57,7 @@ fn header_map(
     headers
         .iter()
         .map(|(name, value)| {
-            let invalid =
-                || McpError::Address(format!("its header `{}` is not valid", name.escape_debug()));
+            let invalid = || McpError::Address(format!("invalid header `{}`", name.escape_debug()));
             let name: HeaderName = name.parse().map_err(|_| invalid())?;
             let mut value: HeaderValue = value.parse().map_err(|_| invalid())?;
             value.set_sensitive(true);
@@ -83,13 +82,13 @@ fn client(address: &Url, host: &McpHost) -> Result<Client, McpError> {
         .map_err(|error| McpError::Address(describe(&error)))
 }
 
-/// A few steps on the same server: its headers are for no other.
+/// Follows a few redirects on the same origin only, because the headers may hold credentials.
 fn same_origin() -> Policy {
-    const STEPS: usize = 5;
+    const MAX_REDIRECTS: usize = 5;
     Policy::custom(|attempt| {
         let first = attempt.previous().first();
         let same = first.is_some_and(|first| first.origin() == attempt.url().origin());
-        if same && attempt.previous().len() <= STEPS {
+        if same && attempt.previous().len() <= MAX_REDIRECTS {
             attempt.follow()
         } else {
             attempt.stop()
@@ -97,9 +96,9 @@ fn same_origin() -> Policy {
     })
 }
 
-/// The proxy that the environment names for such an address.
+/// Returns the proxy that the environment sets for a URL.
 fn proxy(address: &Url, host: &McpHost) -> Result<Option<Proxy>, McpError> {
-    let is_here = address.host_str().is_some_and(|name| {
+    let is_local = address.host_str().is_some_and(|name| {
         let ip = name.trim_matches(['[', ']']).parse::<IpAddr>();
         name == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
     });
@@ -114,11 +113,14 @@ fn proxy(address: &Url, host: &McpHost) -> Result<Option<Proxy>, McpError> {
         "https" => variable("HTTPS_PROXY"),
         _ => variable("HTTP_PROXY"),
     };
-    let Some(proxy) = named.or_else(|| variable("ALL_PROXY")).filter(|_| !is_here) else {
+    let Some(proxy) = named
+        .or_else(|| variable("ALL_PROXY"))
+        .filter(|_| !is_local)
+    else {
         return Ok(None);
     };
     let proxy = Proxy::all(proxy.as_str())
-        .map_err(|_| McpError::Address("the proxy for it is not an address".to_owned()))?;
+        .map_err(|_| McpError::Address("invalid proxy URL in the environment".to_owned()))?;
     let exceptions = match variable("NO_PROXY") {
         Some(hosts) => format!("{LOOPBACK},{hosts}"),
         None => LOOPBACK.to_owned(),
@@ -126,36 +128,36 @@ fn proxy(address: &Url, host: &McpHost) -> Result<Option<Proxy>, McpError> {
     Ok(Some(proxy.no_proxy(NoProxy::from_string(&exceptions))))
 }
 
-/// TLS on ring, the provider that the model clients use too. Without need for TLS the system's certificates are not
-/// loaded: a local server must work on a machine that has none.
+/// Creates a TLS configuration with ring, which the model clients use too. Without TLS the system's
+/// certificates are not loaded: a local server must work on a machine without any.
 fn tls(needed: bool) -> Result<ClientConfig, McpError> {
     let provider = Arc::new(ring::default_provider());
-    let unusable = |error: &dyn Error| McpError::Address(format!("TLS is not usable ({error})"));
+    let tls_error = |error: &dyn Error| McpError::Address(format!("cannot configure TLS: {error}"));
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(&error))?;
+        .map_err(|error| tls_error(&error))?;
     if !needed {
         let none = RootCertStore::empty();
         return Ok(builder.with_root_certificates(none).with_no_client_auth());
     }
-    let verifier = Verifier::new(provider).map_err(|error| unusable(&error))?;
+    let verifier = Verifier::new(provider).map_err(|error| tls_error(&error))?;
     Ok(builder
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth())
 }
 
-/// An error with its causes, each once, and without the address, which may hold a password.
+/// Describes an error with its distinct causes and without the URL, which may contain a password.
 pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
-    match error.downcast_ref::<Failed>() {
+    match error.downcast_ref::<HttpError>() {
         Some(StreamableHttpError::Client(error)) => {
             return match error.source() {
-                // The layer above says only that sending failed.
+                // The outer error says only that sending failed.
                 Some(cause) => describe(cause),
                 None => error.to_string(),
             };
         }
-        Some(StreamableHttpError::UnexpectedServerResponse(text)) => return without_page(text),
+        Some(StreamableHttpError::UnexpectedServerResponse(text)) => return without_html(text),
         _ => {}
     }
     let mut text = error.to_string();
@@ -170,16 +172,16 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// What a server answered in place of a message: without a page that is made for browsers, and not all of it.
-fn without_page(text: &str) -> String {
+/// Returns a server's unexpected response, truncated and without an HTML page.
+fn without_html(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let page = ["<!doctype", "<html"]
         .iter()
         .filter_map(|tag| lower.find(tag));
     let end = page.min().unwrap_or(text.len());
-    let told = text[..end].trim_end_matches([' ', ':', '\n', '\r']);
-    let mut short: String = told.chars().take(MOST_TOLD).collect();
-    if short.len() < told.len() {
+    let quoted = text[..end].trim_end_matches([' ', ':', '\n', '\r']);
+    let mut short: String = quoted.chars().take(MAX_QUOTED_CHARS).collect();
+    if short.len() < quoted.len() {
         short.push('…');
     }
     short
@@ -190,11 +192,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_for_browsers_is_not_told() {
+    fn an_html_page_is_omitted_from_an_error() {
         let page = "HTTP 404 Not Found: <!DOCTYPE html>\n<html><pre>Cannot POST /</pre></html>";
-        let error: Failed = StreamableHttpError::UnexpectedServerResponse(page.into());
+        let error: HttpError = StreamableHttpError::UnexpectedServerResponse(page.into());
         assert_eq!(describe(&error), "HTTP 404 Not Found");
-        let error: Failed = StreamableHttpError::UnexpectedServerResponse("é".repeat(400).into());
-        assert_eq!(describe(&error).chars().count(), MOST_TOLD + 1);
+        let error: HttpError =
+            StreamableHttpError::UnexpectedServerResponse("é".repeat(400).into());
+        assert_eq!(describe(&error).chars().count(), MAX_QUOTED_CHARS + 1);
     }
 }

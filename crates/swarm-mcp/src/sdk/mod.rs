@@ -1,4 +1,4 @@
-//! The one place that knows the SDK: a connection that lists and calls tools, whatever it runs over.
+//! The only module that uses the SDK: a connection that lists and calls tools over any transport.
 
 mod calls;
 mod client;
@@ -12,5 +12,5 @@ mod prompts;
 mod request;
 mod resources;
 
-pub(crate) use calls::CallTerms;
+pub(crate) use calls::CallOptions;
 pub(crate) use connection::{Answer, Connection, Protocol};

@@ -1,4 +1,5 @@
-//! A limit on the probe for the stateless protocol. Some servers of the older one do not answer a method that they do not know.
+//! A timeout for the probe of the stateless protocol. Some servers of the older protocol do not
+//! answer an unknown method.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,41 +13,41 @@ use rmcp::model::{
 use rmcp::transport::Transport;
 use tokio::time::{Instant, timeout_at};
 
-/// How long a server may take to answer the probe. Whoever knows the protocol answers at once; a program that starts
-/// slowly is asked for both protocols.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Timeout of the probe. A server that supports the protocol answers immediately; a slowly starting
+/// program is tried with both protocols.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A transport that answers the probe in the server's place, as unknown, when the server does not.
-pub(super) struct Probing<T> {
+/// A transport that answers the probe with "method not found" if the server does not answer.
+pub(super) struct ProbingTransport<T> {
     transport: T,
     probe: Probe,
-    /// Whether the server has answered later after all, so that it knows the stateless protocol.
-    answered_late: Arc<AtomicBool>,
+    /// Whether the server answered after the timeout and therefore supports the stateless protocol.
+    answered_after_timeout: Arc<AtomicBool>,
 }
 
 enum Probe {
-    /// No probe is under way.
+    /// No probe is pending.
     Over,
     Sent {
         id: RequestId,
         until: Instant,
     },
-    GivenUp(RequestId),
+    TimedOut(RequestId),
 }
 
-impl<T> Probing<T> {
+impl<T> ProbingTransport<T> {
     pub(super) fn new(transport: T) -> (Self, Arc<AtomicBool>) {
-        let answered_late = Arc::new(AtomicBool::new(false));
+        let answered_after_timeout = Arc::new(AtomicBool::new(false));
         let probing = Self {
             transport,
             probe: Probe::Over,
-            answered_late: Arc::clone(&answered_late),
+            answered_after_timeout: Arc::clone(&answered_after_timeout),
         };
-        (probing, answered_late)
+        (probing, answered_after_timeout)
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Probing<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for ProbingTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -58,7 +59,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Probing<T> {
         {
             self.probe = Probe::Sent {
                 id: request.id.clone(),
-                until: Instant::now() + PATIENCE,
+                until: Instant::now() + PROBE_TIMEOUT,
             };
         }
         self.transport.send(message)
@@ -71,21 +72,22 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Probing<T> {
                     let received = timeout_at(*until, self.transport.receive()).await;
                     let Ok(received) = received else {
                         let id = id.clone();
-                        self.probe = Probe::GivenUp(id.clone());
+                        self.probe = Probe::TimedOut(id.clone());
                         return Some(unknown_method(id));
                     };
                     received
                 }
-                Probe::Over | Probe::GivenUp(_) => self.transport.receive().await,
+                Probe::Over | Probe::TimedOut(_) => self.transport.receive().await,
             };
             let answered = received.as_ref().and_then(answered);
             match (&self.probe, answered) {
                 (Probe::Sent { id, .. }, Some((to, _))) if id == to => {
                     self.probe = Probe::Over;
                 }
-                // Answered already, in its place.
-                (Probe::GivenUp(id), Some((to, has_result))) if id == to => {
-                    self.answered_late.store(has_result, Ordering::Release);
+                // Already answered on the server's behalf.
+                (Probe::TimedOut(id), Some((to, has_result))) if id == to => {
+                    self.answered_after_timeout
+                        .store(has_result, Ordering::Release);
                     self.probe = Probe::Over;
                     continue;
                 }
@@ -100,7 +102,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Probing<T> {
     }
 }
 
-/// The request that a message answers, and whether with a result.
+/// Returns the request that a message answers, and whether it succeeded.
 fn answered(message: &ServerJsonRpcMessage) -> Option<(&RequestId, bool)> {
     match message {
         JsonRpcMessage::Response(response) => Some((&response.id, true)),
@@ -123,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that says what the test sends.
+    /// A server that sends the test's messages.
     struct Server(mpsc::UnboundedReceiver<ServerJsonRpcMessage>);
 
     impl Transport<RoleClient> for Server {
@@ -154,17 +156,17 @@ mod tests {
     const UNKNOWN: &str = r#""error":{"code":-32601,"message":"what?"}"#;
 
     async fn probed() -> (
-        Probing<Server>,
+        ProbingTransport<Server>,
         Arc<AtomicBool>,
         mpsc::UnboundedSender<ServerJsonRpcMessage>,
     ) {
-        let (says, hears) = mpsc::unbounded_channel();
-        let (mut probing, late) = Probing::new(Server(hears));
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let (mut probing, late) = ProbingTransport::new(Server(receiver));
         let request = DiscoverRequest::new(DiscoverRequestParams {});
         let request = ClientRequest::DiscoverRequest(request);
         let sent = probing.send(ClientJsonRpcMessage::request(request, RequestId::Number(7)));
         sent.await.unwrap();
-        (probing, late, says)
+        (probing, late, sender)
     }
 
     fn id_of(message: Option<ServerJsonRpcMessage>) -> (RequestId, bool) {
@@ -174,16 +176,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_without_an_answer_is_answered_as_unknown_after_a_second() {
+    async fn an_unanswered_probe_fails_with_method_not_found_after_a_second() {
         for (late_answer, knows_it) in [(EMPTY, true), (UNKNOWN, false)] {
-            let (mut probing, late, says) = probed().await;
+            let (mut probing, late, sender) = probed().await;
             let began = Instant::now();
             let given_up = id_of(probing.receive().await);
             assert_eq!(given_up, (RequestId::Number(7), false));
-            assert_eq!(began.elapsed(), PATIENCE);
-            says.send(answer(7, late_answer)).unwrap();
-            says.send(answer(8, EMPTY)).unwrap();
-            // The late answer goes to nobody.
+            assert_eq!(began.elapsed(), PROBE_TIMEOUT);
+            sender.send(answer(7, late_answer)).unwrap();
+            sender.send(answer(8, EMPTY)).unwrap();
+            // The late answer is discarded.
             let next = id_of(probing.receive().await);
             assert_eq!(next, (RequestId::Number(8), true));
             assert_eq!(late.load(Ordering::Acquire), knows_it);
@@ -191,12 +193,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_in_time_ends_the_probe() {
-        let (mut probing, late, says) = probed().await;
-        says.send(answer(7, EMPTY)).unwrap();
+    async fn an_answer_in_time_completes_the_probe() {
+        let (mut probing, late, sender) = probed().await;
+        sender.send(answer(7, EMPTY)).unwrap();
         assert_eq!(id_of(probing.receive().await), (RequestId::Number(7), true));
-        // Nothing is waited for that would be answered in the server's place.
-        drop(says);
+        // No probe is pending that would be answered on the server's behalf.
+        drop(sender);
         assert!(probing.receive().await.is_none());
         assert!(!late.load(Ordering::Acquire));
     }

@@ -1,4 +1,4 @@
-//! Prompts of a server.
+//! The prompts of a server.
 
 use rmcp::model::{
     ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, GetPromptResult,
@@ -6,61 +6,66 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-use super::calls::CallTerms;
-use super::connection::{Connection, failed};
+use super::calls::CallOptions;
+use super::connection::{Connection, call_error};
 use super::content::block;
 use super::request::Round;
 use crate::McpError;
 
-/// The most prompts that one server may list.
-const MOST_PROMPTS: usize = 2000;
+/// Maximum number of prompts of one server.
+const MAX_PROMPTS: usize = 2000;
 
 impl Connection {
-    /// The text of the prompt whose name fits. Words are its arguments in their order; the last one takes what is left.
+    /// Returns the text of the first prompt for which `fits` is true. `words` holds its arguments
+    /// in order; the last argument takes the remaining words.
     pub(crate) async fn prompt(
         &self,
         fits: impl Fn(&str) -> bool,
         words: &str,
-        terms: &CallTerms,
+        options: &CallOptions,
     ) -> Result<String, McpError> {
-        let listed = tokio::time::timeout(terms.within, self.prompts()).await;
-        let prompts = listed.unwrap_or(Err(McpError::TimedOut(terms.within)))?;
+        let listed = tokio::time::timeout(options.within, self.prompts()).await;
+        let prompts = listed.unwrap_or(Err(McpError::TimedOut(options.within)))?;
         let Some(prompt) = prompts.iter().find(|prompt| fits(&prompt.name)) else {
             let names: Vec<_> = prompts.iter().map(|prompt| &*prompt.name).collect();
             let names = names.join(", ");
             return Err(McpError::Refused(format!(
-                "it has no such prompt; its prompts are: {names}"
+                "no such prompt; available prompts: {names}"
             )));
         };
         let arguments = arguments(prompt, words)?;
-        let make = |round: Round| {
+        let build_request = |round: Round| {
             let mut params = GetPromptRequestParams::new(prompt.name.clone());
             params.arguments = Some(arguments.clone()).filter(|all| !all.is_empty());
             params.input_responses = round.responses;
             params.request_state = round.state;
             ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
         };
-        match self.request(make, terms).await? {
+        match self.request(build_request, options).await? {
             ServerResult::GetPromptResult(result) => Ok(text(&result)),
-            _ => Err(McpError::Refused("its answer is not a prompt".to_owned())),
+            _ => Err(McpError::Refused("the response is not a prompt".to_owned())),
         }
     }
 
     async fn prompts(&self) -> Result<Vec<Prompt>, McpError> {
         let offers = self.peer.peer_info();
         if offers.is_some_and(|info| info.capabilities.prompts.is_none()) {
-            return Err(McpError::Refused("it offers no prompts".to_owned()));
+            return Err(McpError::Refused("the server offers no prompts".to_owned()));
         }
         let mut all = Vec::new();
         let mut page = PaginatedRequestParams::default();
         loop {
-            let listed = self.peer.list_prompts(Some(page)).await.map_err(failed)?;
+            let listed = self
+                .peer
+                .list_prompts(Some(page))
+                .await
+                .map_err(call_error)?;
             all.extend(listed.prompts);
             let Some(cursor) = listed.next_cursor else {
                 return Ok(all);
             };
-            if all.len() > MOST_PROMPTS {
-                let why = format!("it lists more than {MOST_PROMPTS} prompts");
+            if all.len() > MAX_PROMPTS {
+                let why = format!("the server lists more than {MAX_PROMPTS} prompts");
                 return Err(McpError::Refused(why));
             }
             page = PaginatedRequestParams::default();
@@ -69,7 +74,7 @@ impl Connection {
     }
 }
 
-/// Words as the arguments of a prompt.
+/// Parses the arguments of a prompt.
 fn arguments(prompt: &Prompt, words: &str) -> Result<Map<String, Value>, McpError> {
     let wanted = prompt.arguments.as_deref().unwrap_or_default();
     let mut left = words.trim();
@@ -87,7 +92,7 @@ fn arguments(prompt: &Prompt, words: &str) -> Result<Map<String, Value>, McpErro
             let names: Vec<_> = wanted.iter().map(|one| one.name.to_uppercase()).collect();
             let (name, usage) = (&argument.name, names.join(" "));
             return Err(McpError::Refused(format!(
-                "the argument `{name}` is missing; its arguments are: {usage}"
+                "missing argument `{name}`; usage: {usage}"
             )));
         }
     }
@@ -95,11 +100,11 @@ fn arguments(prompt: &Prompt, words: &str) -> Result<Map<String, Value>, McpErro
         return Ok(given);
     }
     Err(McpError::Refused(format!(
-        "the prompt takes no arguments, and `{left}` was given"
+        "the prompt takes no arguments, but got `{left}`"
     )))
 }
 
-/// The messages one behind the other; those of the assistant say so.
+/// Joins the messages; those of the assistant are labelled.
 fn text(result: &GetPromptResult) -> String {
     let parts = result.messages.iter().filter_map(|message| {
         let text = match &message.content {
@@ -121,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_arguments_in_their_order_and_the_last_takes_the_rest() {
+    fn words_are_arguments_in_order_and_the_last_takes_the_rest() {
         let prompt: Prompt = serde_json::from_value(json!({"name": "p", "arguments": [
             {"name": "file", "required": true}, {"name": "tone"}]}))
         .unwrap();

@@ -1,4 +1,4 @@
-//! One request of an agent to a server, with everything that the server asks before it answers.
+//! An agent's request to a server, including the server's questions before it answers.
 
 use rmcp::RoleClient;
 use rmcp::model::{ClientRequest, InputRequest, InputRequiredResult, InputResponses, ServerResult};
@@ -6,15 +6,15 @@ use rmcp::service::{PeerRequestOptions, RequestHandle};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::calls::{ActiveCall, CallTerms, Entered};
-use super::connection::{Connection, failed};
-use super::elicit::elicited;
+use super::calls::{ActiveCall, CallOptions, RegisteredCall};
+use super::connection::{Connection, call_error};
+use super::elicit::elicit;
 use crate::McpError;
 
-/// How often a server may ask for input before it answers one request, as in other clients.
-const MOST_ROUNDS: usize = 10;
+/// Maximum number of times that a server may request input for one request, as in other clients.
+const MAX_ROUNDS: usize = 10;
 
-/// What a request is repeated with once a person has answered (protocol of 2026-07-28).
+/// The fields added to a repeated request after a person answered (protocol 2026-07-28).
 #[derive(Debug, Default, Clone)]
 pub(super) struct Round {
     pub(super) responses: Option<InputResponses>,
@@ -22,42 +22,43 @@ pub(super) struct Round {
 }
 
 impl Connection {
-    /// Sends a request and waits for its result. A server of the stateless protocol may want input first: a person is asked
-    /// for it, and the request is made again with it. Given up, the request is cancelled at the server too.
+    /// Sends a request and waits for its result. A server of the stateless protocol may first
+    /// require input: a person is asked for it and the request is repeated with it. Cancellation
+    /// also cancels the request on the server.
     pub(super) async fn request(
         &self,
-        make: impl Fn(Round) -> ClientRequest,
-        terms: &CallTerms,
+        build_request: impl Fn(Round) -> ClientRequest,
+        options: &CallOptions,
     ) -> Result<ServerResult, McpError> {
-        let entered = self.calls.enter(terms);
+        let registered = self.calls.register(options);
         let mut round = Round::default();
-        for _ in 0..MOST_ROUNDS {
-            match self.send(make(round), &entered).await? {
+        for _ in 0..MAX_ROUNDS {
+            match self.send(build_request(round), &registered).await? {
                 ServerResult::InputRequiredResult(needed) => {
-                    round = answered(needed, &entered.call).await?;
+                    round = answered(needed, &registered.call).await?;
                 }
                 result => return Ok(result),
             }
         }
         Err(McpError::Refused(format!(
-            "it asked for input {MOST_ROUNDS} times and did not answer"
+            "the server asked for input {MAX_ROUNDS} times without answering"
         )))
     }
 
     async fn send(
         &self,
         request: ClientRequest,
-        entered: &Entered,
+        registered: &RegisteredCall,
     ) -> Result<ServerResult, McpError> {
-        let terms = &entered.call.terms;
-        entered.has_token(None);
+        let options = &registered.call.options;
+        registered.set_progress_token(None);
         let sent = self
             .peer
             .send_cancellable_request(request, PeerRequestOptions::no_options());
-        let mut call = sent.await.map_err(failed)?;
-        entered.has_token(Some(call.progress_token.clone()));
-        let mut questions = entered.questions();
-        let mut deadline = Instant::now() + terms.within;
+        let mut call = sent.await.map_err(call_error)?;
+        registered.set_progress_token(Some(call.progress_token.clone()));
+        let mut questions = registered.questions();
+        let mut deadline = Instant::now() + options.within;
         let given_up = loop {
             let is_asking = *questions.borrow_and_update() > 0;
             tokio::select! {
@@ -65,14 +66,14 @@ impl Connection {
                 answer = &mut call.rx => {
                     return match answer {
                         Ok(Ok(result)) => Ok(result),
-                        Ok(Err(error)) => Err(failed(error)),
+                        Ok(Err(error)) => Err(call_error(error)),
                         Err(_) => Err(McpError::Broken),
                     };
                 }
-                () = terms.cancel.cancelled() => break McpError::Cancelled,
+                () = options.cancel.cancelled() => break McpError::Cancelled,
                 // The sender lives as long as the call.
-                _ = questions.changed() => deadline = Instant::now() + terms.within,
-                () = sleep_until(deadline), if !is_asking => break McpError::TimedOut(terms.within),
+                _ = questions.changed() => deadline = Instant::now() + options.within,
+                () = sleep_until(deadline), if !is_asking => break McpError::TimedOut(options.within),
             }
         };
         let reason = match given_up {
@@ -80,23 +81,23 @@ impl Connection {
             _ => "interrupted",
         };
         if let Err(error) = call.cancel(Some(reason.to_owned())).await {
-            tracing::debug!(%error, "an MCP call could not be cancelled");
+            tracing::debug!(%error, "cannot cancel an MCP call");
         }
         Err(given_up)
     }
 }
 
-/// What a person answers to all that a server needs.
+/// Asks a person for the input that a server requires.
 async fn answered(needed: InputRequiredResult, call: &ActiveCall) -> Result<Round, McpError> {
     let mut responses = InputResponses::new();
     for (key, request) in needed.input_requests.unwrap_or_default() {
         let InputRequest::Elicitation(request) = request else {
             return Err(McpError::Refused(
-                "it asks for something else than input from a person, which swarm does not pass on"
+                "the server requests something other than input from a person, which is not supported"
                     .to_owned(),
             ));
         };
-        let result = elicited(call, request.params).await;
+        let result = elicit(call, request.params).await;
         let result = result.map_err(McpError::Refused)?;
         if call.over.is_cancelled() {
             return Err(McpError::Cancelled);

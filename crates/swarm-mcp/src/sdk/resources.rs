@@ -1,4 +1,4 @@
-//! Resources of a server.
+//! The resources of a server.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::calls::CallTerms;
-use super::connection::{Answer, Connection, failed};
+use super::calls::CallOptions;
+use super::connection::{Answer, Connection, call_error};
 use super::content::{picture, size};
 use super::request::Round;
 use crate::McpError;
 
-/// The most resources of one server that are listed.
-const MOST_RESOURCES: usize = 2000;
+/// Maximum number of listed resources of one server.
+const MAX_RESOURCES: usize = 2000;
 
 impl Connection {
-    /// Whether the server offers resources.
+    /// Returns whether the server offers resources.
     pub(crate) fn offers_resources(&self) -> bool {
         let info = self.peer.peer_info();
         info.is_some_and(|info| info.capabilities.resources.is_some())
     }
 
-    /// All resources, and templates of their addresses, as the server lists them.
+    /// Lists all resources and resource templates in the server's order.
     pub(crate) async fn resources(&self, within: Duration) -> Result<Vec<Value>, McpError> {
         let listed = tokio::time::timeout(within, self.list_resources());
         listed.await.unwrap_or(Err(McpError::TimedOut(within)))
@@ -34,11 +34,15 @@ impl Connection {
         let mut all = Vec::new();
         let mut page = PaginatedRequestParams::default();
         loop {
-            let listed = self.peer.list_resources(Some(page)).await.map_err(failed)?;
+            let listed = self
+                .peer
+                .list_resources(Some(page))
+                .await
+                .map_err(call_error)?;
             all.extend(listed.resources.iter().map(|one| json!(one)));
-            if all.len() > MOST_RESOURCES {
+            if all.len() > MAX_RESOURCES {
                 return Err(McpError::Refused(format!(
-                    "it lists more than {MOST_RESOURCES} resources"
+                    "the server lists more than {MAX_RESOURCES} resources"
                 )));
             }
             let Some(cursor) = listed.next_cursor else {
@@ -47,7 +51,7 @@ impl Connection {
             page = PaginatedRequestParams::default();
             page.cursor = Some(cursor);
         }
-        // Many servers know no templates and answer the question with an error.
+        // Many servers have no templates and answer with an error.
         if let Ok(listed) = self.peer.list_resource_templates(None).await {
             all.extend(listed.resource_templates.iter().map(|one| json!(one)));
         }
@@ -58,23 +62,25 @@ impl Connection {
     pub(crate) async fn read_resource(
         &self,
         uri: &str,
-        terms: &CallTerms,
+        options: &CallOptions,
     ) -> Result<Answer, McpError> {
-        let make = |round: Round| {
+        let build_request = |round: Round| {
             let mut params = ReadResourceRequestParams::new(uri);
             params.input_responses = round.responses;
             params.request_state = round.state;
             ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
         };
-        match self.request(make, terms).await? {
-            ServerResult::ReadResourceResult(result) => Ok(shown(&result)),
-            _ => Err(McpError::Refused("its answer is not a resource".to_owned())),
+        match self.request(build_request, options).await? {
+            ServerResult::ReadResourceResult(result) => Ok(contents(&result)),
+            _ => Err(McpError::Refused(
+                "the response is not a resource".to_owned(),
+            )),
         }
     }
 }
 
-/// The contents as text, with the pictures among them.
-fn shown(result: &ReadResourceResult) -> Answer {
+/// Converts the contents to text and pictures.
+fn contents(result: &ReadResourceResult) -> Answer {
     let mut pictures = Vec::new();
     let parts = result.contents.iter().filter_map(|one| match one {
         ResourceContents::TextResourceContents { text, .. } => Some(text.clone()),
@@ -96,7 +102,7 @@ fn shown(result: &ReadResourceResult) -> Answer {
                 ),
             })
         }
-        // A kind of content that is newer than this program.
+        // A content type newer than this program.
         _ => None,
     });
     let parts: Vec<String> = parts.collect();

@@ -1,10 +1,10 @@
-//! All definitions, and which of them counts.
+//! All agent definitions and their precedence.
 
 use serde::{Deserialize, Serialize};
 
 use super::AgentDefinition;
 
-/// The definitions of every source, strongest first; of those with one name the first counts.
+/// The definitions of every source, strongest first; if several share a name, the first wins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentCatalog {
@@ -12,27 +12,27 @@ pub struct AgentCatalog {
 }
 
 impl AgentCatalog {
-    /// Sorts definitions by their source. Within a source the order given counts.
+    /// Sorts definitions by source, keeping the given order within a source.
     pub fn new(mut all: Vec<AgentDefinition>) -> Self {
         all.sort_by_key(|definition| definition.source);
         Self { all }
     }
 
-    /// The definition that counts for a type; case and separators do not matter.
+    /// Returns the effective definition of a type, ignoring case and separators.
     pub fn find(&self, name: &str) -> Option<&AgentDefinition> {
         self.winners()
             .find(|definition| same_agent_type(&definition.name, name))
     }
 
-    /// The definitions that count, strongest source first.
+    /// Returns the effective definitions, strongest source first.
     pub fn winners(&self) -> impl Iterator<Item = &AgentDefinition> {
-        self.with_standing()
+        self.with_precedence()
             .filter(|(_, counts)| *counts)
             .map(|(definition, _)| definition)
     }
 
-    /// Every definition, and whether it counts.
-    pub fn with_standing(&self) -> impl Iterator<Item = (&AgentDefinition, bool)> {
+    /// Returns every definition and whether it is effective.
+    pub fn with_precedence(&self) -> impl Iterator<Item = (&AgentDefinition, bool)> {
         self.all.iter().enumerate().map(|(index, definition)| {
             let earlier = &self.all[..index];
             (
@@ -45,7 +45,7 @@ impl AgentCatalog {
     }
 }
 
-/// Whether two spellings mean one type; case and separators do not matter.
+/// Returns whether two spellings name the same type, ignoring case and separators.
 pub fn same_agent_type(one: &str, other: &str) -> bool {
     folded(one) == folded(other)
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_source_counts_and_the_first_within_it() {
+    fn the_strongest_source_wins_and_the_first_within_it() {
         let catalog = AgentCatalog::new(vec![
             definition("tester", AgentSource::BuiltIn),
             definition("tester", AgentSource::User),
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(catalog.winners().count(), 1);
         assert_eq!(
             catalog
-                .with_standing()
+                .with_precedence()
                 .filter(|(_, counts)| !counts)
                 .count(),
             3

@@ -1,14 +1,14 @@
-//! When long conversations are shortened.
+//! Settings of conversation compaction.
 
 use serde::{Deserialize, Serialize};
 
-/// When long conversations are shortened.
+/// When conversations are compacted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompactionSettings {
-    /// Percent of the context window at which a conversation is compacted.
+    /// Percentage of the context window at which a conversation is compacted.
     pub at: u32,
-    /// Whether old tool results are cleared before, where that frees enough.
+    /// Whether old tool results are cleared first, if that frees enough space.
     pub clear_tool_results: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The configuration of the agents of a process: all of it together.
+//! The complete configuration of the agents of a process.
 
 use std::path::PathBuf;
 
@@ -12,33 +12,34 @@ use super::{
     RequestSettings,
 };
 
-/// What applies to the agents of a process besides their rights.
+/// The configuration of the agents of a process, except for their permissions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentConfig {
     /// Agent definitions.
     pub agents: AgentCatalog,
-    /// Hooks of the settings layers; those of a definition stand in it.
+    /// Hooks of the settings; hooks of definitions are part of `agents`.
     pub hooks: HookSettings,
-    /// The directory in which hooks run: the top of the main checkout, also for agents with a worktree of their own. What
-    /// they change there is no program of the user's. `None` is the agent's working directory.
+    /// The working directory of hooks: the top of the main checkout, even for agents in a worktree,
+    /// because an agent could change the programs in its worktree. `None` uses the agent's working
+    /// directory.
     pub project: Option<PathBuf>,
-    /// MCP servers that agents share; inline servers of a definition stand in it.
+    /// Shared MCP servers; private servers of definitions are part of `agents`.
     pub mcp: McpSettings,
-    /// Skills, nearest first where names are the same.
+    /// Skills, nearest first if several share a name.
     pub skills: Vec<Skill>,
-    /// Bounds of the web tools.
+    /// Limits of the web tools.
     pub web: WebSettings,
-    /// What surrounds shell commands.
+    /// The guards around shell commands.
     pub shell: ShellGuards,
-    /// Bounds of sub-agents.
+    /// Limits of sub-agents.
     pub limits: AgentLimits,
-    /// When long conversations are shortened.
+    /// When conversations are compacted.
     pub compaction: CompactionSettings,
-    /// Which instruction files agents read.
+    /// The instruction files that agents read.
     pub instructions: InstructionSettings,
-    /// What names of models mean for sub-agents.
+    /// The model names for sub-agents.
     pub models: ModelNames,
-    /// What requests to models ask for.
+    /// The options of model requests.
     pub requests: RequestSettings,
 }

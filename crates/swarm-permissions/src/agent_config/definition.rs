@@ -1,4 +1,4 @@
-//! One agent definition.
+//! An agent definition.
 
 use std::path::PathBuf;
 
@@ -7,57 +7,57 @@ use swarm_protocol::{Color, PermissionMode};
 
 use super::{HookSettings, McpServerConfig};
 
-/// What an agent of one type is, as its file, a flag or the program says.
+/// The definition of an agent type, from a file, a flag or the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentDefinition {
-    /// The type, by which a model asks for it.
+    /// The type name, used by models.
     pub name: String,
-    /// When to use it, for the model that chooses.
+    /// When to use the agent, for the model that selects a type.
     pub description: String,
-    /// Its system prompt.
+    /// The system prompt.
     pub prompt: String,
-    /// The tools that it may have.
+    /// The allowed tools.
     pub tools: ToolAllowance,
-    /// Tools that it does not get, whatever else says so.
+    /// Tools that are always removed.
     pub disallowed_tools: Vec<String>,
-    /// Its model as it was written; `None` inherits.
+    /// The model as written; `None` inherits the parent's.
     pub model: Option<String>,
-    /// How hard it thinks.
+    /// The reasoning effort.
     pub effort: Option<String>,
-    /// The mode it asks for; the parent's ceiling holds all the same.
+    /// The requested permission mode, limited by the parent's.
     pub permission_mode: Option<PermissionMode>,
-    /// Model requests in one turn.
+    /// Maximum model requests per turn.
     pub max_turns: Option<u32>,
-    /// Skills whose text stands in its first context.
+    /// Skills whose text is part of the initial context.
     pub skills: Vec<String>,
-    /// MCP servers that it uses.
+    /// MCP servers that the agent uses.
     pub mcp_servers: Vec<McpUse>,
-    /// Hooks that run while it does.
+    /// Hooks that run while the agent does.
     pub hooks: HookSettings,
-    /// Where it keeps what it learns.
+    /// Where the agent stores its memory.
     pub memory: Option<MemoryScope>,
-    /// Whether it always runs in the background.
+    /// Whether the agent always runs in the background.
     pub background: bool,
-    /// Where its files are.
+    /// How the agent's files are isolated.
     pub isolation: Option<Isolation>,
-    /// Whether it works without the instruction files.
+    /// Whether the agent starts without the instruction files.
     #[serde(default)]
     pub omit_claude_md: bool,
-    /// Its colour.
+    /// The display colour.
     pub color: Option<Color>,
-    /// Stands before the first prompt where the agent is a conversation of its own.
+    /// Text prepended to the first prompt when the agent runs as a separate conversation.
     pub initial_prompt: Option<String>,
-    /// Parts of names of MCP servers without which it is hidden.
+    /// Parts of MCP server names; without matching servers the type is hidden.
     pub required_mcp_servers: Vec<String>,
-    /// Where it comes from.
+    /// The source of the definition.
     pub source: AgentSource,
-    /// Its file.
+    /// The definition's file.
     pub path: Option<PathBuf>,
 }
 
 impl AgentDefinition {
-    /// A definition that restricts nothing.
+    /// Creates a definition without restrictions.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -89,22 +89,22 @@ impl AgentDefinition {
     }
 }
 
-/// The tools that a definition lets its agent have.
+/// The tools that a definition allows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolAllowance {
-    /// All that the filter layers leave.
+    /// All tools that the other filters allow.
     All,
-    /// Those alone, as they are written: a name, `mcp__server`, `Agent(type, type)`, `Bash(git:*)`. None, if the list is
-    /// empty.
+    /// Only these entries, as written: a name, `mcp__server`, `Agent(type, type)` or `Bash(git:*)`.
+    /// An empty list allows none.
     Only(Vec<String>),
 }
 
-/// Where a definition comes from, strongest first.
+/// The source of a definition, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentSource {
-    /// The machine's policy.
+    /// Managed policy.
     Managed,
     /// `--agents`.
     Flag,
@@ -114,11 +114,11 @@ pub enum AgentSource {
     User,
     /// A plugin.
     Plugin,
-    /// The program.
+    /// Built in.
     BuiltIn,
 }
 
-/// Where an agent keeps what it learns.
+/// Where an agent stores its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryScope {
@@ -126,24 +126,24 @@ pub enum MemoryScope {
     User,
     /// In the repository.
     Project,
-    /// In the repository, not shared with others.
+    /// In the repository, not committed.
     Local,
 }
 
-/// Where an agent's files are.
+/// How an agent's files are isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
-    /// In a git worktree of its own.
+    /// In a separate git worktree.
     Worktree,
 }
 
-/// An MCP server of a definition.
+/// An MCP server used by a definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum McpUse {
-    /// One that the parent has: its connection is shared.
+    /// A server of the parent, whose connection is shared.
     Shared(String),
-    /// One of its own, which ends with it.
+    /// A private server, which stops with the agent.
     Own(String, McpServerConfig),
 }

@@ -1,10 +1,10 @@
-//! Definitions that no model is told of.
+//! Definitions that are not offered to models.
 
 use crate::rule::Content;
 use crate::{AgentDefinition, McpSettings, McpUse, RuleSet, same_agent_type};
 
-/// Why a type is not offered, as half a sentence: a rule denies it, or a server that it needs is not there. `None` if it
-/// is offered.
+/// Returns why a type is not offered: a rule denies it or a required server is missing. `None` if
+/// it is offered.
 pub fn hidden_type(
     definition: &AgentDefinition,
     rules: &RuleSet,
@@ -12,18 +12,23 @@ pub fn hidden_type(
 ) -> Option<String> {
     denied_type(&definition.name, rules).or_else(|| {
         let missing = missing_servers(definition, mcp.servers.keys().map(String::as_str));
-        (!missing.is_empty()).then(|| format!("it needs the MCP server {}", missing.join(" and ")))
+        (!missing.is_empty()).then(|| {
+            format!(
+                "the required MCP server {} is missing",
+                missing.join(" and ")
+            )
+        })
     })
 }
 
-/// The rule that denies agents of a type, as half a sentence.
+/// Returns a message about the rule that denies agents of a type.
 pub fn denied_type(agent_type: &str, rules: &RuleSet) -> Option<String> {
     let denied = rules.deny.iter().find(|sourced| {
         let names = ["Agent", "Task"].contains(&sourced.rule.tool());
         names
             && match sourced.rule.content() {
                 Content::Any => true,
-                // A type is found in any spelling, so it is denied in any.
+                // Types are found in any spelling, so they are denied in any spelling.
                 Content::Parameter(_, pattern) => {
                     let text = sourced.rule.content_text().unwrap_or_default();
                     pattern.matches(agent_type) || same_agent_type(text, agent_type)
@@ -37,8 +42,8 @@ pub fn denied_type(agent_type: &str, rules: &RuleSet) -> Option<String> {
     ))
 }
 
-/// The servers that a definition needs and that are not among those there: those that `mcpServers` names, and those of
-/// `requiredMcpServers`, of which parts of names count. Letter case does not.
+/// Returns the servers that a definition requires and that are not `available`: those in
+/// `mcpServers`, and those in `requiredMcpServers`, which match parts of names. Case is ignored.
 pub fn missing_servers<'d, 's>(
     definition: &'d AgentDefinition,
     there: impl Iterator<Item = &'s str>,
@@ -63,7 +68,7 @@ pub fn missing_servers<'d, 's>(
     missing
 }
 
-/// The servers that a definition needs and that have given none of these tools.
+/// Returns the servers that a definition requires and that provide none of these tools.
 pub fn servers_without_tools<'d, 't>(
     definition: &'d AgentDefinition,
     tools: impl Iterator<Item = &'t str>,
@@ -72,7 +77,7 @@ pub fn servers_without_tools<'d, 't>(
     missing_servers(definition, rests.filter_map(|rest| rest.split("__").next()))
 }
 
-/// A server's name as it stands in the names of its tools, letter case aside.
+/// Normalizes a server's name to its form in tool names, in lower case.
 fn folded(name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name = name.to_lowercase();
@@ -125,7 +130,7 @@ mod tests {
         definition.required_mcp_servers = vec!["Git".into(), "slack".into()];
         assert_eq!(
             hidden_type(&definition, &rules, &servers(&["my-github"])).unwrap(),
-            "it needs the MCP server slack"
+            "the required MCP server slack is missing"
         );
         assert_eq!(
             hidden_type(&definition, &rules, &servers(&["github", "SLACK-a"])),
@@ -134,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_whose_servers_are_named_and_not_there_is_hidden() {
+    fn a_type_whose_servers_are_missing_is_hidden() {
         let mut definition = AgentDefinition::new("a", "x", "x");
         let own = servers(&["own"]).servers.remove("own").unwrap();
         definition.mcp_servers = vec![
@@ -145,7 +150,7 @@ mod tests {
             |names: &[&str]| hidden_type(&definition, &RuleSet::default(), &servers(names));
         assert_eq!(
             hidden(&["my-github"]).unwrap(),
-            "it needs the MCP server github"
+            "the required MCP server github is missing"
         );
         assert_eq!(hidden(&["GitHub"]), None);
         let tools = ["mcp__github__log"];
@@ -157,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_the_same_by_its_name_and_by_its_tools() {
+    fn a_server_is_recognized_by_its_name_and_by_its_tools() {
         let mut definition = AgentDefinition::new("a", "x", "x");
         definition.required_mcp_servers = vec!["my git.v2".into(), "Slack".into()];
         let tools = ["Read", "mcp__my_git_v2__log"];

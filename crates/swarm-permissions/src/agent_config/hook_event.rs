@@ -1,78 +1,78 @@
-//! The moments at which hooks run.
+//! The events of hooks.
 
 use serde::{Deserialize, Serialize};
 
-/// The moments at which a user's programs run.
+/// The events at which user hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HookEvent {
     /// Before a tool call.
     PreToolUse,
-    /// After a tool call that succeeded.
+    /// After a successful tool call.
     PostToolUse,
-    /// After a tool call that failed.
+    /// After a failed tool call.
     PostToolUseFailure,
-    /// All calls of one answer have their results.
+    /// After all calls of one response have results.
     PostToolBatch,
-    /// A prompt reached the agent.
+    /// The agent received a prompt.
     UserPromptSubmit,
-    /// A person starts a skill by its name.
+    /// A person invoked a skill by name.
     UserPromptExpansion,
     /// The agent ended its turn.
     Stop,
-    /// A turn ended by an error.
+    /// A turn failed with an error.
     StopFailure,
-    /// A sub-agent begins.
+    /// A sub-agent starts.
     SubagentStart,
-    /// A sub-agent ended.
+    /// A sub-agent finished.
     SubagentStop,
-    /// A teammate has nothing to do.
+    /// A teammate became idle.
     TeammateIdle,
-    /// A task was made.
+    /// A task was created.
     TaskCreated,
-    /// A task is to be completed.
+    /// A task is about to be completed.
     TaskCompleted,
-    /// A directory for isolated work is wanted: the hook makes it, and not git.
+    /// An isolated directory is required; the hook creates it instead of git.
     WorktreeCreate,
-    /// A directory that such a hook has made is to go.
+    /// A directory created by such a hook is to be removed.
     WorktreeRemove,
-    /// A call waits for an answer.
+    /// A call requires approval.
     PermissionRequest,
-    /// A call was denied by rules, the mode or whoever was asked.
+    /// A call was denied by rules, the mode or an approver.
     PermissionDenied,
-    /// A person is wanted: a call waits for an answer, or the agent for input.
+    /// A person is needed: a call requires approval, or the agent waits for input.
     Notification,
-    /// An instruction file became part of the conversation.
+    /// An instruction file was added to the conversation.
     InstructionsLoaded,
-    /// Commands start in another directory.
+    /// The working directory of commands changed.
     CwdChanged,
-    /// A directory was added to those in which the agent works.
+    /// A directory was added to the agent's working directories.
     DirectoryAdded,
-    /// A settings file or a skill has changed on disk.
+    /// A settings file or skill changed on disk.
     ConfigChange,
-    /// A file that a matcher names has changed on disk.
+    /// A file named by a matcher changed on disk.
     FileChanged,
-    /// A run prepares the repository (`--init`, `--maintenance`).
+    /// A run initializes or maintains the repository (`--init`, `--maintenance`).
     Setup,
-    /// The conversation is to be compacted.
+    /// The conversation is about to be compacted.
     PreCompact,
     /// The conversation was compacted.
     PostCompact,
-    /// A session begins.
+    /// A session starts.
     SessionStart,
     /// A session ends.
     SessionEnd,
-    /// A team was made.
+    /// A team was created.
     TeamCreated,
     /// A team was deleted.
     TeamDeleted,
     /// A teammate joined.
     TeammateSpawned,
-    /// A teammate died.
+    /// A teammate exited unexpectedly.
     TeammateDied,
 }
 
 impl HookEvent {
-    /// All of them.
+    /// All events.
     pub const ALL: [Self; 32] = [
         Self::PreToolUse,
         Self::PostToolUse,
@@ -108,7 +108,7 @@ impl HookEvent {
         Self::TeammateDied,
     ];
 
-    /// The name in settings and in `hook_event_name`.
+    /// Returns the name in settings and in `hook_event_name`.
     pub fn name(self) -> &'static str {
         match self {
             Self::PreToolUse => "PreToolUse",
@@ -146,7 +146,7 @@ impl HookEvent {
         }
     }
 
-    /// The event of this name.
+    /// Returns the event with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }

@@ -1,12 +1,10 @@
-//! Which tools or agent types a group of hooks speaks of.
+//! Matchers of hook groups for tools and agent types.
 
 use regex::Regex;
 
 use crate::pool::names_of;
 
-/// Whether a matcher speaks of this tool or agent type, read as Claude Code reads it: empty or `*` is everything; a
-/// name, or names joined by `|` or `,`, is meant exactly; anything else is a regular expression that may match anywhere
-/// in the name. A tool is meant by each of its names, whichever of them the model called.
+/// Returns whether a matcher matches a tool or agent type, with Claude Code's syntax: empty or `*` matches everything; a name, or names separated by `|` or `,`, match exactly; anything else is an unanchored regular expression. A tool matches under each of its names, regardless of which one the model used.
 pub(super) fn matches(matcher: &str, subject: &str) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
@@ -16,17 +14,17 @@ pub(super) fn matches(matcher: &str, subject: &str) -> bool {
         let listed = matcher.split(['|', ',']).map(str::trim);
         return names.any(|name| listed.clone().any(|one| one == name));
     }
-    // What is no expression was told at load and matches nothing.
+    // An invalid expression was reported when the settings were loaded, and matches nothing.
     Regex::new(matcher).is_ok_and(|expression| names.any(|name| expression.is_match(name)))
 }
 
-/// What is wrong with a matcher.
-pub(super) fn fault(matcher: &str) -> Option<String> {
+/// Returns the error of an invalid matcher.
+pub(super) fn matcher_error(matcher: &str) -> Option<String> {
     if is_plain(matcher) || matcher == "*" {
         return None;
     }
     let error = Regex::new(matcher).err()?;
-    // The reason stands in the last line; the others show the place.
+    // The last line holds the reason; the others show the position.
     let said = error.to_string();
     let last = said.lines().last().unwrap_or_default();
     Some(last.trim().trim_start_matches("error: ").to_owned())
@@ -43,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matchers_are_read_as_claude_code_reads_them() {
+    fn matchers_have_the_syntax_of_claude_code() {
         for (matcher, subject, speaks) in [
             ("", "Bash", true),
             ("*", "Bash", true),
@@ -73,9 +71,9 @@ mod tests {
     }
 
     #[test]
-    fn a_matcher_that_is_no_expression_is_told_why() {
-        assert_eq!(fault("Edit|Write"), None);
-        assert_eq!(fault("mcp__.*"), None);
-        assert!(fault("[a").unwrap().contains("unclosed"));
+    fn an_invalid_expression_is_reported_with_its_reason() {
+        assert_eq!(matcher_error("Edit|Write"), None);
+        assert_eq!(matcher_error("mcp__.*"), None);
+        assert!(matcher_error("[a").unwrap().contains("unclosed"));
     }
 }

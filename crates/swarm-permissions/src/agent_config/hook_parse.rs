@@ -1,15 +1,16 @@
-//! Reading a `hooks` object, of settings or of a definition.
+//! Parsing of a `hooks` object, from settings or a definition.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::hook_matcher::fault;
+use super::hook_matcher::matcher_error;
 use super::{HookAction, HookCommand, HookEvent, HookGroup, HookSettings};
 use crate::nearest;
 
 impl HookSettings {
-    /// Reads the `hooks` object that stands in `origin`: `{EVENT: [{matcher?, hooks: [{type: "command", command,
-    /// timeout?}]}]}`, in Claude Code's shape, also with the types `http` and `prompt`. What is not understood is left out, with a sentence for each such thing.
+    /// Parses the `hooks` object of `origin`: `{EVENT: [{matcher?, hooks: [{type: "command",
+    /// command, timeout?}]}]}`, in Claude Code's format, including the types `http` and `prompt`.
+    /// Invalid parts are ignored, each with a warning.
     pub fn read(hooks: &Value, origin: &str) -> (Self, Vec<String>) {
         let mut read = Self::default();
         let mut remarks = Vec::new();
@@ -35,7 +36,7 @@ impl HookSettings {
                 continue;
             };
             for one in groups {
-                remarks.extend(slips(one, &["matcher", "hooks"], name));
+                remarks.extend(typo_warnings(one, &["matcher", "hooks"], name));
                 match group(one, name, origin, &mut remarks) {
                     Ok(group) if group.hooks.is_empty() => {}
                     Ok(group) => read.events.entry(event).or_default().push(group),
@@ -61,11 +62,11 @@ const FIELDS: [&str; 10] = [
     "continueOnBlock",
 ];
 
-/// Fields of Claude Code that would change when or how a hook runs.
+/// Claude Code fields that would change when or how a hook runs.
 const UNSUPPORTED: [&str; 5] = ["if", "args", "async", "asyncRewake", "once"];
 
-/// Events at which a model can be asked, as in Claude Code: those at which an answer counts.
-const ASKED: [HookEvent; 11] = [
+/// Events that support `prompt` hooks, as in Claude Code: those with a decision.
+const PROMPT_EVENTS: [HookEvent; 11] = [
     HookEvent::PreToolUse,
     HookEvent::PostToolUse,
     HookEvent::PostToolUseFailure,
@@ -79,16 +80,16 @@ const ASKED: [HookEvent; 11] = [
     HookEvent::TaskCompleted,
 ];
 
-/// Fields that are none, where one of these is meant: without a word, a hook would run at other times than its writer
-/// believes. Those of other versions of Claude Code are nobody's slip.
-fn slips(object: &Value, known: &[&str], event: &str) -> Vec<String> {
+/// Returns warnings about misspelled fields, which would change when a hook runs. Fields of other
+/// Claude Code versions are ignored.
+fn typo_warnings(object: &Value, known: &[&str], event: &str) -> Vec<String> {
     let fields = object.as_object().into_iter().flat_map(|it| it.keys());
     let meant = |field: &String| {
         let is_known = known.contains(&field.as_str());
         let meant = nearest(field, known.iter().copied()).filter(|_| !is_known)?;
         let field = field.escape_debug();
         Some(format!(
-            "`{field}` in `hooks.{event}` is no field and changes nothing; did you mean `{meant}`?"
+            "unknown field `{field}` in `hooks.{event}` is ignored; did you mean `{meant}`?"
         ))
     };
     fields.filter_map(meant).collect()
@@ -101,24 +102,25 @@ fn group(
     remarks: &mut Vec<String>,
 ) -> Result<HookGroup, String> {
     let Some(hooks) = group["hooks"].as_array() else {
-        return Err(format!(
-            "a group of `hooks.{event}` lacks its list of `hooks`"
-        ));
+        return Err(format!("a group of `hooks.{event}` has no list `hooks`"));
     };
     let matcher = match &group["matcher"] {
         Value::Null => None,
         Value::String(matcher) => Some(matcher.clone()),
-        _ => return Err(format!("a `matcher` of `hooks.{event}` must be a text")),
+        _ => return Err(format!("a `matcher` of `hooks.{event}` must be a string")),
     };
-    if let Some((matcher, fault)) = matcher.as_ref().and_then(|it| Some((it, fault(it)?))) {
+    if let Some((matcher, reason)) = matcher
+        .as_ref()
+        .and_then(|it| Some((it, matcher_error(it)?)))
+    {
         return Err(format!(
-            "the matcher `{matcher}` of `hooks.{event}` is no regular expression ({fault}), so its hooks do not run"
+            "the matcher `{matcher}` of `hooks.{event}` is not a valid regular expression ({reason}): its hooks are ignored"
         ));
     }
     let names_nothing = matcher.as_deref().is_none_or(|it| matches!(it, "" | "*"));
     if event == HookEvent::FileChanged.name() && names_nothing {
         return Err(format!(
-            "a group of `hooks.{event}` needs a `matcher` with the names of files, parted by `|`"
+            "a group of `hooks.{event}` needs a `matcher` with file names separated by `|`"
         ));
     }
     let mut commands = Vec::new();
@@ -128,9 +130,9 @@ fn group(
             !value.is_null() && *value != Value::Bool(false)
         });
         remarks.extend(unsupported.map(|field| {
-            format!("`{field}` of a hook of `hooks.{event}` is not supported and changes nothing")
+            format!("`{field}` of a hook of `hooks.{event}` is not supported and ignored")
         }));
-        remarks.extend(slips(hook, &FIELDS, event));
+        remarks.extend(typo_warnings(hook, &FIELDS, event));
         match command(hook, event) {
             Ok(command) => commands.push(command),
             Err(remark) => remarks.push(remark),
@@ -155,22 +157,22 @@ fn action(hook: &Value, event: &str) -> Result<HookAction, String> {
     let text = |field: &str| {
         let text = hook[field].as_str().map(str::trim).unwrap_or_default();
         match text {
-            "" => Err(format!("a hook of `hooks.{event}` lacks its `{field}`")),
+            "" => Err(format!("a hook of `hooks.{event}` has no `{field}`")),
             text => Ok(text.to_owned()),
         }
     };
     match hook["type"].as_str() {
-        None => Err(format!("a hook of `hooks.{event}` lacks its `type`")),
+        None => Err(format!("a hook of `hooks.{event}` has no `type`")),
         Some("command") => Ok(HookAction::Command {
             command: text("command")?,
         }),
         Some("http") => Ok(HookAction::Http {
-            url: address(text("url")?, event)?,
+            url: checked_url(text("url")?, event)?,
             headers: list(&hook["headers"], "headers", event)?,
             allowed_env_vars: list(&hook["allowedEnvVars"], "allowedEnvVars", event)?,
         }),
         Some("prompt") => {
-            if HookEvent::parse(event).is_none_or(|event| !ASKED.contains(&event)) {
+            if HookEvent::parse(event).is_none_or(|event| !PROMPT_EVENTS.contains(&event)) {
                 return Err(format!(
                     "a hook of `hooks.{event}` has the type `prompt`, which this event does not support"
                 ));
@@ -188,7 +190,7 @@ fn action(hook: &Value, event: &str) -> Result<HookAction, String> {
     }
 }
 
-fn address(url: String, event: &str) -> Result<String, String> {
+fn checked_url(url: String, event: &str) -> Result<String, String> {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     match scheme.map(str::to_ascii_lowercase).as_deref() {
         Some("http" | "https") => Ok(url),
@@ -198,7 +200,7 @@ fn address(url: String, event: &str) -> Result<String, String> {
     }
 }
 
-/// A list or an object of texts; absent is empty.
+/// Parses a list or an object of strings; empty if absent.
 fn list<T: Default + DeserializeOwned>(
     value: &Value,
     field: &str,
@@ -208,10 +210,11 @@ fn list<T: Default + DeserializeOwned>(
         return Ok(T::default());
     }
     T::deserialize(value)
-        .map_err(|_| format!("`{field}` of a hook of `hooks.{event}` must have texts alone"))
+        .map_err(|_| format!("`{field}` of a hook of `hooks.{event}` must contain only strings"))
 }
 
-/// `onFailure`, as newer versions of Claude Code have it. The ends of turns and tasks are held up by refusals alone.
+/// Parses `onFailure`, a field of newer Claude Code versions. The end of a turn or task is blocked
+/// only by a hook's decision.
 fn failure_blocks(value: &Value, event: &str) -> Result<bool, String> {
     const NEVER: [HookEvent; 4] = [
         HookEvent::Stop,
@@ -219,7 +222,7 @@ fn failure_blocks(value: &Value, event: &str) -> Result<bool, String> {
         HookEvent::TaskCompleted,
         HookEvent::TeammateIdle,
     ];
-    let wrong = || format!("`onFailure` of `hooks.{event}` is `continue` or `block`");
+    let wrong = || format!("`onFailure` of `hooks.{event}` must be `continue` or `block`");
     match value {
         Value::Null => Ok(false),
         Value::String(word) if word == "continue" => Ok(false),
@@ -230,7 +233,7 @@ fn failure_blocks(value: &Value, event: &str) -> Result<bool, String> {
     }
 }
 
-/// Seconds; a part of one counts as one.
+/// Parses a timeout in seconds, rounded up.
 fn timeout(value: &Value, event: &str) -> Result<Option<u64>, String> {
     if value.is_null() {
         return Ok(None);
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named_and_the_rest_runs() {
+    fn invalid_hooks_are_reported_and_the_others_run() {
         let good = json!({"hooks": [{"type": "command", "command": "true"}]});
         for (wrong, word) in [
             (
@@ -292,9 +295,9 @@ mod tests {
             ),
             (
                 json!({"hooks": [{"type": "prompt", "prompt": " "}]}),
-                "lacks its `prompt`",
+                "has no `prompt`",
             ),
-            (json!({"hooks": [{"type": "http"}]}), "lacks its `url`"),
+            (json!({"hooks": [{"type": "http"}]}), "has no `url`"),
             (
                 json!({"hooks": [{"type": "http", "url": "file:///etc/passwd"}]}),
                 "must begin with `http://`",
@@ -303,18 +306,15 @@ mod tests {
                 json!({"hooks": [{"type": "http", "url": "http://a", "headers": {"a": 1}}]}),
                 "`headers`",
             ),
-            (json!({"hooks": [{"command": "x"}]}), "lacks its `type`"),
+            (json!({"hooks": [{"command": "x"}]}), "has no `type`"),
             (
                 json!({"hooks": [{"type": "command", "command": "x", "onFailure": "stop"}]}),
                 "`onFailure`",
             ),
-            (
-                json!({"hooks": [{"type": "command"}]}),
-                "lacks its `command`",
-            ),
+            (json!({"hooks": [{"type": "command"}]}), "has no `command`"),
             (
                 json!({"hooks": [{"type": "command", "command": " "}]}),
-                "lacks its `command`",
+                "has no `command`",
             ),
             (
                 json!({"hooks": [{"type": "command", "command": "x", "timeout": 0}]}),
@@ -326,10 +326,10 @@ mod tests {
             ),
             (
                 json!({"matcher": "[", "hooks": []}),
-                "no regular expression",
+                "not a valid regular expression",
             ),
-            (json!({"matcher": 1, "hooks": []}), "must be a text"),
-            (json!({}), "lacks its list"),
+            (json!({"matcher": 1, "hooks": []}), "must be a string"),
+            (json!({}), "has no list"),
         ] {
             let (read, remarks) = HookSettings::read(&json!({"Stop": [wrong, good]}), "here");
             assert!(remarks[0].contains(word), "{remarks:?}");
@@ -339,7 +339,7 @@ mod tests {
             (json!([]), "must be an object"),
             (json!({"Stop": {}}), "must be a list"),
             (json!({"MessageDisplay": [good]}), "unsupported hook event"),
-            (json!({"FileChanged": [good]}), "the names of files"),
+            (json!({"FileChanged": [good]}), "file names"),
             (json!({"PreTooluse": [good]}), "did you mean `PreToolUse`?"),
         ] {
             let (read, remarks) = HookSettings::read(&wrong, "here");
@@ -349,23 +349,23 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_fields_name_is_told_and_its_hook_runs() {
+    fn a_misspelled_field_is_reported_and_its_hook_runs() {
         let hook = json!({"type": "command", "command": "true", "timout": 5, "statusMessage": "…", "async": true});
         let groups = json!({"PreToolUse": [{"Matcher": "Bash", "hooks": [hook]}]});
         let (read, remarks) = HookSettings::read(&groups, "here");
         assert_eq!(
             remarks,
             [
-                "`Matcher` in `hooks.PreToolUse` is no field and changes nothing; did you mean `matcher`?",
-                "`async` of a hook of `hooks.PreToolUse` is not supported and changes nothing",
-                "`timout` in `hooks.PreToolUse` is no field and changes nothing; did you mean `timeout`?",
+                "unknown field `Matcher` in `hooks.PreToolUse` is ignored; did you mean `matcher`?",
+                "`async` of a hook of `hooks.PreToolUse` is not supported and ignored",
+                "unknown field `timout` in `hooks.PreToolUse` is ignored; did you mean `timeout`?",
             ]
         );
         assert_eq!(read.commands(HookEvent::PreToolUse, Some("Read")).len(), 1);
     }
 
     #[test]
-    fn requests_and_questions_are_read_where_they_can_run() {
+    fn http_and_prompt_hooks_are_parsed_for_supported_events() {
         let http = json!({"type": "http", "url": "HTTPS://example.org/hook", "headers": {"Authorization": "Bearer $T"},
             "allowedEnvVars": ["T"]});
         let prompt = json!({"type": "prompt", "prompt": "Is it done?", "model": "haiku"});
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn stop_of_a_definition_is_the_end_of_a_sub_agent() {
+    fn a_stop_hook_of_a_definition_runs_at_subagent_stop() {
         let one = |command: &str| json!([{"hooks": [{"type": "command", "command": command}]}]);
         let hooks = json!({"Stop": one("stop"), "SubagentStop": one("end")});
         let (read, _) = HookSettings::read(&hooks, "a definition");

@@ -1,4 +1,4 @@
-//! Hooks as settings and definitions list them.
+//! Hooks of settings and definitions.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::HookEvent;
 use super::hook_matcher::matches;
 
-/// Seconds that a question to a model may take where nothing says otherwise, as in Claude Code.
-const PROMPT_LIMIT: u64 = 30;
+/// Default timeout of a `prompt` hook in seconds, as in Claude Code.
+const PROMPT_TIMEOUT_SECS: u64 = 30;
 
 /// Hooks by event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,11 +22,11 @@ pub struct HookSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookGroup {
-    /// Which tools or agent types it speaks of; `None` is all.
+    /// The tools or agent types that it applies to; `None` is all.
     pub matcher: Option<String>,
-    /// What runs.
+    /// The hooks.
     pub hooks: Vec<HookCommand>,
-    /// The file or definition it stands in.
+    /// The file or definition that contains the group.
     pub origin: String,
 }
 
@@ -45,26 +45,28 @@ pub enum HookAction {
     },
     /// Posts the input to a server.
     Http {
-        /// Its address, `http` or `https`.
+        /// URL with the scheme `http` or `https`.
         url: String,
-        /// Further headers. `$NAME` and `${NAME}` in a value stand for a variable of `allowed_env_vars`.
+        /// Additional headers. `$NAME` and `${NAME}` in a value expand to a variable of
+        /// `allowed_env_vars`.
         headers: BTreeMap<String, String>,
         /// The variables that headers may use.
         allowed_env_vars: Vec<String>,
     },
-    /// Asks a model whether a condition holds.
+    /// Asks a model whether a condition is met.
     Prompt {
-        /// The condition; `$ARGUMENTS` stands for the input.
+        /// The condition; `$ARGUMENTS` expands to the input.
         prompt: String,
-        /// The model; `None` is a small one.
+        /// The model; `None` uses a small one.
         model: Option<String>,
-        /// Whether a no after a call is told to the model instead of ending the turn.
+        /// Whether a negative decision after a tool call is passed to the model instead of ending
+        /// the turn.
         continue_on_block: bool,
     },
 }
 
 impl HookAction {
-    /// What tells it from others, for people: the command line, the address or the condition.
+    /// Returns the identifying text for messages: the command line, the URL or the condition.
     pub fn text(&self) -> &str {
         match self {
             Self::Command { command } => command,
@@ -74,35 +76,35 @@ impl HookAction {
     }
 }
 
-/// One hook: what it does, and how long and how strictly.
+/// One hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookCommand {
-    /// What it does.
+    /// The action.
     #[serde(flatten)]
     pub action: HookAction,
-    /// Seconds that it may take; `None` is the default.
+    /// Timeout in seconds; `None` is the default.
     pub timeout: Option<u64>,
-    /// Whether a failure of the hook itself blocks as its refusal would. Otherwise it holds nothing up.
+    /// Whether a failure of the hook blocks like its refusal. Otherwise a failure has no effect.
     #[serde(default)]
     pub failure_blocks: bool,
 }
 
 impl HookSettings {
-    /// Whether nothing runs at any event.
+    /// Returns whether there are no hooks.
     pub fn is_empty(&self) -> bool {
         self.events.values().all(Vec::is_empty)
     }
 
-    /// Puts the hooks of another source behind these.
+    /// Appends the hooks of another source.
     pub fn extend(&mut self, other: Self) {
         for (event, groups) in other.events {
             self.events.entry(event).or_default().extend(groups);
         }
     }
 
-    /// The same hooks for an agent that works for a caller: the end of its turn is the end of a sub-agent, so what a
-    /// definition says of `Stop` is meant for `SubagentStop`. As Claude Code does with the hooks of definitions.
+    /// Returns the hooks for a sub-agent, where `Stop` hooks of the definition become
+    /// `SubagentStop` hooks, as in Claude Code.
     #[must_use]
     pub fn for_subagent(mut self) -> Self {
         if let Some(groups) = self.events.remove(&HookEvent::Stop) {
@@ -112,14 +114,14 @@ impl HookSettings {
         self
     }
 
-    /// Gives every hook that names no time limit this one, in seconds. A question to a model gets no more than
-    /// 30 seconds.
+    /// Sets the timeout, in seconds, of every hook without one. For `prompt` hooks it is at most 30
+    /// seconds.
     #[must_use]
     pub fn with_time_limit(mut self, seconds: u64) -> Self {
         for group in self.events.values_mut().flatten() {
             for hook in &mut group.hooks {
                 let limit = match hook.action {
-                    HookAction::Prompt { .. } => seconds.min(PROMPT_LIMIT),
+                    HookAction::Prompt { .. } => seconds.min(PROMPT_TIMEOUT_SECS),
                     _ => seconds,
                 };
                 hook.timeout.get_or_insert(limit);
@@ -128,16 +130,16 @@ impl HookSettings {
         self
     }
 
-    /// What runs at an event, in order. `subject` is what matchers are held against: a tool or an agent type. The same
-    /// hook runs once, with the longest time limit that any of its entries gives it.
+    /// Returns the hooks of an event in order. `subject` is the tool or agent type that matchers
+    /// are compared with. Duplicate hooks run once, with the longest timeout of their entries.
     pub fn commands(&self, event: HookEvent, subject: Option<&str>) -> Vec<HookCommand> {
         let mut found: Vec<HookCommand> = Vec::new();
         for group in self.events.get(&event).into_iter().flatten() {
-            let speaks = match (&group.matcher, subject) {
+            let applies = match (&group.matcher, subject) {
                 (Some(matcher), Some(subject)) => matches(matcher, subject),
                 _ => true,
             };
-            if !speaks {
+            if !applies {
                 continue;
             }
             for hook in &group.hooks {

@@ -1,45 +1,47 @@
-//! How many sub-agents there may be, and how far each may go.
+//! Limits of sub-agents.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds of the sub-agents of one process: of a lead's, or of a teammate's.
+/// The limits of the sub-agents of one process (a lead's or a teammate's).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentLimits {
-    /// Sub-agents that may stand above one another: 1 lets no sub-agent have one of its own, 0 allows none at all.
+    /// Maximum nesting depth: 1 forbids sub-agents of sub-agents, 0 forbids all.
     pub max_depth: u32,
-    /// Sub-agents that run at once.
+    /// Maximum concurrent sub-agents.
     pub max_concurrent: usize,
-    /// Sub-agents of one parent that run at once.
+    /// Maximum concurrent sub-agents of one parent.
     pub max_per_parent: usize,
-    /// Sub-agents that are started in the life of the process.
+    /// Maximum sub-agents in the lifetime of the process.
     pub max_total: u64,
-    /// Model requests in one turn of a sub-agent whose definition says nothing of it.
+    /// Default maximum of model requests per turn of a sub-agent.
     pub max_turns: u32,
-    /// Characters of one tool's output that a sub-agent reads, and of a sub-agent's result that its parent reads.
+    /// Maximum characters of a tool's output for a sub-agent, and of a sub-agent's result for its
+    /// parent.
     pub output_chars: usize,
-    /// Seconds after which a sub-agent in the foreground goes to the background; 0 never.
+    /// Seconds after which a foreground sub-agent moves to the background; 0 disables this.
     pub background_after_s: u64,
-    /// Seconds without a word of the model after which a sub-agent in the background has failed; 0 never.
+    /// Seconds without model output after which a background sub-agent counts as failed; 0 disables
+    /// this.
     pub stall_s: u64,
-    /// Whether a call that names no type forks.
+    /// Whether a call without a type forks.
     pub fork: bool,
 }
 
 impl AgentLimits {
-    /// After how long a sub-agent in the foreground goes to the background.
+    /// Returns the time after which a foreground sub-agent moves to the background.
     pub fn background_after(&self) -> Option<Duration> {
         (self.background_after_s > 0).then(|| Duration::from_secs(self.background_after_s))
     }
 
-    /// After how long without a word of the model a sub-agent in the background has failed.
+    /// Returns the time without model output after which a background sub-agent counts as failed.
     pub fn stall(&self) -> Option<Duration> {
         (self.stall_s > 0).then(|| Duration::from_secs(self.stall_s))
     }
 
-    /// Sub-agents that run at once on a machine of this many cores, where nobody says otherwise.
+    /// Returns the default number of concurrent sub-agents for a number of cores.
     pub fn concurrent_on(cores: usize) -> usize {
         cores.saturating_mul(4).clamp(4, 20)
     }

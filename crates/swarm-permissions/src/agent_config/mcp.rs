@@ -1,4 +1,4 @@
-//! MCP servers as settings and definitions list them.
+//! MCP servers of settings and definitions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,19 +8,20 @@ use serde_json::Value;
 
 use super::{AgentDefinition, McpUse};
 
-/// MCP servers by name, and their bounds.
+/// MCP servers by name, and their limits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct McpSettings {
     /// The servers.
     pub servers: BTreeMap<String, McpServer>,
-    /// What they may take.
+    /// The limits of each server.
     pub bounds: McpBounds,
 }
 
 impl McpSettings {
-    /// Whether an agent of this definition has to wait for a server before its tools are known.
-    pub fn makes_wait(&self, definition: Option<&AgentDefinition>) -> bool {
+    /// Returns whether an agent of this definition must wait for a server before its tools are
+    /// known.
+    pub fn requires_wait(&self, definition: Option<&AgentDefinition>) -> bool {
         let own = definition.is_some_and(|definition| {
             let mut uses = definition.mcp_servers.iter();
             uses.any(|server| matches!(server, McpUse::Own(..)))
@@ -29,15 +30,15 @@ impl McpSettings {
     }
 }
 
-/// Bounds of every server in time and size.
+/// Limits of every server in time and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct McpBounds {
-    /// Milliseconds that a server may take from its start until it has listed its tools.
+    /// Milliseconds from the start of a server until it has listed its tools.
     pub start_ms: u64,
-    /// Milliseconds that one call may take.
+    /// Timeout of one call in milliseconds.
     pub call_ms: u64,
-    /// Characters of one result that a model is shown.
+    /// Maximum characters of one result passed to the model.
     pub result_chars: usize,
 }
 
@@ -51,59 +52,59 @@ impl Default for McpBounds {
     }
 }
 
-/// A server and where it was found.
+/// A server and its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServer {
-    /// How it is reached.
+    /// How to reach the server.
     pub config: McpServerConfig,
-    /// The file it stands in.
+    /// The file that configures it.
     pub origin: String,
-    /// Its tools, as somebody else's process has listed them: who has them may wait with a connection of its own until
-    /// the first call. `None` if nobody has.
+    /// The tools as listed by another process, which allow the connection to be delayed until the
+    /// first call. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<McpToolSpec>>,
-    /// Whether it offers resources; known with its tools.
+    /// Whether the server offers resources; valid if its tools are known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resources: bool,
 }
 
-/// A tool as its server lists it.
+/// A tool as listed by its server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolSpec {
-    /// The server's name for it.
+    /// The server's name of the tool.
     pub name: String,
-    /// What the model is told about it.
+    /// The description for the model.
     pub description: String,
     /// JSON Schema of the input.
     pub input_schema: Value,
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum McpServerConfig {
-    /// A program that we start and speak to over its standard streams.
+    /// A program that we start, connected through its standard streams.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Further variables for it.
+        /// Additional environment variables.
         env: BTreeMap<String, String>,
     },
-    /// A server that runs already, over streamable HTTP.
+    /// A running server, over streamable HTTP.
     Http {
-        /// Its address.
+        /// The URL.
         url: String,
-        /// Further headers of each request.
+        /// Additional headers of each request.
         headers: BTreeMap<String, String>,
     },
 }
 
 impl fmt::Debug for McpServerConfig {
-    /// Without variables and headers, which hold secrets.
+    /// Omits variables and headers, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio { command, args, .. } => f

@@ -1,4 +1,4 @@
-//! One server as `.mcp.json`, settings and definitions write it.
+//! Parsing of a server entry in `.mcp.json`, settings and definitions.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::McpServerConfig;
 
-/// Keys that other programs write and that change nothing here.
-const WITHOUT_MEANING: [&str; 5] = [
+/// Keys written by other programs that have no effect here.
+const IGNORED_KEYS: [&str; 5] = [
     "autoApprove",
     "alwaysAllow",
     "description",
@@ -16,18 +16,19 @@ const WITHOUT_MEANING: [&str; 5] = [
 ];
 
 impl McpServerConfig {
-    /// Reads `{command, args?, env?}` or `{type: "http", url, headers?}`, the form of Claude Code's `mcpServers`.
+    /// Parses `{command, args?, env?}` or `{type: "http", url, headers?}`, the format of Claude
+    /// Code's `mcpServers`.
     ///
     /// # Errors
-    /// What is wrong with it and what to write instead.
+    /// What is wrong, and the correct form.
     pub fn from_json(entry: &Value) -> Result<Self, String> {
         let Value::Object(fields) = entry else {
-            return Err("it needs `command` or `url`".to_owned());
+            return Err("`command` or `url` is required".to_owned());
         };
         let kind = match fields.get("type") {
             None | Some(Value::Null) => None,
             Some(Value::String(kind)) => Some(kind.as_str()),
-            Some(_) => return Err("`type` is no text".to_owned()),
+            Some(_) => return Err("`type` must be a string".to_owned()),
         };
         match (kind, fields.contains_key("url")) {
             (None | Some("stdio"), false) => {
@@ -46,16 +47,16 @@ impl McpServerConfig {
                 })
             }
             (Some("sse"), _) => Err(
-                "`type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, \
-                 which often ends in /mcp instead of /sse"
+                "the transport `sse` is deprecated and not supported: use `http` with the server's streamable HTTP URL, \
+                which often ends in /mcp instead of /sse"
                     .to_owned(),
             ),
             (Some("http" | "streamable-http"), false) => Err("`url` is missing".to_owned()),
             (Some("stdio"), true) => {
-                Err("`type` is `stdio` and it has a `url`: use `command`, or `type` http".to_owned())
+                Err("`type` `stdio` does not take a `url`: use `command`, or `type` `http`".to_owned())
             }
             (Some(other), _) => Err(format!(
-                "`type` is `{}`: use stdio with `command`, or http with `url`",
+                "unknown `type` `{}`: use stdio with `command`, or http with `url`",
                 other.escape_debug()
             )),
         }
@@ -64,8 +65,8 @@ impl McpServerConfig {
 
 fn check(fields: &Map<String, Value>, known: &[&str]) -> Result<(), String> {
     let mut keys = fields.keys().map(String::as_str);
-    match keys.find(|key| !known.contains(key) && !WITHOUT_MEANING.contains(key)) {
-        Some(key) => Err(format!("`{}` means nothing there", key.escape_debug())),
+    match keys.find(|key| !known.contains(key) && !IGNORED_KEYS.contains(key)) {
+        Some(key) => Err(format!("unknown key `{}`", key.escape_debug())),
         None => Ok(()),
     }
 }
@@ -75,7 +76,7 @@ fn text(fields: &Map<String, Value>, key: &str) -> Result<String, String> {
     given
         .filter(|text| !text.trim().is_empty())
         .map(str::to_owned)
-        .ok_or_else(|| format!("`{key}` is missing or no text"))
+        .ok_or_else(|| format!("`{key}` is missing or not a string"))
 }
 
 fn list(value: Option<&Value>) -> Result<Vec<String>, String> {
@@ -83,7 +84,7 @@ fn list(value: Option<&Value>) -> Result<Vec<String>, String> {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => items
             .iter()
-            .map(|item| scalar(item).ok_or_else(|| "`args` must be a list of texts".to_owned()))
+            .map(|item| scalar(item).ok_or_else(|| "`args` must be a list of strings".to_owned()))
             .collect(),
         Some(_) => Err("`args` must be a list".to_owned()),
     }
@@ -96,15 +97,15 @@ fn texts(fields: &Map<String, Value>, key: &str) -> Result<BTreeMap<String, Stri
             .iter()
             .map(|(name, value)| {
                 let value = scalar(value);
-                let wrong = || format!("`{key}` has `{}`, which is no text", name.escape_debug());
+                let wrong = || format!("`{}` in `{key}` must be a string", name.escape_debug());
                 Ok((name.clone(), value.ok_or_else(wrong)?))
             })
             .collect(),
-        Some(_) => Err(format!("`{key}` must be `NAME: value`")),
+        Some(_) => Err(format!("`{key}` must be an object")),
     }
 }
 
-/// Numbers and flags stand for the text that they are written as.
+/// Converts strings, numbers and booleans to their text.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_kinds_are_read_as_claude_code_writes_them() {
+    fn both_kinds_are_parsed_in_the_format_of_claude_code() {
         let stdio = json!({"command": "npx", "args": ["-y", 1], "env": {"A": "b", "N": 2}, "disabled": false});
         assert_eq!(
             McpServerConfig::from_json(&stdio).unwrap(),
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_why_and_what_to_write() {
+    fn an_invalid_entry_is_rejected_with_the_correct_form() {
         for (entry, word) in [
             (json!("npx"), "command"),
             (json!({}), "command"),

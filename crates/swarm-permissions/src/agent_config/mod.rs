@@ -1,5 +1,6 @@
-//! The configuration of agents besides their rights: definitions, hooks and MCP servers, as they were found and merged
-//! from every source. A lead hands all of it to its members, so that each of them knows the same.
+//! The configuration of agents except for their permissions: definitions, hooks and MCP servers,
+//! merged from all sources. A lead passes it to its members, so that all have the same
+//! configuration.
 
 mod catalog;
 mod compaction;

@@ -1,55 +1,55 @@
-//! What names of models mean, and which of them may be used.
+//! Model names, their properties and restrictions.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What there is to know of names of models beside the names themselves.
+/// The known properties of models, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelNames {
     /// `CLAUDE_CODE_SUBAGENT_MODEL`.
     pub environment: Option<String>,
-    /// Short names.
+    /// Model aliases.
     pub aliases: BTreeMap<String, String>,
-    /// Context windows in tokens, by the beginning of `provider/model`.
+    /// Context windows in tokens, by prefix of `provider/model`.
     pub windows: BTreeMap<String, u64>,
-    /// Output tokens of one response, by the beginning of `provider/model`.
+    /// Maximum output tokens of one response, by prefix of `provider/model`.
     pub outputs: BTreeMap<String, u64>,
-    /// Small models by provider, by their full names.
+    /// Full names of small models, by provider.
     pub small: BTreeMap<String, String>,
-    /// Whether models read images, by the beginning of `provider/model`.
+    /// Whether models accept images, by prefix of `provider/model`.
     pub vision: BTreeMap<String, bool>,
-    /// Until when models know the world, in words, by the beginning of `provider/model`.
+    /// Knowledge cutoff dates as text, by prefix of `provider/model`.
     pub knowledge: BTreeMap<String, String>,
-    /// The one model, by its full name, that the machine's policy allows; `None` allows all.
+    /// The full name of the only model that managed policy allows; `None` allows all.
     pub only: Option<String>,
 }
 
 impl ModelNames {
-    /// The context window of a model in tokens, by its full name; `None` where it is not known.
+    /// Returns the context window of a model in tokens, by its full name, if known.
     pub fn window(&self, full: &str) -> Option<u64> {
         longest_fitting(&self.windows, full).copied()
     }
 
-    /// The most output tokens that a model takes for one response, by its full name; `None` where it is not known.
+    /// Returns the maximum output tokens of one response, by the model's full name, if known.
     pub fn max_output(&self, full: &str) -> Option<u32> {
         let tokens = longest_fitting(&self.outputs, full)?;
         Some(u32::try_from(*tokens).unwrap_or(u32::MAX))
     }
 
-    /// Whether a model reads images, by its full name.
+    /// Returns whether a model accepts images, by its full name.
     pub fn has_vision(&self, full: &str) -> bool {
         longest_fitting(&self.vision, full).is_some_and(|sees| *sees)
     }
 
-    /// Until when a model knows the world, by its full name, in words such as `May 2025`; `None` where that is not known.
+    /// Returns the knowledge cutoff of a model, such as `May 2025`, by its full name, if known.
     pub fn knowledge(&self, full: &str) -> Option<&str> {
         longest_fitting(&self.knowledge, full).map(String::as_str)
     }
 
-    /// The small model of the provider of a model, by full names. `None` where the provider has none, or the machine's
-    /// policy allows another model alone.
+    /// Returns the full name of the small model of a model's provider. `None` if the provider has
+    /// none or managed policy allows only another model.
     pub fn small(&self, full: &str) -> Option<&str> {
         let (provider, _) = full.split_once('/')?;
         let small = self.small.get(provider)?;
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_fitting_entry_gives_the_window_and_the_output_limit() {
+    fn the_longest_matching_prefix_gives_the_window_and_the_output_limit() {
         let sizes = [
             ("anthropic/", 200_000),
             ("anthropic/claude-opus-9", 1_000_000),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_without_a_small_model_and_a_policy_for_one_model_give_none() {
+    fn no_small_model_without_an_entry_or_against_the_policy() {
         let mut names = ModelNames {
             small: [("anthropic".to_owned(), "anthropic/small-1".to_owned())].into(),
             ..ModelNames::default()

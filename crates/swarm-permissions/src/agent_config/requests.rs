@@ -1,26 +1,26 @@
-//! What agents ask of their models beside the conversation.
+//! Options of model requests.
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{CacheLifetime, Effort, Thinking};
 
 use super::AgentDefinition;
 
-/// What the requests of all agents of a process ask for, unless a definition or a call says otherwise.
+/// The options of all model requests of a process, unless a definition or call overrides them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestSettings {
     /// Whether models think before they answer.
     pub thinking: Thinking,
-    /// How hard they think; `None` leaves it to the model.
+    /// Reasoning effort; `None` uses the model's default.
     pub effort: Option<Effort>,
-    /// How long the provider's prompt cache keeps requests, where the provider lets one choose.
+    /// Lifetime of the provider's prompt cache, if the provider supports the choice.
     pub cache: CacheLifetime,
-    /// The full name of the model that answers while the agents' own one is overloaded.
+    /// The full name of the model used while an agent's own model is overloaded.
     pub fallback: Option<String>,
 }
 
 impl RequestSettings {
-    /// The effort of an agent with this definition.
+    /// Returns the effort of an agent with this definition.
     pub fn effort_of(&self, definition: Option<&AgentDefinition>) -> Option<Effort> {
         let own = definition.and_then(|definition| definition.effort.as_deref());
         own.and_then(|word| word.parse().ok()).or(self.effort)

@@ -1,16 +1,18 @@
-//! Field by field: each is applied as far as it is understood, and the rest is named.
+//! Conversion of fields to a definition: valid parts are applied, invalid ones reported.
 
 use serde_json::{Map, Value};
 use swarm_protocol::{Color, Effort, PermissionMode};
 
 use super::servers::servers;
-use super::values::{Wrong, choice, count, is_true, shown, text, tools, tools_taken, words};
+use super::values::{
+    ValueError, choice, count, disallowed_tools, is_true, shown, text, tools, words,
+};
 use crate::nearest;
 use crate::{
     AgentDefinition, HookSettings, Isolation, MemoryScope, ToolAllowance, ToolSelector, known_tools,
 };
 
-/// The fields that are applied.
+/// The supported fields.
 pub(super) const FIELDS: [&str; 19] = [
     "name",
     "description",
@@ -33,15 +35,15 @@ pub(super) const FIELDS: [&str; 19] = [
     "omitClaudeMd",
 ];
 
-/// Fields of Claude Code that mean something which is not done here.
-const NOT_DONE: [&str; 4] = [
+/// Claude Code fields that are not supported.
+const UNSUPPORTED: [&str; 4] = [
     "criticalSystemReminder_EXPERIMENTAL",
     "autoCompactWindow",
     "observer",
     "observerMessage",
 ];
 
-/// What is wrong with which field.
+/// A problem with a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FieldProblem {
     pub(super) field: String,
@@ -49,19 +51,19 @@ pub(super) struct FieldProblem {
     pub(super) effect: Effect,
 }
 
-/// What becomes of a definition with a problem.
+/// The effect of a problem on the definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// There is no definition.
+    /// The definition is rejected.
     Refused,
-    /// The definition counts, and this half sentence says with what instead.
+    /// The definition is used; the text says what applies instead.
     Instead(&'static str),
-    /// The definition counts as it is.
+    /// The definition is used unchanged.
     None,
 }
 
-/// Makes a definition of its fields. `prompt` is its text. What is not understood of a field that restricts the agent is
-/// read as the tightest that it may mean.
+/// Creates a definition from its fields and its text `prompt`. An invalid value of a restricting
+/// field is replaced by the most restrictive interpretation.
 pub(super) fn definition(
     fields: &Map<String, Value>,
     prompt: &str,
@@ -85,36 +87,36 @@ pub(super) fn definition(
     if !fields.contains_key("description") {
         problems.push(FieldProblem {
             field: "description".to_owned(),
-            what: "`description` is missing: say when to use this agent".to_owned(),
+            what: "`description` is missing: describe when to use this agent".to_owned(),
             effect: Effect::Refused,
         });
     }
     (definition, problems)
 }
 
-/// What is to be said of one field.
+/// The problems of one field.
 #[derive(Debug, Default)]
-pub(super) struct Notes(Vec<(Wrong, Effect)>);
+pub(super) struct Notes(Vec<(ValueError, Effect)>);
 
 impl Notes {
-    /// Something is not understood, and `instead` holds.
-    pub(super) fn instead(&mut self, what: impl Into<Wrong>, instead: &'static str) {
+    /// Adds an invalid value, with what applies `instead`.
+    pub(super) fn instead(&mut self, what: impl Into<ValueError>, instead: &'static str) {
         self.0.push((what.into(), Effect::Instead(instead)));
     }
 
-    fn remark(&mut self, what: impl Into<Wrong>) {
+    fn remark(&mut self, what: impl Into<ValueError>) {
         self.0.push((what.into(), Effect::None));
     }
 
-    /// The value if it is understood.
-    fn value<T>(&mut self, value: Result<T, Wrong>) -> Option<T> {
+    /// Returns the value if it is valid.
+    fn value<T>(&mut self, value: Result<T, ValueError>) -> Option<T> {
         value
             .map_err(|wrong| self.instead(wrong, "it is ignored"))
             .ok()
     }
 
-    /// A value without which there is no definition.
-    fn required(&mut self, value: Result<String, Wrong>) -> String {
+    /// Returns a value that the definition requires.
+    fn required(&mut self, value: Result<String, ValueError>) -> String {
         value.unwrap_or_else(|wrong| {
             self.0.push((wrong, Effect::Refused));
             String::new()
@@ -122,24 +124,24 @@ impl Notes {
     }
 }
 
-/// The field that a key stands for; `None` if it counts for nothing. A slip of the finger is read as what was meant, since
-/// that may have been to take something away.
+/// Returns the field that a key denotes; `None` if it is ignored. A misspelled key is treated as
+/// the intended field, because the field may be a restriction.
 fn meant(field: &str, fields: &Map<String, Value>, notes: &mut Notes) -> Option<&'static str> {
     if let Some(known) = FIELDS.into_iter().find(|known| *known == field) {
         let twice = known == "allowed-tools" && fields.contains_key("tools");
         if twice {
-            notes.instead("says the same as `tools`", "`tools` counts");
+            notes.instead("duplicates `tools`", "`tools` applies");
         }
         return (!twice).then_some(known);
     }
-    if NOT_DONE.contains(&field) {
+    if UNSUPPORTED.contains(&field) {
         notes.instead("is not supported", "it is ignored");
         return None;
     }
     match nearest(field, FIELDS) {
         Some(meant) if fields.contains_key(meant) => {
             notes.instead(
-                format!("is not a field, and `{meant}` is there too"),
+                format!("is not a field, and `{meant}` is also present"),
                 "it is ignored",
             );
             None
@@ -147,18 +149,19 @@ fn meant(field: &str, fields: &Map<String, Value>, notes: &mut Notes) -> Option<
         Some(meant) => {
             notes.instead(
                 format!("is not a field: did you mean `{meant}`?"),
-                "it is read as that",
+                "it is treated as such",
             );
             Some(meant)
         }
         None => {
-            notes.remark("means nothing here and is left out");
+            notes.remark("is not a known field and is ignored");
             None
         }
     }
 }
 
-/// Remarks on the entries of a list of tools that speak of no tool there is. Those of MCP servers are known only to these.
+/// Returns remarks about unknown tools in a list of tools. The tools of MCP servers are not known
+/// here.
 fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
     let entries = match (field, &definition.tools) {
         ("tools" | "allowed-tools", ToolAllowance::Only(entries)) => entries,
@@ -179,7 +182,7 @@ fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
     let remark = |entry: &String| {
         let name = entry.split('(').next().unwrap_or(entry);
         let meant = nearest(name, known.iter().copied());
-        // To take away a tool that is not there costs nothing, where it is no slip of the finger.
+        // Removing a nonexistent tool is harmless, unless its name is misspelled.
         if meant.is_none() && field == "disallowedTools" {
             return None;
         }
@@ -187,14 +190,14 @@ fn no_tools(definition: &AgentDefinition, field: &str) -> Vec<FieldProblem> {
         let entry = entry.escape_debug();
         Some(FieldProblem {
             field: field.to_owned(),
-            what: format!("`{field}` names `{entry}`, and there is no such tool{meant}"),
+            what: format!("unknown tool `{entry}` in `{field}`{meant}"),
             effect: Effect::None,
         })
     };
     unknown.filter_map(remark).collect()
 }
 
-/// Sets a field to what is understood of its value, and notes the rest.
+/// Sets a field to the valid part of its value and adds problems.
 fn set(
     definition: &mut AgentDefinition,
     field: &str,
@@ -208,7 +211,7 @@ fn set(
             definition.description = notes.required(text(value)).replace("\\n", "\n");
         }
         "tools" | "allowed-tools" => definition.tools = tools(value, notes),
-        "disallowedTools" => definition.disallowed_tools = tools_taken(value, notes),
+        "disallowedTools" => definition.disallowed_tools = disallowed_tools(value, notes),
         "model" => definition.model = notes.value(text(value)),
         "effort" => definition.effort = notes.value(effort(value)),
         "permissionMode" => definition.permission_mode = mode(value, notes),
@@ -237,8 +240,8 @@ const MEMORIES: [(&str, MemoryScope); 3] = [
 
 const ISOLATIONS: [(&str, Isolation); 1] = [("worktree", Isolation::Worktree)];
 
-/// Names become names of directories, so they hold nothing that leads out of one.
-fn name(value: &Value) -> Result<String, Wrong> {
+/// Names become directory names, so path separators and `..` are not allowed.
+fn name(value: &Value) -> Result<String, ValueError> {
     let name = text(value)?;
     let kept = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let starts = name.starts_with(char::is_alphanumeric);
@@ -251,30 +254,30 @@ fn name(value: &Value) -> Result<String, Wrong> {
     ))
 }
 
-/// An agent without a mode of its own has its parent's, which no definition raises.
+/// Without a mode an agent has its parent's, which no definition can raise.
 fn mode(value: &Value, notes: &mut Notes) -> Option<PermissionMode> {
     match value.as_str().map(str::trim) {
         Some("auto") => {
-            notes.instead("is `auto`, which swarm does not have", "`default` applies");
+            notes.instead("is `auto`, which is not supported", "`default` applies");
             return Some(PermissionMode::Default);
         }
-        // It asks through its parent, which every agent does.
+        // Approval is requested through the parent, as for every agent.
         Some("bubble") => return None,
         _ => {}
     }
     let modes = PermissionMode::ALL.iter().map(|mode| (mode.name(), *mode));
-    // What Claude Code also calls its default.
+    // Claude Code's other name for the default mode.
     let modes: Vec<_> = modes.chain([("manual", PermissionMode::Default)]).collect();
     match choice(value, &modes) {
         Ok(mode) => Some(mode),
         Err(wrong) => {
-            notes.instead(wrong, "the mode of its parent holds");
+            notes.instead(wrong, "the parent's mode applies");
             None
         }
     }
 }
 
-/// Files of its own are what any isolation is for.
+/// Parses the isolation; an unknown value is treated as `worktree`.
 fn isolation(value: &Value, notes: &mut Notes) -> Isolation {
     choice(value, &ISOLATIONS).unwrap_or_else(|wrong| {
         notes.instead(wrong, "it gets a worktree");
@@ -282,7 +285,7 @@ fn isolation(value: &Value, notes: &mut Notes) -> Isolation {
     })
 }
 
-fn color(value: &Value) -> Result<Color, Wrong> {
+fn color(value: &Value) -> Result<Color, ValueError> {
     let colors: Vec<_> = Color::ALL
         .iter()
         .map(|color| (color.name(), *color))
@@ -290,17 +293,17 @@ fn color(value: &Value) -> Result<Color, Wrong> {
     choice(value, &colors)
 }
 
-fn effort(value: &Value) -> Result<String, Wrong> {
+fn effort(value: &Value) -> Result<String, ValueError> {
     let words = Effort::ALL.map(|effort| (effort.name(), effort));
     choice(value, &words).map(|effort| effort.name().to_owned())
 }
 
-/// Hooks in the form of `settings.json`.
+/// Parses hooks in the format of `settings.json`.
 fn hooks(value: &Value, origin: &str, notes: &mut Notes) -> HookSettings {
     let (hooks, remarks) = HookSettings::read(value, origin);
     if !remarks.is_empty() {
-        let what = format!("is not understood in full: {}", remarks.join("; "));
-        notes.instead(what, "only its other hooks run");
+        let what = format!("is partly invalid: {}", remarks.join("; "));
+        notes.instead(what, "the other hooks run");
     }
     hooks
 }

@@ -1,18 +1,18 @@
-//! The YAML before the text of a Markdown file.
+//! The YAML frontmatter of a Markdown file.
 
-/// A file in its two parts.
+/// A file split into its two parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Frontmatter {
-    /// The YAML, with `\n` for every line end. Its first line is line 2 of the file.
+    /// The YAML with `\n` line endings. Its first line is line 2 of the file.
     pub(super) yaml: String,
-    /// The text.
+    /// The text after the frontmatter.
     pub(super) body: String,
 }
 
 /// Lines of the file before the YAML.
 pub(super) const LINES_BEFORE: usize = 1;
 
-/// Takes a file apart; `None` where it does not begin with YAML between two lines of dashes.
+/// Splits a file; `None` if it does not begin with YAML between two lines of dashes.
 pub(super) fn split(text: &str) -> Option<Frontmatter> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.replace("\r\n", "\n");
@@ -35,13 +35,13 @@ pub(super) fn split(text: &str) -> Option<Frontmatter> {
     None
 }
 
-/// The YAML and the text of a file that begins with YAML between two lines of dashes.
+/// Returns the YAML and the text of a file that begins with YAML between two lines of dashes.
 pub(crate) fn split_frontmatter(text: &str) -> Option<(String, String)> {
     split(text).map(|parts| (parts.yaml, parts.body))
 }
 
-/// The lines behind a first line of dashes that no second one ends; `None` where there is no such first line, or it is
-/// ended. Such a text may be plain Markdown that begins with a rule.
+/// Returns the lines after an opening line of dashes without a closing one; otherwise `None`. Such
+/// a text may be plain Markdown that begins with a horizontal rule.
 pub(super) fn unclosed(text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.replace("\r\n", "\n");
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_every_editor_are_taken_apart() {
+    fn files_of_every_editor_are_split() {
         for text in [
             "---\nname: a\n---\n\nBody.\n",
             "\u{feff}---\r\nname: a\r\n---\r\nBody.",

@@ -1,4 +1,4 @@
-//! Definitions in JSON, as `--agents` gives them.
+//! Definitions in JSON, as passed to `--agents`.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use super::apply::definition;
 use super::values::text;
 use crate::AgentDefinition;
 
-/// Reads `{"name": {"description": …, "prompt": …, …}}`. Nothing is overlooked here: whoever writes a flag sees at once
-/// what is wrong with it.
+/// Parses `{"name": {"description": …, "prompt": …, …}}`. Every problem is an error, because the
+/// user who passed the flag can fix it immediately.
 ///
 /// # Errors
-/// What is wrong, as one sentence.
+/// A message about the first problem.
 pub fn read_json(given: &str, origin: &str) -> Result<Vec<AgentDefinition>, String> {
-    let document: Value =
-        serde_json::from_str(given).map_err(|error| format!("{origin} is not JSON: {error}"))?;
+    let document: Value = serde_json::from_str(given)
+        .map_err(|error| format!("invalid JSON in {origin}: {error}"))?;
     let Value::Object(agents) = document else {
         return Err(format!(
             "{origin} must be an object: {{\"name\": {{\"description\": \"…\", \"prompt\": \"…\"}}}}"
@@ -27,11 +27,11 @@ pub fn read_json(given: &str, origin: &str) -> Result<Vec<AgentDefinition>, Stri
                 return Err(wrong("it must be an object"));
             };
             if fields.contains_key("name") {
-                return Err(wrong("`name` stands before it already"));
+                return Err(wrong("`name` is not allowed, the key is the name"));
             }
             let prompt = fields
                 .remove("prompt")
-                .ok_or_else(|| wrong("`prompt` is missing: say what it shall do"))?;
+                .ok_or_else(|| wrong("`prompt` is missing: describe the agent's task"))?;
             let prompt = text(&prompt).map_err(|what| wrong(&format!("`prompt` {what}")))?;
             fields.insert("name".to_owned(), name.clone().into());
             let (definition, problems) = definition(&fields, &prompt, origin);

@@ -1,40 +1,41 @@
-//! YAML as people write it: a second pass for what the first one refuses.
+//! Lenient YAML: a second pass for frontmatter that the strict parser rejects.
 //!
-//! The text is cut at the lines that begin with `key:`. What stands under one key is read strictly if it can be, and as
-//! plain text otherwise, so that a colon in a description costs nobody a definition.
+//! The text is split at lines that begin with `key:`. The value of a key is parsed strictly if
+//! possible and taken as plain text otherwise, so that a colon in a description does not invalidate
+//! a definition.
 
 use serde_json::{Map, Value};
 
 use super::apply::FIELDS;
 use super::yaml::{self, YamlError};
 
-/// What the second pass made of it.
+/// The result of the second pass.
 #[derive(Debug, Default)]
-pub(super) struct Loose {
+pub(super) struct LenientYaml {
     pub(super) mapping: Map<String, Value>,
-    /// Keys that were read as plain text, with their line in the YAML.
+    /// Keys whose values were taken as plain text, with their line in the YAML.
     pub(super) taken_as_text: Vec<(String, usize)>,
     /// Lines that belong to no key.
-    pub(super) astray: Vec<usize>,
+    pub(super) unassigned_lines: Vec<usize>,
 }
 
-/// A key, the line it stands in (from 1), and its lines.
+/// A key, its line (counted from 1) and all its lines.
 struct Block<'a> {
     key: &'a str,
     line: usize,
     lines: Vec<&'a str>,
 }
 
-/// Fields whose structure cannot be told from plain lines.
+/// Fields with a nested structure, which plain text cannot express.
 const STRUCTURED: [&str; 2] = ["mcpServers", "hooks"];
 
-/// Plain keys that real files hold besides the fields that are applied.
-const PASSED_OVER: [&str; 1] = ["version"];
+/// Plain keys of existing files that are not supported fields.
+const IGNORED_KEYS: [&str; 1] = ["version"];
 
-/// Fields whose text goes on over lines that may look like keys.
+/// Fields whose text may continue over lines that look like keys.
 const PROSE: [&str; 2] = ["description", "initialPrompt"];
 
-/// What begins the lines of the examples that descriptions hold.
+/// Words that begin lines of the examples in descriptions.
 const DIALOGUE: [&str; 6] = [
     "Context",
     "user",
@@ -44,23 +45,23 @@ const DIALOGUE: [&str; 6] = [
     "examples",
 ];
 
-/// Whether a value is one text or a list of words, which can be told from a line that is no YAML.
+/// Returns whether a value is a string or a list of words, which plain text can express.
 fn is_plain(key: &str) -> bool {
-    PASSED_OVER.contains(&key) || FIELDS.contains(&key) && !STRUCTURED.contains(&key)
+    IGNORED_KEYS.contains(&key) || FIELDS.contains(&key) && !STRUCTURED.contains(&key)
 }
 
-/// Reads YAML that is none.
+/// Parses lenient YAML.
 ///
 /// # Errors
-/// [`YamlError`] of the first key whose structure cannot be told from plain lines.
-pub(super) fn read(yaml: &str) -> Result<Loose, YamlError> {
-    let (blocks, astray) = blocks(yaml);
-    let mut loose = Loose {
-        astray,
-        ..Loose::default()
+/// [`YamlError`] of the first key with a nested structure that is invalid.
+pub(super) fn read(yaml: &str) -> Result<LenientYaml, YamlError> {
+    let (blocks, unassigned_lines) = blocks(yaml);
+    let mut loose = LenientYaml {
+        unassigned_lines,
+        ..LenientYaml::default()
     };
     for block in blocks {
-        // Tabs may stand anywhere but before a YAML key.
+        // YAML does not allow tabs in indentation.
         let text = block.lines.join("\n").replace('\t', "  ");
         let value = match yaml::mapping(&text) {
             Ok(mut mapping) if !cuts_a_comment(&block) => mapping.remove(block.key),
@@ -77,13 +78,13 @@ pub(super) fn read(yaml: &str) -> Result<Loose, YamlError> {
             loose.taken_as_text.push((block.key.to_owned(), block.line));
             plain(&block)
         });
-        // A key that comes twice counts where it comes last, as in other readers.
+        // The last of several equal keys wins, as in other parsers.
         loose.mapping.insert(block.key.to_owned(), value);
     }
     Ok(loose)
 }
 
-/// Whether YAML drops the end of a plain text because it looks like a comment.
+/// Returns whether YAML would drop the end of a plain text as a comment.
 pub(super) fn drops_text(yaml: &str) -> bool {
     blocks(yaml).0.iter().any(cuts_a_comment)
 }
@@ -94,7 +95,7 @@ fn cuts_a_comment(block: &Block<'_>) -> bool {
     PROSE.contains(&block.key) && !quoted && value.contains(" #")
 }
 
-/// The line of each key, for messages.
+/// Returns the line of a key, for messages.
 pub(super) fn line_of(yaml: &str, key: &str) -> Option<usize> {
     let blocks = blocks(yaml).0;
     let found = blocks.iter().rev().find(|block| block.key == key);
@@ -103,11 +104,11 @@ pub(super) fn line_of(yaml: &str, key: &str) -> Option<usize> {
 
 fn blocks(yaml: &str) -> (Vec<Block<'_>>, Vec<usize>) {
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    let mut astray = Vec::new();
+    let mut unassigned_lines = Vec::new();
     for (index, line) in yaml.lines().enumerate() {
         let block = blocks.last_mut();
         let key =
-            key_of(line).filter(|key| !block.as_ref().is_some_and(|block| goes_on(block, key)));
+            key_of(line).filter(|key| !block.as_ref().is_some_and(|block| continues(block, key)));
         match (key, block) {
             (Some(key), _) => blocks.push(Block {
                 key,
@@ -116,23 +117,23 @@ fn blocks(yaml: &str) -> (Vec<Block<'_>>, Vec<usize>) {
             }),
             (None, Some(block)) => block.lines.push(line),
             (None, None) if line.trim().is_empty() || line.trim_start().starts_with('#') => {}
-            (None, None) => astray.push(index + 1),
+            (None, None) => unassigned_lines.push(index + 1),
         }
     }
-    (blocks, astray)
+    (blocks, unassigned_lines)
 }
 
-/// Whether a line that begins with such a key belongs to the text of the block before it.
-fn goes_on(block: &Block<'_>, key: &str) -> bool {
+/// Returns whether a line that begins with such a key continues the text of the previous block.
+fn continues(block: &Block<'_>, key: &str) -> bool {
     let speaks = || DIALOGUE.iter().any(|word| word.eq_ignore_ascii_case(key));
     PROSE.contains(&block.key)
         && !FIELDS.contains(&key)
-        && !PASSED_OVER.contains(&key)
+        && !IGNORED_KEYS.contains(&key)
         && (block.lines.len() > 1 || speaks())
 }
 
-/// The key at the beginning of a line. A word of a text that goes on over several lines is none unless a value or an end
-/// of line follows its colon.
+/// Returns the key at the beginning of a line. A colon that is not followed by a space or the end
+/// of the line is part of a text.
 fn key_of(line: &str) -> Option<&str> {
     let (key, rest) = line.split_once(':')?;
     let starts = key.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -141,7 +142,7 @@ fn key_of(line: &str) -> Option<&str> {
     (starts && ends && key.chars().all(known)).then_some(key)
 }
 
-/// The words of a block as one text, or as a list where each line is an item.
+/// Returns the content of a block as one string, or as a list if each line is an item.
 fn plain(block: &Block<'_>) -> Value {
     let first = block.lines[0][block.key.len() + 1..].trim();
     let rest = || block.lines[1..].iter().map(|line| line.trim());
@@ -154,7 +155,7 @@ fn plain(block: &Block<'_>) -> Value {
         return items.iter().map(|line| unquoted(&line[2..])).collect();
     }
     let first = Some(first).filter(|_| !is_block('>'));
-    // Indented lines are one paragraph, as in YAML. Others were laid out by their author.
+    // Indented lines form one paragraph, as in YAML. Unindented ones keep their line breaks.
     let is_laid_out = block.lines[1..]
         .iter()
         .any(|line| line.starts_with(|c: char| !c.is_whitespace()));

@@ -1,4 +1,5 @@
-//! Definitions as people write them: a Markdown file with YAML before its text, or JSON on the command line.
+//! Agent definitions in their source formats: a Markdown file with YAML frontmatter, or JSON on the
+//! command line.
 
 mod apply;
 mod frontmatter;

@@ -1,26 +1,27 @@
-//! What is wrong with a definition.
+//! Problems in agent definitions.
 
 use std::fmt;
 use std::path::Path;
 
-/// Something about a definition that its author should know.
+/// A problem in a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionProblem {
     /// The file, or the flag.
     pub origin: String,
     /// The line of the file, counted from 1.
     pub line: Option<usize>,
-    /// What is wrong and what to write instead, as one sentence without its end.
+    /// The problem and the correct form, as a sentence without a full stop.
     pub what: String,
-    /// Whether there is no definition because of it. Otherwise it counts, and this is a remark.
+    /// Whether the definition is rejected. Otherwise it is used and this is a warning.
     pub refused: bool,
-    /// The type that the definition is of, where that is known.
+    /// The type of the definition, if known.
     pub agent: Option<String>,
 }
 
 impl DefinitionProblem {
-    /// Whether there is no definition of this type because of it: one that says so, or whose file is called so.
-    pub fn costs(&self, agent_type: &str) -> bool {
+    /// Returns whether this problem rejects the definition of a type, identified by its name or,
+    /// without one, its file name.
+    pub fn rejects(&self, agent_type: &str) -> bool {
         let stem = || {
             let file = Path::new(&self.origin).file_stem()?;
             file.to_str().map(str::to_owned)
@@ -36,7 +37,7 @@ impl fmt::Display for DefinitionProblem {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        // Whoever reads several has to tell what was left out from what only might be better.
+        // Distinguishes rejected definitions from warnings.
         let word = if self.refused { "refused: " } else { "" };
         write!(f, ": {word}{}", self.what)
     }

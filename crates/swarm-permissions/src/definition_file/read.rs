@@ -1,4 +1,4 @@
-//! A definition in a Markdown file.
+//! Parsing of a definition in a Markdown file.
 
 use serde_json::{Map, Value};
 
@@ -10,18 +10,20 @@ use super::{loose, yaml};
 use crate::AgentDefinition;
 use crate::nearest;
 
-/// What a file came to.
+/// The result of parsing a file.
 #[derive(Debug, Default)]
 pub struct ReadDefinition {
-    /// The definition; `None` where the file has none, or is refused.
+    /// The definition; `None` if the file contains none or is rejected.
     pub definition: Option<AgentDefinition>,
-    /// What its author should know.
+    /// The problems found.
     pub problems: Vec<DefinitionProblem>,
 }
 
-/// Reads the text of a file. What is not understood of a definition with a name and a description is reported and costs
-/// only itself. A file without frontmatter, or whose frontmatter is that of some other page, is plain
-/// Markdown: no definition and no problem. One that looks as if it were to be a definition is refused by name. `origin` is the file as messages call it; source and path are the caller's to set.
+/// Parses the text of a file. Invalid parts of a definition that has a name and a description are
+/// reported and ignored. A file without frontmatter, or with that of another kind of page, is plain
+/// Markdown: no definition and no problem. A file that appears to be an invalid definition is
+/// rejected with a message. `origin` is the file name for messages; the caller sets source and
+/// path.
 pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
     let problem = |line: Option<usize>, what: String, refused: bool| DefinitionProblem {
         origin: origin.to_owned(),
@@ -32,14 +34,14 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
     };
     let mut read = ReadDefinition::default();
     let Some(parts) = split(text) else {
-        // Fields stand in the first lines; further down `name:` may be anything.
+        // Fields are in the first lines; further down `name:` may be ordinary text.
         let has_name = |yaml: &String| {
             let head = yaml.split("\n\n").next().unwrap_or_default();
             loose::line_of(head, "name").is_some()
         };
         let open = unclosed(text).filter(has_name);
         read.problems.extend(open.map(|_| {
-            let what = "the frontmatter that begins here has no end: put a line `---` behind its last field";
+            let what = "unterminated frontmatter: add a line `---` after the last field";
             problem(Some(0), what.to_owned(), true)
         }));
         return read;
@@ -52,9 +54,9 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
             fields
         }
         Err(error) => {
-            // Without a name it may be the head of any other kind of page.
+            // Without a name this may be the frontmatter of any other kind of page.
             if loose::line_of(&parts.yaml, "name").is_some() {
-                let what = format!("the frontmatter is not YAML: {}", error.why);
+                let what = format!("invalid YAML in the frontmatter: {}", error.why);
                 read.problems.push(problem(error.line, what, true));
             }
             return read;
@@ -87,31 +89,33 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
     read
 }
 
-/// What is wrong with fields that lack a name, and at which of them, if they are those of a definition: one of them is
-/// `name` with a slip of the finger, or a description stands beside another field of definitions.
+/// Returns the problem of a definition without a name, and its field. Fields belong to a definition
+/// if one of them is a misspelled `name`, or if there is a description and another definition
+/// field.
 fn nameless(fields: &Map<String, Value>) -> Option<(&str, String)> {
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.to_lowercase().chars().collect();
         letters.sort_unstable();
         letters
     };
-    let is_slip = |field: &&String| {
+    let is_typo = |field: &&String| {
         let swapped = letters(field) == letters("name");
         swapped || nearest(field, FIELDS) == Some("name")
     };
-    if let Some(field) = fields.keys().find(is_slip) {
-        let what = format!("there is no `name`; did you mean it by `{field}`?");
+    if let Some(field) = fields.keys().find(is_typo) {
+        let what = format!("`name` is missing; did you misspell it as `{field}`?");
         return Some((field, what));
     }
     let own = |field: &&String| *field != "description" && FIELDS.contains(&field.as_str());
     let is_definition = fields.contains_key("description") && fields.keys().any(|it| own(&it));
     is_definition.then(|| {
-        let what = "there is no `name`, so this is no agent type: say what it is called";
+        let what = "`name` is missing, so this does not define an agent type: add a name";
         ("description", what.to_owned())
     })
 }
 
-/// The fields of another kind of file, read strictly, or else as people write them. The error says where it breaks.
+/// Returns the frontmatter fields of another kind of file, with the lenient fallback. The error
+/// gives the reason.
 pub(crate) fn frontmatter_fields(text: &str) -> Result<Map<String, Value>, String> {
     fields(text)
         .map(|(fields, _)| fields)
@@ -120,22 +124,23 @@ pub(crate) fn frontmatter_fields(text: &str) -> Result<Map<String, Value>, Strin
 
 type Remarks = Vec<(usize, String)>;
 
-/// The fields, read strictly, or else as people write them.
+/// Parses the fields strictly, with the lenient parser as a fallback.
 fn fields(text: &str) -> Result<(Map<String, Value>, Remarks), YamlError> {
     let strict = match yaml::mapping(text) {
         Ok(mapping) if !loose::drops_text(text) => return Ok((mapping, Vec::new())),
         strict => strict,
     };
     let read = match loose::read(text) {
-        // Words that stand nowhere are a sign that this is no list of fields at all.
-        Ok(read) if read.astray.is_empty() || strict.is_ok() => read,
+        // Text outside of any key indicates that this is not a list of fields.
+        Ok(read) if read.unassigned_lines.is_empty() || strict.is_ok() => read,
         Ok(_) => return strict.map(|mapping| (mapping, Vec::new())),
         Err(loose) => return Err(strict.err().unwrap_or(loose)),
     };
     let remark = |(key, line): (String, usize)| {
         let known = FIELDS.contains(&key.as_str());
         known.then(|| {
-            let what = format!("`{key}` is not YAML and was taken as plain text: put it in quotes");
+            let what =
+                format!("`{key}` is not valid YAML and is treated as plain text: put it in quotes");
             (line, what)
         })
     };

@@ -1,4 +1,4 @@
-//! `mcpServers` of a definition.
+//! The field `mcpServers` of a definition.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::apply::Notes;
 use super::values::text;
 use crate::{McpServerConfig, McpUse};
 
-/// Names of servers that the parent has, and servers of the agent's own. One that is described wrongly is left out.
+/// Parses names of the parent's servers and private servers. Invalid entries are ignored.
 pub(super) fn servers(value: &Value, notes: &mut Notes) -> Vec<McpUse> {
     match value {
         Value::Null => Vec::new(),
@@ -38,8 +38,8 @@ fn all(own: &Map<String, Value>, notes: &mut Notes) -> Vec<McpUse> {
         Ok(config) => Some(McpUse::Own(name.clone(), config)),
         Err(what) => {
             let name = name.escape_debug();
-            let what = format!("describes the server `{name}` wrongly: {what}");
-            notes.instead(what, "the agent does not have that server");
+            let what = format!("has an invalid server `{name}`: {what}");
+            notes.instead(what, "the server is ignored");
             None
         }
     };

@@ -1,4 +1,4 @@
-//! Definitions as they are found in the wild.
+//! Definitions in real-world formats.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ fn good(text: &str) -> AgentDefinition {
     read.definition.expect("a definition")
 }
 
-/// The definition and the sentences about it.
+/// Returns the definition and its problems.
 fn read(text: &str) -> (Option<AgentDefinition>, Vec<String>) {
     let read = read_file(text, "a.md");
     let said = read.problems.iter().map(ToString::to_string).collect();
@@ -105,7 +105,7 @@ fn c2_every_field_is_read() {
 }
 
 #[test]
-fn the_modes_auto_and_bubble_are_those_that_swarm_has_instead() {
+fn the_modes_auto_and_bubble_are_mapped_to_supported_ones() {
     for (word, mode, said) in [
         ("auto", Some(PermissionMode::Default), 1),
         ("bubble", None, 0),
@@ -114,7 +114,7 @@ fn the_modes_auto_and_bubble_are_those_that_swarm_has_instead() {
         let (definition, problems) = read(&text);
         assert_eq!(definition.unwrap().permission_mode, mode, "{word}");
         assert_eq!(problems.len(), said, "{problems:?}");
-        let text = "`permissionMode` is `auto`, which swarm does not have; `default` applies";
+        let text = "`permissionMode` is `auto`, which is not supported; `default` applies";
         assert!(
             problems.iter().all(|problem| problem.ends_with(text)),
             "{problems:?}"
@@ -123,7 +123,7 @@ fn the_modes_auto_and_bubble_are_those_that_swarm_has_instead() {
 }
 
 #[test]
-fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
+fn c2_invalid_fields_are_reported_with_their_line_and_ignored() {
     for (field, said) in [
         (
             "color: magenta",
@@ -131,15 +131,15 @@ fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
         ),
         (
             "permissionMode: yolo",
-            "`permissionMode` is `yolo`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual; the mode of its parent holds",
+            "`permissionMode` is `yolo`: use default, acceptEdits, plan, bypassPermissions, dontAsk or manual; the parent's mode applies",
         ),
         (
             "maxTurns: 0",
-            "`maxTurns` is `0`: write a whole number above 0; it is ignored",
+            "`maxTurns` is `0`: use a whole number above 0; it is ignored",
         ),
         (
             "maxTurns: many",
-            "`maxTurns` is `many`: write a whole number above 0; it is ignored",
+            "`maxTurns` is `many`: use a whole number above 0; it is ignored",
         ),
         (
             "memory: team",
@@ -152,19 +152,19 @@ fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
         ("observer: x", "`observer` is not supported; it is ignored"),
         (
             "model:",
-            "`model` says nothing; write a text or leave it out; it is ignored",
+            "`model` is empty: add a text or remove the field; it is ignored",
         ),
         (
             "category: quality",
-            "`category` means nothing here and is left out",
+            "`category` is not a known field and is ignored",
         ),
         (
             "hooks: {Never: []}",
-            "`hooks` is not understood in full: unsupported hook event `Never`: its hooks are ignored; only its other hooks run",
+            "`hooks` is partly invalid: unsupported hook event `Never`: its hooks are ignored; the other hooks run",
         ),
         (
             "mcpServers: [{x: {type: sse, url: u}}]",
-            "`mcpServers` describes the server `x` wrongly: `type` is `sse`, a transport that MCP has given up: use `http` with the server's streamable HTTP address, which often ends in /mcp instead of /sse; the agent does not have that server",
+            "`mcpServers` has an invalid server `x`: the transport `sse` is deprecated and not supported: use `http` with the server's streamable HTTP URL, which often ends in /mcp instead of /sse; the server is ignored",
         ),
     ] {
         let (definition, problems) = read(&format!(
@@ -180,44 +180,44 @@ fn c2_what_is_not_understood_is_named_with_its_line_and_costs_only_itself() {
 }
 
 #[test]
-fn what_was_to_restrict_an_agent_is_read_as_the_tightest_that_it_may_mean() {
+fn invalid_restrictions_are_interpreted_as_the_most_restrictive() {
     let all = ["*".to_owned()];
     for (field, tools, taken, said) in [
         (
             "disallowed_tools: Bash",
             ToolAllowance::All,
             &["Bash".to_owned()][..],
-            "`disallowed_tools` is not a field: did you mean `disallowedTools`?; it is read as that",
+            "`disallowed_tools` is not a field: did you mean `disallowedTools`?; it is treated as such",
         ),
         (
             "tools: Read, Bash()",
             only(&["Read"]),
             &[],
-            "`tools` names what is not a tool: `Bash()` is not a tool: there is nothing between the brackets; write `Bash` for every call; the entry gives no tool",
+            "`tools` has an invalid tool: `Bash()` is not a tool: the parentheses are empty; use `Bash` for every call; the entry is ignored",
         ),
         (
             "tools: {Read: true}",
             only(&[]),
             &[],
-            "`tools` must be words with commas between them, or a list; the agent gets no tools",
+            "`tools` must be a list, or words separated by commas; the agent gets no tools",
         ),
         (
             "disallowedTools: Bash()",
             ToolAllowance::All,
             &["Bash".to_owned()],
-            "`disallowedTools` names what is not a tool: `Bash()` is not a tool: there is nothing between the brackets; write `Bash` for every call; the whole tool is taken away",
+            "`disallowedTools` has an invalid tool: `Bash()` is not a tool: the parentheses are empty; use `Bash` for every call; the whole tool is disallowed",
         ),
         (
             "disallowedTools: {Bash: true}",
             ToolAllowance::All,
             &all,
-            "`disallowedTools` must be words with commas between them, or a list; every tool is taken away",
+            "`disallowedTools` must be a list, or words separated by commas; every tool is disallowed",
         ),
         (
             "disallowedTools: '*'",
             ToolAllowance::All,
             &all,
-            "`disallowedTools` is `*`; every tool is taken away",
+            "`disallowedTools` is `*`; every tool is disallowed",
         ),
     ] {
         let (definition, problems) = read(&format!(
@@ -240,7 +240,7 @@ fn what_was_to_restrict_an_agent_is_read_as_the_tightest_that_it_may_mean() {
 }
 
 #[test]
-fn without_a_name_or_a_description_there_is_no_definition() {
+fn a_definition_requires_a_name_and_a_description() {
     let (definition, problems) = read("---\nname: ../../x\ndescription: b\n---\n");
     assert_eq!(definition, None);
     assert!(
@@ -251,12 +251,12 @@ fn without_a_name_or_a_description_there_is_no_definition() {
     assert_eq!(definition, None);
     assert_eq!(
         problems,
-        ["a.md: refused: `description` is missing: say when to use this agent"]
+        ["a.md: refused: `description` is missing: describe when to use this agent"]
     );
 }
 
 #[test]
-fn a_definition_says_whether_its_agents_get_the_instruction_files() {
+fn a_definition_can_omit_the_instruction_files() {
     for (field, omitted) in [
         ("", false),
         ("omitClaudeMd: true\n", true),
@@ -268,7 +268,7 @@ fn a_definition_says_whether_its_agents_get_the_instruction_files() {
 }
 
 #[test]
-fn a_description_may_go_on_over_lines_that_look_like_fields() {
+fn a_description_may_continue_over_lines_that_look_like_fields() {
     let text = "---\nname: agent-creator\ndescription: Use this agent when the user asks to \"create an agent\". Examples:\n\n<example>\nContext: User wants a code review agent\nuser: \"Create an agent that reviews code\"\nassistant: \"I'll use the agent-creator agent.\"\n<commentary>\nThe user asked: an agent.\n</commentary>\n</example>\n\nmodel: sonnet\ncolor: magenta\ntools: [\"Write\", \"Read\"]\n---\n\nYou create agents.";
     let (definition, problems) = read(text);
     let definition = definition.expect("a definition");
@@ -289,7 +289,7 @@ fn a_description_may_go_on_over_lines_that_look_like_fields() {
 }
 
 #[test]
-fn names_that_look_like_numbers_stay_names() {
+fn names_that_look_like_numbers_remain_strings() {
     for name in ["007", "no", "1e3", "true"] {
         assert_eq!(
             good(&format!("---\nname: {name}\ndescription: b\n---\n")).name,
@@ -299,7 +299,7 @@ fn names_that_look_like_numbers_stay_names() {
 }
 
 #[test]
-fn yaml_as_people_write_it_is_read() {
+fn lenient_yaml_is_parsed() {
     let description =
         "Use this agent when: you review. Examples: <example>Context: x user: \"hi\"</example>";
     let (definition, problems) = read(&format!(
@@ -313,14 +313,14 @@ fn yaml_as_people_write_it_is_read() {
     assert_eq!(
         problems,
         [
-            "a.md:3: `description` is not YAML and was taken as plain text: put it in quotes",
-            "a.md:4: `tools` is not YAML and was taken as plain text: put it in quotes",
+            "a.md:3: `description` is not valid YAML and is treated as plain text: put it in quotes",
+            "a.md:4: `tools` is not valid YAML and is treated as plain text: put it in quotes",
         ]
     );
 }
 
 #[test]
-fn tabs_escapes_and_number_signs_lose_nothing() {
+fn tabs_escapes_and_number_signs_are_preserved() {
     let (definition, _) =
         read("---\nname:\ttabs\ndescription: When: a\\n\\nb\ntools:\n\t- Read\n\t- Bash\n---\n");
     let definition = definition.unwrap();
@@ -336,7 +336,7 @@ fn tabs_escapes_and_number_signs_lose_nothing() {
 }
 
 #[test]
-fn the_spelling_of_the_seeds_is_understood() {
+fn the_spelling_of_existing_definitions_is_supported() {
     let definition = good(
         "---\nname: reviewer\ndescription: Reviews\nallowed-tools: read_file, list_files, grep_search, run_shell\n---\n",
     );
@@ -348,12 +348,12 @@ fn the_spelling_of_the_seeds_is_understood() {
         read("---\nname: a\ndescription: b\ntools: Read\nallowed-tools: Read\n---\n");
     assert_eq!(
         problems,
-        ["a.md:5: `allowed-tools` says the same as `tools`; `tools` counts"]
+        ["a.md:5: `allowed-tools` duplicates `tools`; `tools` applies"]
     );
 }
 
 #[test]
-fn no_list_is_every_tool_and_an_empty_one_is_none() {
+fn a_missing_list_allows_every_tool_and_an_empty_one_none() {
     for (tools, expected) in [
         ("", ToolAllowance::All),
         ("tools: '*'\n", ToolAllowance::All),
@@ -370,7 +370,7 @@ fn no_list_is_every_tool_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn pages_that_are_no_definitions_are_passed_over() {
+fn pages_that_are_not_definitions_are_ignored() {
     for text in [
         "# Notes",
         "---\ntitle: x\n---\n",
@@ -388,32 +388,32 @@ fn pages_that_are_no_definitions_are_passed_over() {
     assert_eq!(definition, None);
     assert!(problems[0].starts_with("a.md:"), "{problems:?}");
     assert!(
-        problems[0].contains("the frontmatter is not YAML: "),
+        problems[0].contains("invalid YAML in the frontmatter: "),
         "{problems:?}"
     );
 }
 
 #[test]
-fn what_is_no_yaml_is_told_with_one_line_and_that_is_the_files() {
+fn invalid_yaml_is_reported_with_the_line_in_the_file() {
     for (fields, line) in [
         ("hooks: {{{", 4),
         ("mcpServers:\n  - one\n  two: {", 6),
         ("# a remark\n\nhooks:\n  Stop: [x\ntools: Read", 8),
         ("hooks: *nobody", 4),
-        // The first of two.
+        // The first of two errors.
         ("color: a: b\nhooks: [", 4),
     ] {
         let text = format!("---\nname: a\ndescription: b\n{fields}\n---\n");
         let (_, problems) = read(&text);
         let said = &problems[0];
-        let place = format!("a.md:{line}: refused: the frontmatter is not YAML: ");
+        let place = format!("a.md:{line}: refused: invalid YAML in the frontmatter: ");
         assert!(said.starts_with(&place), "{said}");
         assert!(!said[place.len()..].contains("line"), "{said}");
     }
 }
 
 #[test]
-fn a_file_that_multiplies_itself_is_refused_at_once() {
+fn an_alias_bomb_is_rejected_immediately() {
     let mut bomb = "---\nname: a\ndescription: b\nx0: &x0 [a, a, a, a, a, a, a, a, a]\n".to_owned();
     for level in 1..9 {
         let before = vec![format!("*x{}", level - 1); 9].join(", ");
@@ -432,7 +432,7 @@ fn a_file_that_multiplies_itself_is_refused_at_once() {
 }
 
 #[test]
-fn json_of_the_command_line_is_read_strictly() {
+fn json_of_the_command_line_is_parsed_strictly() {
     let given = r#"{"tester": {"description": "Tests", "prompt": "Test.", "tools": ["Read", "Bash"], "maxTurns": 3}}"#;
     let definitions = read_json(given, "--agents").unwrap();
     assert_eq!(definitions[0].name, "tester");
@@ -440,22 +440,22 @@ fn json_of_the_command_line_is_read_strictly() {
     assert_eq!(definitions[0].tools, only(&["Read", "Bash"]));
     for (given, said) in [
         ("[]", "--agents must be an object"),
-        ("{", "--agents is not JSON: "),
+        ("{", "invalid JSON in --agents: "),
         (
             r#"{"a": {"description": "b"}}"#,
             "--agents: agent `a`: `prompt` is missing",
         ),
         (
             r#"{"a": {"description": "", "prompt": "c"}}"#,
-            "--agents: agent `a`: `description` says nothing",
+            "--agents: agent `a`: `description` is empty",
         ),
         (
             r#"{"a": {"description": "b", "prompt": " "}}"#,
-            "--agents: agent `a`: `prompt` says nothing",
+            "--agents: agent `a`: `prompt` is empty",
         ),
         (
             r#"{"a": {"description": "b", "prompt": "c", "extra": 1}}"#,
-            "--agents: agent `a`: `extra` means nothing here",
+            "--agents: agent `a`: `extra` is not a known field",
         ),
     ] {
         let error = read_json(given, "--agents").unwrap_err();
@@ -464,23 +464,23 @@ fn json_of_the_command_line_is_read_strictly() {
 }
 
 #[test]
-fn what_was_to_be_a_definition_and_is_none_is_named_with_its_line() {
+fn an_apparent_definition_that_is_invalid_is_reported_with_its_line() {
     for (text, said) in [
         (
             "---\ndescription: d\nnmae: a\n---\nDo it.",
-            "a.md:3: refused: there is no `name`; did you mean it by `nmae`?",
+            "a.md:3: refused: `name` is missing; did you misspell it as `nmae`?",
         ),
         (
             "---\nNames: a\n---\nDo it.",
-            "a.md:2: refused: there is no `name`; did you mean it by `Names`?",
+            "a.md:2: refused: `name` is missing; did you misspell it as `Names`?",
         ),
         (
             "---\ntools: Read\ndescription: d\n---\nDo it.",
-            "a.md:3: refused: there is no `name`, so this is no agent type: say what it is called",
+            "a.md:3: refused: `name` is missing, so this does not define an agent type: add a name",
         ),
         (
             "---\nname: a\ndescription: d\n\nDo it.",
-            "a.md:1: refused: the frontmatter that begins here has no end: put a line `---` behind its last field",
+            "a.md:1: refused: unterminated frontmatter: add a line `---` after the last field",
         ),
     ] {
         let (definition, problems) = read(text);

@@ -1,4 +1,4 @@
-//! What the values of fields may be.
+//! Parsing of field values.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::apply::Notes;
 use crate::pool::split;
 use crate::{ToolAllowance, ToolSelector};
 
-/// Why a value is none that can be applied, as half a sentence about the field.
-pub(super) type Wrong = String;
+/// Why a value is invalid, to complete a sentence about the field.
+pub(super) type ValueError = String;
 
 pub(super) fn shown(value: &Value) -> String {
     let text = match value {
@@ -18,23 +18,23 @@ pub(super) fn shown(value: &Value) -> String {
     line.chars().take(60).collect()
 }
 
-/// One text that says something.
-pub(super) fn text(value: &Value) -> Result<String, Wrong> {
+/// Parses a non-empty string.
+pub(super) fn text(value: &Value) -> Result<String, ValueError> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
         Value::Number(number) => number.to_string(),
         Value::Bool(is) => is.to_string(),
         Value::Null => String::new(),
-        _ => return Err("must be one text".into()),
+        _ => return Err("must be a string".into()),
     };
     if text.is_empty() {
-        return Err("says nothing; write a text or leave it out".into());
+        return Err("is empty: add a text or remove the field".into());
     }
     Ok(text)
 }
 
-/// Words as a list, or in one line with commas.
-pub(super) fn words(value: &Value) -> Result<Vec<String>, Wrong> {
+/// Parses words as a list, or as one line separated by commas.
+pub(super) fn words(value: &Value) -> Result<Vec<String>, ValueError> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::String(line) => Ok(split(line).collect()),
@@ -42,11 +42,11 @@ pub(super) fn words(value: &Value) -> Result<Vec<String>, Wrong> {
             .iter()
             .map(|item| text(item).map_err(|_| "must be a list of words".into()))
             .collect(),
-        _ => Err("must be words with commas between them, or a list".into()),
+        _ => Err("must be a list, or words separated by commas".into()),
     }
 }
 
-/// Names of tools. A star is all of them. What is not understood gives no tool.
+/// Parses names of allowed tools. `*` means all. Invalid entries allow no tool.
 pub(super) fn tools(value: &Value, notes: &mut Notes) -> ToolAllowance {
     let entries = match entries(value) {
         Ok(entries) => entries,
@@ -62,8 +62,8 @@ pub(super) fn tools(value: &Value, notes: &mut Notes) -> ToolAllowance {
         Ok(_) => true,
         Err(error) => {
             notes.instead(
-                format!("names what is not a tool: {error}"),
-                "the entry gives no tool",
+                format!("has an invalid tool: {error}"),
+                "the entry is ignored",
             );
             false
         }
@@ -71,24 +71,24 @@ pub(super) fn tools(value: &Value, notes: &mut Notes) -> ToolAllowance {
     ToolAllowance::Only(entries.into_iter().filter(understood).collect())
 }
 
-/// Names of tools that are taken away. A star is all of them. Where a pattern is not understood the whole tool goes.
-pub(super) fn tools_taken(value: &Value, notes: &mut Notes) -> Vec<String> {
+/// Parses names of disallowed tools. `*` means all. An invalid pattern disallows the whole tool.
+pub(super) fn disallowed_tools(value: &Value, notes: &mut Notes) -> Vec<String> {
     let entries = match entries(value) {
         Ok(entries) => entries,
         Err(wrong) => {
-            notes.instead(wrong, "every tool is taken away");
+            notes.instead(wrong, "every tool is disallowed");
             return vec!["*".to_owned()];
         }
     };
     let understood = |entry: String| {
         if entry == "*" {
-            notes.instead("is `*`", "every tool is taken away");
+            notes.instead("is `*`", "every tool is disallowed");
             return Some(entry);
         }
         let Err(error) = ToolSelector::parse(&entry) else {
             return Some(entry);
         };
-        let what = format!("names what is not a tool: {error}");
+        let what = format!("has an invalid tool: {error}");
         let whole = entry
             .split('(')
             .next()
@@ -96,18 +96,18 @@ pub(super) fn tools_taken(value: &Value, notes: &mut Notes) -> Vec<String> {
             .trim()
             .to_owned();
         if ToolSelector::parse(&whole).is_ok() {
-            notes.instead(what, "the whole tool is taken away");
+            notes.instead(what, "the whole tool is disallowed");
             Some(whole)
         } else {
-            notes.instead(what, "the entry takes nothing away");
+            notes.instead(what, "the entry is ignored");
             None
         }
     };
     entries.into_iter().filter_map(understood).collect()
 }
 
-/// The entries of a list of tools. Spaces part names too, as some write them.
-fn entries(value: &Value) -> Result<Vec<String>, Wrong> {
+/// Returns the entries of a list of tools, which may also be separated by spaces.
+fn entries(value: &Value) -> Result<Vec<String>, ValueError> {
     let apart = |entry: String| {
         if entry.contains('(') {
             vec![entry]
@@ -118,8 +118,8 @@ fn entries(value: &Value) -> Result<Vec<String>, Wrong> {
     Ok(words(value)?.into_iter().flat_map(apart).collect())
 }
 
-/// One of several words.
-pub(super) fn choice<T: Copy>(value: &Value, known: &[(&str, T)]) -> Result<T, Wrong> {
+/// Parses one of several words.
+pub(super) fn choice<T: Copy>(value: &Value, known: &[(&str, T)]) -> Result<T, ValueError> {
     let given = text(value)?;
     let found = known.iter().find(|(word, _)| *word == given);
     found.map(|(_, meaning)| *meaning).ok_or_else(|| {
@@ -132,8 +132,8 @@ pub(super) fn choice<T: Copy>(value: &Value, known: &[(&str, T)]) -> Result<T, W
     })
 }
 
-/// A whole number above 0.
-pub(super) fn count(value: &Value) -> Result<u32, Wrong> {
+/// Parses a positive integer.
+pub(super) fn count(value: &Value) -> Result<u32, ValueError> {
     let number = match value {
         Value::Number(number) => number.as_u64(),
         Value::String(text) => text.trim().parse().ok(),
@@ -144,18 +144,18 @@ pub(super) fn count(value: &Value) -> Result<u32, Wrong> {
         .filter(|number| *number > 0)
         .ok_or_else(|| {
             format!(
-                "is `{}`: write a whole number above 0",
+                "is `{}`: use a whole number above 0",
                 shown(value).escape_debug()
             )
         })
 }
 
-/// Only `true` is; anything else is not, as in Claude Code.
+/// Returns whether the value is `true`; anything else is false, as in Claude Code.
 pub(crate) fn is_true(value: &Value) -> bool {
     matches!(value, Value::Bool(true)) || value == "true"
 }
 
-/// Words as a person lists them.
+/// Formats words as alternatives.
 pub(super) fn either(words: &[&str]) -> String {
     match words {
         [] => String::new(),

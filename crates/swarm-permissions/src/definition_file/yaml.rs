@@ -1,4 +1,4 @@
-//! The one place that reads YAML, within bounds that a file made to exhaust memory runs into.
+//! The only module that parses YAML, with limits against memory exhaustion.
 
 use std::borrow::Cow;
 
@@ -7,25 +7,25 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_saphyr::{DefaultMessageFormatter, Localizer, Location};
 
-/// More than the longest definition has, and read in no time: a file that multiplies itself by aliases stops here.
+/// Maximum number of nodes, above any real definition; stops exponential alias expansion.
 const NODES: usize = 2_000;
-/// Nesting of lists and mappings; hooks need five levels.
+/// Maximum nesting of lists and mappings; hooks need five levels.
 const DEPTH: usize = 32;
-/// Aliases in one file.
+/// Maximum number of aliases in a file.
 const ALIASES: usize = 100;
 
-/// What is not YAML.
+/// A YAML parse error.
 #[derive(Debug)]
 pub(super) struct YamlError {
     /// Line, counted from 1.
     pub(super) line: Option<usize>,
-    /// Why, in one line.
+    /// The reason, in one line.
     pub(super) why: String,
 }
 
-/// Reads a mapping.
+/// Parses a mapping.
 pub(super) fn mapping(text: &str) -> Result<Map<String, Value>, YamlError> {
-    // An empty document is no mapping to the reader.
+    // The parser does not accept an empty document as a mapping.
     if text.lines().all(|line| {
         let line = line.trim();
         line.is_empty() || line.starts_with('#')
@@ -39,9 +39,10 @@ pub(super) fn mapping(text: &str) -> Result<Map<String, Value>, YamlError> {
     Ok(mapping)
 }
 
-/// The texts of a mapping as they were written: a name like `007` or `no` stays one.
+/// Returns the strings of a mapping as written, so that a name such as `007` or `no` remains a
+/// string.
 fn texts(text: &str) -> impl Iterator<Item = (&'static str, String)> {
-    // Where one of them is a list, say, the mapping shows it and it is refused as such.
+    // If one of them is a list, for example, the mapping contains it and it is rejected later.
     let texts: Texts = read(text).unwrap_or_default();
     let texts = [
         ("name", texts.name),
@@ -82,15 +83,15 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     })
 }
 
-/// What an error says, in one line.
+/// Returns an error message in one line.
 fn without_places(error: &serde_saphyr::Error) -> String {
     let formatter = DefaultMessageFormatter.with_localizer(&Placeless);
     let said = error.render_with_formatter(&formatter);
     said.lines().next().unwrap_or_default().to_owned()
 }
 
-/// The reader counts lines from where its text begins, which is not where the file does: the one place that a message
-/// names is the file's.
+/// Removes line numbers from the parser's messages: they are relative to the YAML, while our
+/// messages give the line in the file.
 struct Placeless;
 
 impl Localizer for Placeless {

@@ -1,6 +1,6 @@
-//! The words of a call of git.
+//! The arguments of a git call.
 
-/// Options of git itself that take the next word, see git(1).
+/// Options of git itself that take a separate value, see git(1).
 const WITH_VALUE: [&str; 9] = [
     "-C",
     "-c",
@@ -13,19 +13,19 @@ const WITH_VALUE: [&str; 9] = [
     "--shallow-file",
 ];
 
-/// A call of git, taken apart.
+/// A parsed git call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GitLine<'a> {
-    /// git's own options, with their values.
+    /// git's global options, with their values.
     pub options: &'a [String],
     /// The subcommand.
     pub command: &'a str,
-    /// What follows it.
+    /// The arguments of the subcommand.
     pub rest: &'a [String],
 }
 
 impl<'a> GitLine<'a> {
-    /// Takes the arguments of git apart. `None` where they name no subcommand.
+    /// Parses git's arguments. `None` without a subcommand.
     pub fn of(words: &'a [String]) -> Option<Self> {
         let mut at = 0;
         while let Some(word) = words.get(at) {

@@ -1,20 +1,20 @@
-//! Commands that throw uncommitted work away. In a checkout that several work in, it may be anybody's.
+//! Commands that discard uncommitted work. In a shared checkout it may belong to other members.
 
 use super::GitFacts;
 use super::options::Options;
 
-/// What a command would throw away.
+/// The work that a command would discard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Loss {
-    /// Changes of tracked files below these paths; none named is all.
+    /// Changes of tracked files below these paths; all if empty.
     Changes(Vec<String>),
-    /// Files that git does not know, as `git clean` with these arguments would find them.
+    /// Untracked files, as found by `git clean` with these arguments.
     Unknown(Vec<String>),
-    /// What stands at this path, whatever it is.
+    /// The file or directory at this path.
     Replaced(String),
 }
 
-/// What a command would throw away, if it is one of those.
+/// Returns the work that a command would discard, if any.
 pub(super) fn loss(command: &str, rest: &[String]) -> Option<Loss> {
     let options = Options::of(command, rest);
     if options.has(&["-h", "--help"]) {
@@ -62,7 +62,7 @@ pub(super) fn loss(command: &str, rest: &[String]) -> Option<Loss> {
 }
 
 impl Loss {
-    /// Whether something is there that would be lost and that the command does not name file by file.
+    /// Returns whether work would be lost that the command does not name file by file.
     pub(super) fn is_real(&self, facts: &dyn GitFacts) -> bool {
         match self {
             Self::Changes(paths) if paths.is_empty() => facts.has_changes(&[]),
@@ -72,7 +72,7 @@ impl Loss {
                 !named.all(|path| facts.is_file(path)) && facts.has_changes(paths)
             }
             Self::Unknown(arguments) => facts.would_clean(arguments),
-            // It is not named to be thrown away, so one file is enough.
+            // Overwriting is not explicit, so a single file is sufficient.
             Self::Replaced(path) => {
                 let unknown = ["-x", "--", path].map(str::to_owned);
                 facts.has_changes(std::slice::from_ref(path)) || facts.would_clean(&unknown)

@@ -1,4 +1,5 @@
-//! Which git commands a member is refused: those that reach into the work of others who share the repository.
+//! Git commands that members must not run because they affect the work of others in the same
+//! repository.
 
 mod line;
 mod losses;

@@ -1,29 +1,30 @@
-//! The options of a command of git, told apart from their values and from what is no option.
+//! Parsing of the options of a git command.
 
-/// One option, as it was given.
+/// A given option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given<'a> {
+enum ParsedOption<'a> {
     Short(char, Option<&'a str>),
     Long(&'a str, Option<&'a str>),
 }
 
-/// What follows the name of a command.
+/// The parsed arguments of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Options<'a> {
-    given: Vec<Given<'a>>,
-    /// What is neither an option nor the value of one.
+    given: Vec<ParsedOption<'a>>,
+    /// Arguments that are neither options nor their values.
     words: Vec<&'a str>,
-    /// How many of these stand before `--`, if it is there.
+    /// Number of these before `--`, if present.
     before_end: Option<usize>,
 }
 
-/// Which options of a command have a value, see its manual. Of a letter it is the rest of its word or the next word.
+/// The options of a command that take a value, see its manual page. The value of a short option is
+/// the rest of its word or the next word.
 struct WithValue {
     letters: &'static str,
-    /// Letters whose value, if they have one, is in the same word.
+    /// Short options with an optional value in the same word.
     attached: &'static str,
     long: &'static [&'static str],
-    /// Those that several commands share.
+    /// Long options shared by several commands.
     shared: &'static [&'static str],
 }
 
@@ -34,10 +35,10 @@ impl WithValue {
     }
 }
 
-/// Of commands that show differences.
+/// Options of commands that show differences.
 const DIFFERENCES: &[&str] = &["pathspec-from-file", "unified", "inter-hunk-context"];
 
-/// Of commands that list refs.
+/// Options of commands that list refs.
 const REFS: &[&str] = &[
     "contains",
     "no-contains",
@@ -80,7 +81,7 @@ fn with_value(command: &str) -> WithValue {
 }
 
 impl<'a> Options<'a> {
-    /// Takes the arguments of a command apart.
+    /// Parses the arguments of a command.
     pub(super) fn of(command: &str, rest: &'a [String]) -> Self {
         let table = with_value(command);
         let mut found = Self::default();
@@ -95,7 +96,7 @@ impl<'a> Options<'a> {
                     None if table.knows(long) => (long, rest.next()),
                     None => (long, None),
                 };
-                found.given.push(Given::Long(name, value));
+                found.given.push(ParsedOption::Long(name, value));
             } else if let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
                 found.take_letters(letters, &table, &mut rest);
             } else {
@@ -105,7 +106,7 @@ impl<'a> Options<'a> {
         found
     }
 
-    /// Letters may stand together; one with a value ends them.
+    /// Parses combined short options; one with a value ends the word.
     fn take_letters(
         &mut self,
         letters: &'a str,
@@ -120,20 +121,21 @@ impl<'a> Options<'a> {
             } else if table.attached.contains(letter) {
                 attached
             } else {
-                self.given.push(Given::Short(letter, None));
+                self.given.push(ParsedOption::Short(letter, None));
                 continue;
             };
-            self.given.push(Given::Short(letter, value));
+            self.given.push(ParsedOption::Short(letter, value));
             return;
         }
     }
 
-    /// Whether an option with these names, as `-p` and `--patch`, holds at the end: a later `--no-patch` takes it back.
+    /// Returns whether an option, such as `-p` or `--patch`, is in effect: a later `--no-patch`
+    /// cancels it.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.holds(names, |given, name| given == name)
     }
 
-    /// The same with long options also by their first letters, as git takes them.
+    /// Like [`Self::has`], with abbreviated long options, which git accepts.
     pub(super) fn may_have(&self, names: &[&str]) -> bool {
         self.holds(names, |given, name| name.starts_with(given))
     }
@@ -143,14 +145,16 @@ impl<'a> Options<'a> {
         for given in &self.given {
             for name in names {
                 match (given, name.strip_prefix("--")) {
-                    (Given::Short(letter, _), None) => {
+                    (ParsedOption::Short(letter, _), None) => {
                         holds |= name.strip_prefix('-').is_some_and(|name| {
                             let mut letters = name.chars();
                             letters.next() == Some(*letter) && letters.next().is_none()
                         });
                     }
-                    (Given::Long(given, _), Some(name)) if is_it(given, name) => holds = true,
-                    (Given::Long(given, _), Some(name)) => {
+                    (ParsedOption::Long(given, _), Some(name)) if is_it(given, name) => {
+                        holds = true;
+                    }
+                    (ParsedOption::Long(given, _), Some(name)) => {
                         holds &= given.strip_prefix("no-") != Some(name);
                     }
                     _ => {}
@@ -160,22 +164,22 @@ impl<'a> Options<'a> {
         holds
     }
 
-    /// All that is no option.
+    /// Returns the arguments that are not options.
     pub(super) fn words(&self) -> &[&'a str] {
         &self.words
     }
 
-    /// What stands before `--`, or all where that is missing.
+    /// Returns the arguments before `--`; all without it.
     pub(super) fn before_end(&self) -> &[&'a str] {
         &self.words[..self.before_end.unwrap_or(self.words.len())]
     }
 
-    /// What stands behind `--`; `None` where that is missing.
+    /// Returns the arguments after `--`; `None` without it.
     pub(super) fn after_end(&self) -> Option<&[&'a str]> {
         self.before_end.map(|end| &self.words[end..])
     }
 
-    /// The same arguments without these options, written so that each stands in a word of its own.
+    /// Returns the arguments without these options, with each option as a separate word.
     pub(super) fn without(&self, names: &[&str]) -> Vec<String> {
         let mut left = Vec::new();
         for given in &self.given {
@@ -185,9 +189,11 @@ impl<'a> Options<'a> {
             };
             let word = match given {
                 _ if alone.may_have(names) => continue,
-                Given::Short(letter, value) => format!("-{letter}{}", value.unwrap_or_default()),
-                Given::Long(name, Some(value)) => format!("--{name}={value}"),
-                Given::Long(name, None) => {
+                ParsedOption::Short(letter, value) => {
+                    format!("-{letter}{}", value.unwrap_or_default())
+                }
+                ParsedOption::Long(name, Some(value)) => format!("--{name}={value}"),
+                ParsedOption::Long(name, None) => {
                     let taken_back =
                         |known: &&str| known.strip_prefix("--") == name.strip_prefix("no-");
                     if names.iter().any(taken_back) {

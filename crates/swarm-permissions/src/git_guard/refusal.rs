@@ -1,42 +1,43 @@
-//! What is refused, and what is said then.
+//! Refused git commands and the messages to the model.
 
 use super::line::GitLine;
 use super::losses::{Loss, loss};
 use super::options::Options;
 
-/// Where a git command would act, seen from the work of the member that gives it.
+/// The location that a git command affects, relative to the member's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitPlace {
-    /// A worktree that is the member's alone.
+    /// The member's own worktree.
     OwnTree,
-    /// A checkout that others use too, the main one or another's.
+    /// A shared checkout: the main one or another member's.
     SharedTree,
-    /// A repository that has nothing to do with the team's.
+    /// A repository unrelated to the team.
     Elsewhere,
 }
 
-/// What a guarded command needs to be known about.
+/// The facts needed to judge a git command.
 pub trait GitFacts {
-    /// Where it acts.
+    /// Returns the affected location.
     fn place(&self) -> GitPlace;
-    /// Whether a word names a commit in it.
+    /// Returns whether a word names a commit in it.
     fn is_commit(&self, word: &str) -> bool;
-    /// Whether a word names a path in it.
+    /// Returns whether a word names a path in it.
     fn is_path(&self, word: &str) -> bool;
-    /// Whether a word names one file in it that git tracks, and not a directory or a pattern.
+    /// Returns whether a word names a single tracked file, as opposed to a directory or pattern.
     fn is_file(&self, word: &str) -> bool;
-    /// Whether tracked files below these paths differ from the commit; none named is all.
+    /// Returns whether tracked files below these paths have uncommitted changes; an empty list
+    /// means all.
     fn has_changes(&self, paths: &[String]) -> bool;
-    /// Whether `git clean` with these arguments would remove anything. None of them is one that makes it quiet, ask or
-    /// only tell.
+    /// Returns whether `git clean` with these arguments would remove anything. The arguments
+    /// contain no quiet, interactive or dry-run option.
     fn would_clean(&self, arguments: &[String]) -> bool;
-    /// Whether the command runs in the sandbox of its agent.
+    /// Returns whether the command runs in the agent's sandbox.
     fn sandboxed(&self) -> bool;
-    /// What an alias stands for, if the word is one.
+    /// Returns the expansion of an alias.
     fn alias(&self, word: &str) -> Option<String>;
 }
 
-/// Commands that need no look at anything, since they are neither refused nor aliases.
+/// Commands that need no further checks: they are neither refused nor aliases.
 const PLAIN: [&str; 20] = [
     "add",
     "blame",
@@ -60,21 +61,21 @@ const PLAIN: [&str; 20] = [
     "status",
 ];
 
-/// Aliases that stand for aliases are followed this far.
-const DEEPEST_ALIAS: usize = 8;
+/// Maximum depth of nested aliases.
+const MAX_ALIAS_DEPTH: usize = 8;
 
-/// Why this call of git is refused, if it is. `words` are its arguments. Looks at `facts` only where the words alone do not
-/// decide, so that most calls cost nothing.
+/// Returns why this git call is refused, if it is. `words` are its arguments. `facts` are queried
+/// only if the words are not sufficient, so that most calls are cheap.
 pub fn git_refusal(words: &[String], facts: &dyn GitFacts) -> Option<String> {
     let line = GitLine::of(words)?;
     refusal(line.command, line.rest, facts, 0)
 }
 
-/// The subcommand that this call of git comes to, with aliases followed. None where that is a shell command, whose own
-/// calls of git are looked at for themselves.
+/// Returns the subcommand of this git call, with aliases expanded. `None` for a shell alias, whose
+/// own git calls are checked separately.
 pub fn git_command(words: &[String], facts: &dyn GitFacts) -> Option<String> {
     let mut words = words.to_vec();
-    for _ in 0..=DEEPEST_ALIAS {
+    for _ in 0..=MAX_ALIAS_DEPTH {
         let line = GitLine::of(&words)?;
         let command = line.command.to_owned();
         let known = PLAIN.contains(&&*command);
@@ -107,9 +108,10 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
         "clean" | "reset" | "restore" | "rm" | "mv" | "checkout" | "checkout-index"
         | "read-tree" => loss_refusal(command, rest, facts),
         "switch" | "bisect" | "symbolic-ref" => None,
-        other if depth < DEEPEST_ALIAS => {
+        other if depth < MAX_ALIAS_DEPTH => {
             let meant = facts.alias(other)?;
-            // One that begins with `!` is a shell command, whose own calls of git come here again.
+            // An alias that begins with `!` is a shell command; its own git calls are checked
+            // separately.
             let mut words: Vec<String> = meant.split_whitespace().map(str::to_owned).collect();
             words.extend_from_slice(rest);
             let line = GitLine::of(&words)?;
@@ -122,9 +124,9 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
 
 fn stack_refusal(facts: &dyn GitFacts) -> Option<String> {
     (facts.place() != GitPlace::Elsewhere).then(|| {
-        "git stash is one stack for all worktrees of a repository, so it could take away or bring back the work of \
-         others. Commit on your own branch instead (`git commit -am wip`, later `git reset --soft HEAD~1`); or \
-         `git stash create` prints a commit that holds your changes, and `git stash apply COMMIT` brings them back."
+        "git stash uses one stack for all worktrees of a repository, so it could remove or restore the work of \
+        others. Commit on your own branch instead (`git commit -am wip`, later `git reset --soft HEAD~1`), or use \
+        `git stash create`, which prints a commit with your changes, and restore them with `git stash apply COMMIT`."
             .to_owned()
     })
 }
@@ -132,17 +134,17 @@ fn stack_refusal(facts: &dyn GitFacts) -> Option<String> {
 fn head_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
     (facts.place() == GitPlace::SharedTree).then(|| {
         format!(
-            "`git {command}` would change the branch under others: this checkout is not yours alone. Work on the branch \
-             that is checked out, look at others with `git show BRANCH:PATH` or `git diff BRANCH`, or ask the team \
-             lead for a worktree of your own."
+            "`git {command}` would switch the branch for others: this checkout is shared. Work on the branch \
+            that is checked out, view other branches with `git show BRANCH:PATH` or `git diff BRANCH`, or ask the team \
+            lead for your own worktree."
         )
     })
 }
 
 fn branch_refusal(facts: &dyn GitFacts) -> Option<String> {
     (facts.place() != GitPlace::Elsewhere).then(|| {
-        "`git update-ref` moves a branch without a look at who has it checked out. Move your own with `git reset`, make \
-         others with `git branch`, and leave those of others alone."
+        "`git update-ref` moves a branch even if it is checked out elsewhere. Move your own branch with `git reset`, \
+        create branches with `git branch`, and do not move the branches of others."
             .to_owned()
     })
 }
@@ -150,9 +152,9 @@ fn branch_refusal(facts: &dyn GitFacts) -> Option<String> {
 fn deletion_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
     (facts.sandboxed() && facts.place() != GitPlace::Elsewhere).then(|| {
         format!(
-            "`git {command}` cannot delete or rename in the sandbox: git would have to write beside the repository's own \
-             settings. Leave what is no longer needed where it is, make what you need under another name, and tell the \
-             team lead."
+            "`git {command}` cannot delete or rename in the sandbox, because git would have to write next to the \
+            repository's configuration. Keep what is no longer needed, use another name for what you create, and tell \
+            the team lead."
         )
     })
 }
@@ -162,26 +164,26 @@ fn loss_refusal(command: &str, rest: &[String], facts: &dyn GitFacts) -> Option<
     (facts.place() == GitPlace::SharedTree && loss.is_real(facts)).then(|| {
         let (what, instead) = match loss {
             Loss::Changes(_) => (
-                "changes that are not committed",
-                "Take your own files back one by one with `git restore FILE`",
+                "uncommitted changes",
+                "Restore your own files one by one with `git restore FILE`",
             ),
             Loss::Unknown(_) => (
-                "files that git does not know",
+                "untracked files",
                 "Delete your own files one by one with `rm FILE`",
             ),
             Loss::Replaced(_) => (
-                "what stands in that place, changes that are in no commit",
-                "Choose another name, or leave the force out",
+                "uncommitted changes at the destination",
+                "Choose another name or omit the force option",
             ),
         };
         format!(
-            "`git {command}` would throw away {what}, and in this checkout, which is not yours alone, they may be those of \
-             others. {instead}, or ask the team lead."
+            "`git {command}` would discard {what}, which may belong to others, because this checkout is shared. \
+            {instead}, or ask the team lead."
         )
     })
 }
 
-/// Whether branches or tags would be deleted or renamed.
+/// Returns whether branches or tags would be deleted or renamed.
 fn deletes(command: &str, rest: &[String]) -> bool {
     let options = Options::of(command, rest);
     let own: &[&[&str]] = match command {
@@ -191,19 +193,20 @@ fn deletes(command: &str, rest: &[String]) -> bool {
     own.iter().any(|option| options.may_have(option))
 }
 
-/// Whether a branch is named as a ref, or refs come from the input.
+/// Returns whether a branch is named as a ref, or refs are read from standard input.
 fn names_a_branch(rest: &[String]) -> bool {
     rest.iter()
         .any(|word| word.starts_with("refs/heads/") || word == "--stdin")
 }
 
-/// All of git stash but what only looks, and what works without the stack.
+/// Returns whether a `git stash` command uses the stack, which reading commands and `create` do
+/// not.
 fn touches_the_stack(rest: &[String]) -> bool {
     let words: Vec<&str> = rest.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["list" | "show" | "create" | "-h" | "--help", ..] => false,
         ["apply", rest @ ..] => {
-            // An entry of the stack may be anybody's; a commit that was made by `create` is named by its hash.
+            // A stack entry may belong to others; a commit made by `create` is named by its hash.
             let hash = |word: &str| word.len() >= 7 && word.chars().all(|c| c.is_ascii_hexdigit());
             !rest.iter().any(|word| hash(word))
         }
@@ -224,7 +227,7 @@ fn moves_head(command: &str, rest: &[String], facts: &dyn GitFacts) -> bool {
     }
 }
 
-/// `git checkout` means two things: switching branches and taking files back (git-checkout(1)).
+/// `git checkout` has two functions: switching branches and restoring files (git-checkout(1)).
 fn checkout_moves_head(rest: &[String], facts: &dyn GitFacts) -> bool {
     let options = Options::of("checkout", rest);
     let creates: [&[&str]; 5] = [
@@ -249,7 +252,7 @@ fn checkout_moves_head(rest: &[String], facts: &dyn GitFacts) -> bool {
     }
     match options.before_end() {
         ["-"] => true,
-        // A branch of a remote that is not here yet is neither, and would be made.
+        // The name of a remote branch that does not exist locally is neither, and would be created.
         [one] => facts.is_commit(one) || !facts.is_path(one),
         _ => false,
     }

@@ -42,7 +42,7 @@ fn refused(line: &str, place: GitPlace) -> bool {
 }
 
 #[test]
-fn aliases_come_to_the_command_that_they_stand_for() {
+fn aliases_are_expanded_to_their_command() {
     for (line, expected) in [
         ("commit -q", Some("commit")),
         ("-C /x co main", Some("checkout")),
@@ -59,7 +59,7 @@ fn aliases_come_to_the_command_that_they_stand_for() {
 }
 
 #[test]
-fn i6_the_stack_of_stashes_is_refused_wherever_it_is_shared() {
+fn i6_the_stash_is_refused_in_every_shared_repository() {
     for line in [
         "stash",
         "stash push -u",
@@ -93,7 +93,7 @@ fn i6_the_stack_of_stashes_is_refused_wherever_it_is_shared() {
 }
 
 #[test]
-fn i6_branches_are_switched_in_ones_own_tree_alone() {
+fn i6_branches_can_only_be_switched_in_the_members_own_worktree() {
     for line in [
         "switch main",
         "switch -c new",
@@ -140,7 +140,7 @@ fn i6_branches_are_switched_in_ones_own_tree_alone() {
 }
 
 #[test]
-fn i6_work_that_nobody_has_committed_is_not_swept_away_in_a_shared_checkout() {
+fn i6_uncommitted_work_is_not_discarded_in_a_shared_checkout() {
     for line in [
         "reset --hard",
         "reset --hard HEAD~1",
@@ -160,7 +160,7 @@ fn i6_work_that_nobody_has_committed_is_not_swept_away_in_a_shared_checkout() {
         "checkout --pathspec-from-file=x",
         "rm -rf .",
         "--attr-source HEAD reset --hard",
-        // Letters in the value of an option are no options.
+        // Letters in the value of an option are not options.
         "clean -fdx -enode_modules",
         "clean -fd -e -n",
         "clean -fd --exclude -n",
@@ -213,7 +213,7 @@ fn i6_work_that_nobody_has_committed_is_not_swept_away_in_a_shared_checkout() {
 }
 
 #[test]
-fn branches_of_others_are_not_moved_and_none_is_deleted_where_git_cannot() {
+fn branches_of_others_are_not_moved_and_none_is_deleted_in_the_sandbox() {
     for line in [
         "update-ref refs/heads/main abc1234",
         "update-ref -d refs/heads/main",

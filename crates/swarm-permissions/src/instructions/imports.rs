@@ -1,6 +1,7 @@
 //! `@path` imports in instruction files, in the form that Claude Code documents.
 
-/// The paths that a text imports, in order, as written. Code blocks and code spans import nothing.
+/// Returns the paths that a text imports, in order and as written. Code blocks and code spans are
+/// ignored.
 pub fn imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -30,8 +31,8 @@ fn imports_of_line(line: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The path at the beginning of a text: up to white space that no backslash escapes, without the punctuation of a
-/// sentence behind it.
+/// Returns the path at the beginning of a text: up to unescaped white space, without trailing
+/// punctuation.
 fn path_at(text: &str) -> String {
     let mut path = String::new();
     let mut chars = text.chars().peekable();
@@ -47,7 +48,7 @@ fn path_at(text: &str) -> String {
         .to_owned()
 }
 
-/// The line with each code span replaced by a character that no path begins behind.
+/// Replaces each code span with a character that cannot precede an import.
 fn without_code_spans(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_found_in_prose_and_not_in_code() {
+    fn paths_are_found_in_prose_but_not_in_code() {
         let text = "See @README.md and @docs/a.md, also (@no) @~/x\\ y.md.\n\
                     mail me@example.org, `@code`, ``a ` @code``\n\
                     ```sh\n@fenced\n~~~\n@fenced\n```\n- @./last.md#part\n@@twice @";

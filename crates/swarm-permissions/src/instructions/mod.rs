@@ -1,4 +1,5 @@
-//! What the text of instruction files says: which files count, what they import, and to which files a rule applies.
+//! The content of instruction files: which files are read, what they import, and to which files a
+//! rule applies.
 
 mod imports;
 mod rule_file;

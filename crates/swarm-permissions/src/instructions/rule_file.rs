@@ -6,18 +6,19 @@ use ignore::gitignore::GitignoreBuilder;
 
 use crate::definition_file::split_frontmatter;
 
-/// A rule file in its parts.
+/// The parsed parts of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFile {
-    /// Patterns of the files that it applies to, in gitignore(5) form; empty if it always applies.
+    /// Patterns of the files that the rule applies to, in gitignore(5) format; empty if it always
+    /// applies.
     pub paths: Vec<String>,
     /// The instructions.
     pub body: String,
 }
 
 impl RuleFile {
-    /// Takes a file apart. `paths:` may be a list or one text with commas. It is not read as YAML, since people write
-    /// `paths: **/*.ts`, which YAML takes for an alias.
+    /// Parses a file. `paths:` may be a list or a string separated by commas. It is not parsed as
+    /// YAML, because common values such as `paths: **/*.ts` are not valid YAML.
     pub fn parse(text: &str) -> Self {
         let Some((yaml, body)) = split_frontmatter(text) else {
             return Self {
@@ -40,7 +41,8 @@ impl RuleFile {
         Self { paths, body }
     }
 
-    /// Whether the rule applies to a file, given its path relative to the directory that has `.claude`.
+    /// Returns whether the rule applies to a file, given its path relative to the directory that
+    /// contains `.claude`.
     pub fn applies_to(paths: &[String], file: &Path) -> bool {
         let mut patterns = GitignoreBuilder::new("");
         let valid = paths
@@ -56,7 +58,7 @@ impl RuleFile {
     }
 }
 
-/// The parts of a text between commas that are in no braces.
+/// Splits a text at commas outside of braces.
 fn separated(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut depth = 0_u32;
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_in_every_form() {
+    fn paths_are_parsed_in_every_format() {
         for (text, paths) in [
             ("Always.", &[][..]),
             ("---\ndescription: x\n---\nAlways.", &[]),

@@ -1,24 +1,26 @@
-//! Which instruction files agents read.
+//! Settings of instruction files.
 
 use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 use serde::{Deserialize, Serialize};
 
-/// The settings `instructions.*`, and what else decides which files are read.
+/// The settings `instructions.*` and the trusted repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstructionSettings {
-    /// File names to look for in each directory, best first: only the first one that exists is read.
+    /// File names to look for in each directory, in order of preference: only the first existing
+    /// one is read.
     pub files: Vec<String>,
     /// Globs of absolute paths that are never read.
     pub exclude: Vec<String>,
-    /// Top of the repository that the user trusts. Only its files may import files from outside it.
+    /// The top of the trusted repository. Only its files may import files from outside of it.
     pub trusted: Option<PathBuf>,
 }
 
 impl InstructionSettings {
-    /// Whether the user excludes a file. A glob that cannot be parsed excludes nothing; see [`Self::problems`].
+    /// Returns whether a file is excluded. An invalid glob excludes nothing; see
+    /// [`Self::problems`].
     pub fn excludes(&self, path: &Path) -> bool {
         let globs = self.exclude.iter().filter_map(|glob| parse(glob).ok());
         globs
@@ -26,7 +28,7 @@ impl InstructionSettings {
             .any(|glob| glob.is_match(path))
     }
 
-    /// What is wrong with the settings, in words for the user.
+    /// Returns messages about invalid settings.
     pub fn problems(&self) -> Vec<String> {
         let errors = self.exclude.iter().filter_map(|glob| parse(glob).err());
         errors

@@ -1,11 +1,12 @@
-//! What a definition says of single calls of a tool.
+//! Restrictions of single calls in a definition.
 
 use super::ToolSelector;
 use crate::{AgentDefinition, Behavior, CallLimit, Rule, RuleSet, ToolAllowance};
 
 impl AgentDefinition {
-    /// The rules that the patterns in its lists of tools stand for: `Bash(git:*)` in `tools` limits the calls of that tool,
-    /// unless the whole tool is listed too; in `disallowedTools` it denies them.
+    /// Returns the rules for the patterns in the definition's tool lists: `Bash(git:*)` in `tools`
+    /// limits the calls of that tool, unless the whole tool is also listed; in `disallowedTools` it
+    /// denies them.
     pub fn call_rules(&self) -> RuleSet {
         let origin = format!("definition {}", self.name);
         let mut rules = RuleSet::default();

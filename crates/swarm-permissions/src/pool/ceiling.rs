@@ -1,4 +1,4 @@
-//! What the definitions of those above an agent let it have.
+//! The tools that the definitions of parent agents allow.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +6,18 @@ use super::ToolSelector;
 use super::tables::MEMORY;
 use crate::{AgentDefinition, McpUse, ToolAllowance};
 
-/// The tools that agents above one may use by their definitions. Rights only shrink: an agent that may not write
-/// cannot have one below it that may. A coordinator's short list is a way of working and no ceiling.
+/// The tool restrictions of all parent agents. They are inherited: an agent that cannot write
+/// cannot start one that can. A coordinator's short tool list does not restrict its agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolCeiling {
-    above: Vec<Narrowing>,
+    above: Vec<DefinitionLimits>,
 }
 
-/// What one definition lets through.
+/// The restrictions of one definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Narrowing {
+struct DefinitionLimits {
     agent: String,
     tools: ToolAllowance,
     disallowed: Vec<String>,
@@ -26,31 +26,31 @@ struct Narrowing {
 }
 
 impl ToolCeiling {
-    /// The ceiling of the agents below one of this definition.
+    /// Returns the ceiling for children of an agent with this definition.
     #[must_use]
     pub fn below(&self, definition: Option<&AgentDefinition>) -> Self {
         let mut above = self.above.clone();
-        let narrowing = definition.map(Narrowing::of);
-        above.extend(narrowing.filter(Narrowing::narrows));
+        let limits = definition.map(DefinitionLimits::of);
+        above.extend(limits.filter(DefinitionLimits::restricts));
         Self { above }
     }
 
-    /// Why a tool is above the ceiling; `None` if it is not.
-    pub fn bars(&self, tool: &str) -> Option<String> {
+    /// Returns why a tool is not allowed; `None` if it is allowed.
+    pub fn denial(&self, tool: &str) -> Option<String> {
         self.above.iter().find_map(|one| {
             let denied = one.denies(tool);
             (denied || !one.allows(tool))
-                .then(|| format!("`{}` above it does not have the tool", one.agent))
+                .then(|| format!("the parent agent `{}` does not have the tool", one.agent))
         })
     }
 
-    /// Why an agent of a type is above the ceiling; `None` if it is not.
-    pub fn bars_type(&self, agent_type: &str) -> Option<String> {
+    /// Returns why an agent type is not allowed; `None` if it is allowed.
+    pub fn type_denial(&self, agent_type: &str) -> Option<String> {
         self.above.iter().find_map(|one| {
-            let barred = !one.allows_type(agent_type);
-            barred.then(|| {
+            let denied_tool = !one.allows_type(agent_type);
+            denied_tool.then(|| {
                 format!(
-                    "the definition `{}` does not let it start `{agent_type}`",
+                    "the definition `{}` does not allow it to start `{agent_type}`",
                     one.agent
                 )
             })
@@ -58,7 +58,7 @@ impl ToolCeiling {
     }
 }
 
-impl Narrowing {
+impl DefinitionLimits {
     pub(super) fn of(definition: &AgentDefinition) -> Self {
         let servers = definition.mcp_servers.iter().map(|server| match server {
             McpUse::Shared(name) | McpUse::Own(name, _) => mcp_tools(name),
@@ -72,7 +72,7 @@ impl Narrowing {
         }
     }
 
-    fn narrows(&self) -> bool {
+    fn restricts(&self) -> bool {
         self.tools != ToolAllowance::All || !self.disallowed.is_empty()
     }
 
@@ -114,21 +114,21 @@ impl Narrowing {
     }
 }
 
-/// Whether a definition's own `tools` lets a tool through.
+/// Returns whether a definition's `tools` allows a tool.
 pub(super) fn allows(definition: &AgentDefinition, tool: &str) -> bool {
-    Narrowing::of(definition).allows(tool)
+    DefinitionLimits::of(definition).allows(tool)
 }
 
-/// The entry of `disallowedTools` that takes a tool away. `Agent(type)` takes a type away and `Bash(git:*)` some calls, not
-/// the tool.
+/// Returns the entry of `disallowedTools` that removes a tool. `Agent(type)` removes only a type
+/// and `Bash(git:*)` only some calls.
 pub(super) fn denied_by<'a>(entries: &'a [String], tool: &str) -> Option<&'a String> {
     entries
         .iter()
         .find(|entry| match ToolSelector::parse(entry) {
             Ok(ToolSelector::AgentTypes(_) | ToolSelector::Calls(_)) => false,
             Ok(selector) => selector.names(tool),
-            // The star, and what definitions that were made otherwise than by reading a file may hold: too much is
-            // denied rather than too little.
+            // `*`, and invalid entries of definitions that were not read from a file: deny too much
+            // rather than too little.
             Err(_) => entry.as_str() == "*" || entry.starts_with(tool),
         })
 }
@@ -139,7 +139,7 @@ fn selectors(entries: &[String]) -> impl Iterator<Item = ToolSelector> {
         .filter_map(|entry| ToolSelector::parse(entry).ok())
 }
 
-/// What the names of a server's tools begin with.
+/// Returns the common prefix of a server's tool names.
 fn mcp_tools(server: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let plain: String = server

@@ -1,31 +1,31 @@
-//! The kinds of agents, and the layers that each of them passes.
+//! The kinds of agents and the filter layers of each.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent is to whoever started it.
+/// The role of an agent relative to the agent or person that started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentKind {
     /// The lead of a team.
     Lead,
-    /// A lead that only hands out work.
+    /// A lead that only delegates work.
     Coordinator,
-    /// A teammate in a process of its own.
+    /// A teammate in its own process.
     TeammateProcess,
     /// A teammate in its lead's process.
     TeammateInProcess,
-    /// A sub-agent that its caller waits for.
+    /// A sub-agent whose caller waits for it.
     SubAgent,
-    /// A sub-agent that works while its caller goes on.
+    /// A sub-agent that runs while its caller continues.
     Background,
-    /// A sub-agent that carries on its caller's conversation.
+    /// A sub-agent that continues its caller's conversation.
     Fork,
 }
 
 impl AgentKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [AgentKind; 7] = [
         AgentKind::Lead,
         AgentKind::Coordinator,
@@ -36,7 +36,7 @@ impl AgentKind {
         AgentKind::Fork,
     ];
 
-    /// The word for people.
+    /// Returns the name for display.
     pub fn name(self) -> &'static str {
         match self {
             AgentKind::Lead => "lead",
@@ -49,19 +49,20 @@ impl AgentKind {
         }
     }
 
-    /// Whether it is a member of a team below its lead.
+    /// Returns whether the agent is a team member other than the lead.
     pub fn is_teammate(self) -> bool {
         matches!(self, Self::TeammateProcess | Self::TeammateInProcess)
     }
 
-    /// The layers that its tools pass, in order.
+    /// Returns the filter layers for its tools, in order.
     pub fn layers(self) -> &'static [FilterLayer] {
         use FilterLayer::{
             AllAgents, Background, Coordinator, CustomAgents, DefinitionAllow, DefinitionDeny,
             ParentCeiling,
         };
         match self {
-            // A fork's tools are its parent's, byte for byte: another list would cost the parent's prompt cache.
+            // A fork has exactly its parent's tools: a different list would invalidate the prompt
+            // cache.
             Self::Lead | Self::Fork => &[],
             Self::Coordinator => &[Coordinator],
             Self::SubAgent => &[
@@ -71,7 +72,7 @@ impl AgentKind {
                 DefinitionAllow,
                 ParentCeiling,
             ],
-            // Teammates work beside their lead as background agents do, whatever holds their process.
+            // Teammates run concurrently with their lead like background agents, in any process.
             Self::TeammateProcess | Self::TeammateInProcess | Self::Background => &[
                 AllAgents,
                 CustomAgents,
@@ -84,28 +85,28 @@ impl AgentKind {
     }
 }
 
-/// One step of the way from all tools to those of one agent.
+/// One of the filters that reduce all tools to those of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilterLayer {
-    /// What no agent below a lead gets.
+    /// Tools denied to all agents below a lead.
     AllAgents,
-    /// What no agent of a definition that is not built in gets.
+    /// Tools denied to agents whose definition is not built in.
     CustomAgents,
-    /// What alone an agent gets that works in the background.
+    /// The only tools of background agents.
     Background,
     /// `disallowedTools` of the definition.
     DefinitionDeny,
     /// `tools` of the definition.
     DefinitionAllow,
-    /// What the definitions of the agents above it let through.
+    /// Restrictions by the definitions of parent agents.
     ParentCeiling,
-    /// What alone a coordinator gets.
+    /// The only tools of a coordinator.
     Coordinator,
 }
 
 impl FilterLayer {
-    /// Every layer, in order.
+    /// All layers, in order.
     pub const ALL: [FilterLayer; 7] = [
         FilterLayer::AllAgents,
         FilterLayer::CustomAgents,
@@ -116,7 +117,7 @@ impl FilterLayer {
         FilterLayer::Coordinator,
     ];
 
-    /// The words for people.
+    /// Returns the name for display.
     pub fn name(self) -> &'static str {
         match self {
             FilterLayer::AllAgents => "all agents",

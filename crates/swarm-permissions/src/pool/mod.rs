@@ -1,4 +1,5 @@
-//! Which tools an agent is offered: four filter layers, each one table, and what those above it may use.
+//! The tools offered to an agent: filter layers, each with one table, and the restrictions of
+//! parent agents.
 
 mod calls;
 mod ceiling;

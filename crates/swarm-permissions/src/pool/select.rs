@@ -1,61 +1,62 @@
-//! From all tools to those of one agent.
+//! Selection of an agent's tools.
 
 use serde::Serialize;
 use swarm_protocol::PermissionMode;
 
 use super::tables::{
-    ALL_AGENTS, BACKGROUND, Barred, COORDINATOR, CUSTOM_AGENTS, TEAMMATES_ALWAYS, TEAMMATES_TOO,
+    ALL_AGENTS, BACKGROUND, COORDINATOR, CUSTOM_AGENTS, DeniedTool, TEAMMATE_EXTRA,
+    TEAMMATE_REQUIRED,
 };
 use super::{AgentKind, FilterLayer, ToolCeiling, ToolSelector, ceiling};
 use crate::{AgentDefinition, AgentSource, ToolAllowance};
 
-/// The agent whose tools are asked for.
+/// The agent whose tools are selected.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolRequest<'a> {
-    /// What it is.
+    /// The kind of the agent.
     pub kind: AgentKind,
-    /// Levels of agents that may be below it. At 0 it has no Agent tool.
+    /// Number of agent levels allowed below it. At 0 it has no Agent tool.
     pub levels_left: u32,
-    /// Its permission mode, after every ceiling.
+    /// Its effective permission mode.
     pub mode: PermissionMode,
     /// Its definition; `None` restricts nothing and counts as built in.
     pub definition: Option<&'a AgentDefinition>,
-    /// What those above it may use.
+    /// The restrictions of its parent agents.
     pub above: &'a ToolCeiling,
 }
 
-/// The tools of an agent, and what became of the others.
+/// The tools of an agent, and the removed ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPool {
-    /// What is left, in the order given.
+    /// The available tools, in the given order.
     pub kept: Vec<String>,
-    /// What was taken away, in the order given.
+    /// The removed tools, in the given order.
     pub removed: Vec<RemovedTool>,
-    /// Entries of the definition's `tools` that speak of nothing there is.
+    /// Entries of the definition's `tools` that match no existing tool.
     pub missing: Vec<String>,
 }
 
-/// A tool that an agent does not get.
+/// A tool removed from an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedTool {
-    /// Its name.
+    /// The tool's name.
     pub tool: String,
-    /// The layer that took it away.
+    /// The layer that removed it.
     pub layer: FilterLayer,
-    /// Why, as half a sentence.
+    /// The reason, for display.
     pub why: String,
 }
 
 impl ToolPool {
-    /// Whether the agent has a tool.
+    /// Returns whether the agent has a tool.
     pub fn has(&self, tool: &str) -> bool {
         self.kept.iter().any(|kept| kept == tool)
     }
 }
 
-/// What is left of `names` for an agent, and for each other tool the first layer that takes it away.
+/// Filters `names` for an agent; each removed tool is listed with the first layer that removes it.
 pub fn tool_pool<'n>(
     request: &PoolRequest<'_>,
     names: impl IntoIterator<Item = &'n str>,
@@ -81,43 +82,44 @@ pub fn tool_pool<'n>(
     pool
 }
 
-/// Why a layer takes a tool away; `None` if it lets it through.
+/// Returns why a layer removes a tool; `None` if it does not.
 fn removal(request: &PoolRequest<'_>, layer: FilterLayer, tool: &str) -> Option<String> {
     let is_mcp = tool.starts_with("mcp__");
     let leaves_plan = tool == "ExitPlanMode" && request.mode == PermissionMode::Plan;
     match layer {
-        FilterLayer::Coordinator => (!COORDINATOR.contains(&tool))
-            .then(|| "a coordinator hands out work and does none itself".to_owned()),
+        FilterLayer::Coordinator => {
+            (!COORDINATOR.contains(&tool)).then(|| "a coordinator only delegates work".to_owned())
+        }
         FilterLayer::AllAgents => (!is_mcp)
-            .then(|| barred(request, ALL_AGENTS, tool))
+            .then(|| denied_tool(request, ALL_AGENTS, tool))
             .flatten(),
         FilterLayer::CustomAgents if is_mcp || is_built_in(request) => None,
-        FilterLayer::CustomAgents => barred(request, CUSTOM_AGENTS, tool),
+        FilterLayer::CustomAgents => denied_tool(request, CUSTOM_AGENTS, tool),
         FilterLayer::Background => {
-            let teammate = request.kind.is_teammate() && TEAMMATES_TOO.contains(&tool);
+            let teammate = request.kind.is_teammate() && TEAMMATE_EXTRA.contains(&tool);
             let kept = is_mcp || leaves_plan || teammate || BACKGROUND.contains(&tool);
-            (!kept).then(|| format!("a {} does not get it", request.kind.name()))
+            (!kept).then(|| format!("not available to a {}", request.kind.name()))
         }
         FilterLayer::DefinitionDeny => {
             let denied = &request.definition?.disallowed_tools;
             ceiling::denied_by(denied, tool).map(|entry| format!("`{entry}` is disallowed"))
         }
         FilterLayer::DefinitionAllow => {
-            let member = request.kind.is_teammate() && TEAMMATES_ALWAYS.contains(&tool);
+            let member = request.kind.is_teammate() && TEAMMATE_REQUIRED.contains(&tool);
             let kept = leaves_plan || member || ceiling::allows(request.definition?, tool);
             (!kept).then(|| "`tools` does not list it".to_owned())
         }
         FilterLayer::ParentCeiling if leaves_plan => None,
-        FilterLayer::ParentCeiling => request.above.bars(tool),
+        FilterLayer::ParentCeiling => request.above.denial(tool),
     }
 }
 
-fn barred(request: &PoolRequest<'_>, table: &[Barred], tool: &str) -> Option<String> {
+fn denied_tool(request: &PoolRequest<'_>, table: &[DeniedTool], tool: &str) -> Option<String> {
     table
         .iter()
         .find(|row| row.tool == tool)
         .filter(|row| {
-            !row.unless
+            !row.exception
                 .holds(request.kind, request.levels_left, request.mode)
         })
         .map(|row| row.why.to_owned())

@@ -1,33 +1,33 @@
-//! One entry of a definition's `tools` or `disallowedTools`.
+//! An entry of a definition's `tools` or `disallowedTools`.
 
 use super::known_tools;
 use crate::Rule;
 use crate::rule::names_mcp;
 
-/// What one entry of a definition's tool list speaks of.
+/// The tools selected by one entry of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolSelector {
-    /// One tool, under its present name.
+    /// One tool, by its current name.
     Tool(String),
-    /// Tools of MCP servers: `mcp__server`, `mcp__server__tool`, or one that ends in a star.
+    /// Tools of MCP servers: `mcp__server`, `mcp__server__tool`, or a prefix with `*`.
     Mcp(String),
-    /// The Agent tool, for these types alone.
+    /// The Agent tool, for these types only.
     AgentTypes(Vec<String>),
-    /// The calls of a tool that fit a rule.
+    /// The calls of a tool that match a rule.
     Calls(Rule),
 }
 
-/// An entry of a tool list means nothing that can be applied.
+/// An entry of a tool list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a tool: {why}", .entry.escape_debug())]
 pub struct SelectorError {
-    /// The entry as it was given.
+    /// The entry as given.
     pub entry: String,
-    /// What is wrong, and what to write instead.
+    /// What is wrong, and the correct form.
     pub why: String,
 }
 
-/// Earlier names of Claude Code's tools. Models, rules and hook matchers still use them.
+/// Former names of Claude Code's tools, still used by models, rules and hook matchers.
 const FORMER_NAMES: &[(&str, &str)] = &[
     ("Task", "Agent"),
     ("KillShell", "TaskStop"),
@@ -36,7 +36,7 @@ const FORMER_NAMES: &[(&str, &str)] = &[
     ("AgentOutputTool", "TaskOutput"),
 ];
 
-/// Names of teaching programs whose definitions people copy, and of tools that became part of another.
+/// Tool names of tutorials whose definitions are often copied, and of tools merged into others.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("MultiEdit", "Edit"),
     ("read_file", "Read"),
@@ -47,13 +47,13 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("run_shell", "Bash"),
 ];
 
-/// Whether it is a tool of another program, or a former name of one.
+/// Returns whether this is a former name or a tool name of another program.
 pub(crate) fn is_other_name(tool: &str) -> bool {
     let mut names = FORMER_NAMES.iter().chain(OTHER_NAMES);
     names.any(|(other, _)| *other == tool)
 }
 
-/// Every name of a tool, under whichever of them it is given: its present one, then its former ones.
+/// Returns all names of a tool, given any of them: the current name, then the former ones.
 pub(crate) fn names_of(tool: &str) -> impl Iterator<Item = &str> {
     let present = FORMER_NAMES.iter().find(|(former, _)| *former == tool);
     let present = present.map_or(tool, |(_, present)| present);
@@ -62,10 +62,10 @@ pub(crate) fn names_of(tool: &str) -> impl Iterator<Item = &str> {
 }
 
 impl ToolSelector {
-    /// Reads an entry.
+    /// Parses an entry.
     ///
     /// # Errors
-    /// [`SelectorError`], also where the pattern in its brackets is not one of a permission rule.
+    /// [`SelectorError`], including an invalid rule pattern in the parentheses.
     pub fn parse(entry: &str) -> Result<Self, SelectorError> {
         let error = |why: String| SelectorError {
             entry: entry.to_owned(),
@@ -76,7 +76,7 @@ impl ToolSelector {
             None => (trimmed, None),
             Some((name, rest)) => match rest.strip_suffix(')') {
                 Some(content) => (name.trim(), Some(content.trim())),
-                None => return Err(error("its bracket is not closed".into())),
+                None => return Err(error("missing `)`".into())),
             },
         };
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -84,7 +84,7 @@ impl ToolSelector {
         let bare = name.strip_suffix('*').filter(|_| is_mcp).unwrap_or(name);
         if bare.is_empty() || !bare.chars().all(known) {
             let why =
-                "a tool's name has letters, digits, `_` and `-`; several are parted by commas";
+                "a tool name consists of letters, digits, `_` and `-`; separate several by commas";
             return Err(error(why.into()));
         }
         let tool = present_name(name);
@@ -94,7 +94,7 @@ impl ToolSelector {
             Some(types) if tool == "Agent" => {
                 let types: Vec<_> = split(types).collect();
                 if types.is_empty() {
-                    return Err(error("there is no type between its brackets".into()));
+                    return Err(error("no type in the parentheses".into()));
                 }
                 Ok(Self::AgentTypes(types))
             }
@@ -107,7 +107,7 @@ impl ToolSelector {
         }
     }
 
-    /// Whether it speaks of a tool, letter case aside.
+    /// Returns whether the entry selects a tool, ignoring case.
     pub fn names(&self, tool: &str) -> bool {
         match self {
             Self::Tool(name) => name.eq_ignore_ascii_case(tool),
@@ -129,7 +129,7 @@ fn present_name(name: &str) -> String {
     known.to_owned()
 }
 
-/// The entries of a list in one line: parted by commas, but not by those in brackets.
+/// Splits a list at commas outside of parentheses.
 pub(crate) fn split(list: &str) -> impl Iterator<Item = String> {
     let mut depth = 0_u32;
     let parts: Vec<String> = list
@@ -152,13 +152,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_split_outside_of_brackets() {
+    fn entries_are_split_outside_of_parentheses() {
         let parts: Vec<_> = split("Read, Agent(a, b),, Bash ").collect();
         assert_eq!(parts, ["Read", "Agent(a, b)", "Bash"]);
     }
 
     #[test]
-    fn earlier_names_mean_the_present_tools() {
+    fn former_names_select_the_current_tools() {
         for (given, tool) in [
             ("Task", "Agent"),
             ("agent", "Agent"),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_named_in_three_ways() {
+    fn server_tools_are_selected_in_three_forms() {
         for entry in ["mcp__git", "mcp__git__*", "mcp__*", "mcp__git__log"] {
             let selector = ToolSelector::parse(entry).unwrap();
             assert!(selector.names("mcp__git__log"), "{entry}");

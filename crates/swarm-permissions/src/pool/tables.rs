@@ -1,11 +1,11 @@
-//! The tables of the filter layers. They follow Claude Code 2.1.88 (its newer lists are in `docs/formats.md`), but that
-//! agents may have agents of their own down to a depth.
+//! The tables of the filter layers, from Claude Code 2.1.88 (`docs/formats.md` has its newer
+//! lists), except that sub-agents can be nested down to a maximum depth.
 
 use swarm_protocol::PermissionMode;
 
 use super::AgentKind;
 
-/// The tools of the program; those of MCP servers come beside them.
+/// The built-in tools, without those of MCP servers.
 const TOOLS: &[&str] = &[
     "Read",
     "Write",
@@ -38,33 +38,34 @@ const TOOLS: &[&str] = &[
     "ToolSearch",
 ];
 
-/// Every tool that the program may offer; a setting or the absence of a service can leave one out.
+/// Returns all built-in tools; settings or missing services can disable some of them.
 pub fn known_tools() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().copied()
 }
 
-/// A tool that a layer takes away.
+/// A tool that a layer removes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Barred {
+pub(super) struct DeniedTool {
     pub(super) tool: &'static str,
-    pub(super) unless: Unless,
+    pub(super) exception: Exception,
     pub(super) why: &'static str,
 }
 
-/// Who keeps a barred tool all the same.
+/// The exceptions for a removed tool.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Unless {
-    /// Nobody.
+pub(super) enum Exception {
+    /// No exceptions.
     Never,
-    /// An agent that may have agents below it.
+    /// Agents that may start agents.
     LevelsLeft,
-    /// An agent in plan mode, and a teammate, which may get into it.
+    /// Agents in plan mode, and teammates, which can enter it.
     PlanMode,
-    /// A teammate: it has a conversation and background work of its own, and a person answers its requests.
+    /// Teammates: they have their own conversation and background work, and a person answers their
+    /// requests.
     Teammate,
 }
 
-impl Unless {
+impl Exception {
     pub(super) fn holds(self, kind: AgentKind, levels_left: u32, mode: PermissionMode) -> bool {
         match self {
             Self::Never => false,
@@ -75,13 +76,18 @@ impl Unless {
     }
 }
 
-const fn barred(tool: &'static str, unless: Unless, why: &'static str) -> Barred {
-    Barred { tool, unless, why }
+const fn denied_tool(tool: &'static str, exception: Exception, why: &'static str) -> DeniedTool {
+    DeniedTool {
+        tool,
+        exception,
+        why,
+    }
 }
 
 const NO_MEMBER: &str = "a sub-agent is not a member of the team";
 
-/// The tools that act in the name of a member. A fork is shown those of its parent and may not call them.
+/// The tools that act on behalf of a member. A fork is shown its parent's tools but cannot call
+/// these.
 pub const MEMBER_TOOLS: [&str; 5] = [
     "SendMessage",
     "TaskCreate",
@@ -90,51 +96,63 @@ pub const MEMBER_TOOLS: [&str; 5] = [
     "TeamDelete",
 ];
 
-/// What no agent below a lead gets: it would steer the one who steers it, or ask a person who is not there.
-pub(super) const ALL_AGENTS: &[Barred] = &[
-    barred(
+/// Tools denied to all agents below a lead: they control the lead or ask an absent person.
+pub(super) const ALL_AGENTS: &[DeniedTool] = &[
+    denied_tool(
         "Agent",
-        Unless::LevelsLeft,
-        "agents are as deep as they may be here",
+        Exception::LevelsLeft,
+        "the maximum depth of agents is reached",
     ),
-    barred(
+    denied_tool(
         "TaskOutput",
-        Unless::Teammate,
-        "background work reports to the conversation that a person leads",
+        Exception::Teammate,
+        "only the main conversation reads background work",
     ),
-    barred(
+    denied_tool(
         "TaskStop",
-        Unless::Teammate,
-        "background work is stopped by the conversation that a person leads",
+        Exception::Teammate,
+        "only the main conversation stops background work",
     ),
-    barred(
+    denied_tool(
         "AskUserQuestion",
-        Unless::Teammate,
-        "no person sits at an agent; it asks whoever started it",
+        Exception::Teammate,
+        "no person attends an agent; it asks the agent that started it",
     ),
-    barred(
+    denied_tool(
         "EnterPlanMode",
-        Unless::Teammate,
-        "an agent's mode is chosen by whoever starts it",
+        Exception::Teammate,
+        "an agent's mode is chosen by its caller",
     ),
-    barred("ExitPlanMode", Unless::PlanMode, "it is not in plan mode"),
-    barred(
+    denied_tool(
+        "ExitPlanMode",
+        Exception::PlanMode,
+        "the agent is not in plan mode",
+    ),
+    denied_tool(
         "Workflow",
-        Unless::Never,
-        "workflows are started by the lead",
+        Exception::Never,
+        "only the lead starts workflows",
     ),
-    barred("SendMessage", Unless::Teammate, NO_MEMBER),
-    barred("TaskCreate", Unless::Teammate, NO_MEMBER),
-    barred("TaskUpdate", Unless::Teammate, NO_MEMBER),
-    barred("TeamCreate", Unless::Never, "the lead makes teams"),
-    barred("TeamDelete", Unless::Never, "the lead deletes teams"),
+    denied_tool("SendMessage", Exception::Teammate, NO_MEMBER),
+    denied_tool("TaskCreate", Exception::Teammate, NO_MEMBER),
+    denied_tool("TaskUpdate", Exception::Teammate, NO_MEMBER),
+    denied_tool(
+        "TeamCreate",
+        Exception::Never,
+        "only the lead creates teams",
+    ),
+    denied_tool(
+        "TeamDelete",
+        Exception::Never,
+        "only the lead deletes teams",
+    ),
 ];
 
-/// What no agent gets whose definition is not built in. The same as for all agents; a table of its own, so that what
-/// somebody else wrote can be held tighter than what came with the program.
-pub(super) const CUSTOM_AGENTS: &[Barred] = ALL_AGENTS;
+/// Tools denied to agents whose definition is not built in. Currently equal to [`ALL_AGENTS`]; a
+/// separate table, so that custom definitions can be restricted further.
+pub(super) const CUSTOM_AGENTS: &[DeniedTool] = ALL_AGENTS;
 
-/// What alone an agent keeps that works in the background.
+/// The only tools of a background agent.
 pub(super) const BACKGROUND: &[&str] = &[
     "Read",
     "Grep",
@@ -152,15 +170,15 @@ pub(super) const BACKGROUND: &[&str] = &[
     "StructuredOutput",
     "EnterWorktree",
     "ExitWorktree",
-    // Claude Code means to add them.
+    // Planned in Claude Code.
     "ListMcpResourcesTool",
     "ReadMcpResourceTool",
-    // Not in Claude Code 2.1.88, which had one level only; the depth is the first layer's business.
+    // Not in Claude Code 2.1.88, which had one level only; the first layer checks the depth.
     "Agent",
 ];
 
-/// What a teammate keeps beside it, in whatever process it lives.
-pub(super) const TEAMMATES_TOO: &[&str] = &[
+/// Additional tools of a teammate, in any process.
+pub(super) const TEAMMATE_EXTRA: &[&str] = &[
     "SendMessage",
     "TaskCreate",
     "TaskGet",
@@ -176,19 +194,20 @@ pub(super) const TEAMMATES_TOO: &[&str] = &[
     "CronList",
 ];
 
-/// What a teammate keeps even where its definition's `tools` does not list it: without these it is no member.
-pub(super) const TEAMMATES_ALWAYS: &[&str] = &[
+/// Tools that a teammate keeps even if its definition's `tools` does not list them, because
+/// membership requires them.
+pub(super) const TEAMMATE_REQUIRED: &[&str] = &[
     "SendMessage",
     "TaskCreate",
     "TaskGet",
     "TaskList",
     "TaskUpdate",
-    // One that may plan first has to be able to say that it has.
+    // A teammate in plan mode must be able to submit its plan.
     "ExitPlanMode",
 ];
 
-/// What an agent with a memory needs to keep it.
+/// Tools that an agent with a memory needs to maintain it.
 pub(super) const MEMORY: &[&str] = &["Read", "Write", "Edit"];
 
-/// What alone a coordinator has.
+/// The only tools of a coordinator.
 pub(super) const COORDINATOR: &[&str] = &["Agent", "SendMessage", "TaskStop", "StructuredOutput"];

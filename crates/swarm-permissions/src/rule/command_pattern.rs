@@ -1,20 +1,20 @@
-//! What stands between the brackets of a `Bash` rule.
+//! The content of a `Bash` rule.
 
 use super::wildcard::Wildcard;
 
 /// A pattern for one simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CommandPattern {
-    /// `npm test`: this text.
+    /// This text: `npm test`.
     Exact(String),
-    /// `git log:*`, or `git log *`: this text alone or followed by further words.
+    /// This text, alone or followed by further words: `git log:*` or `git log *`.
     Prefix(String),
-    /// A star anywhere else: `git * main`, `ls*`.
+    /// A star in another position: `git * main`, `ls*`.
     Wildcard(Wildcard),
 }
 
 impl CommandPattern {
-    /// Reads the content of a `Bash` rule, or says what is wrong with it.
+    /// Parses the content of a `Bash` rule. The error says what is wrong.
     pub(crate) fn parse(content: &str) -> Result<Self, String> {
         let content = content.trim();
         if let Some(head) = content.strip_suffix(":*") {
@@ -22,15 +22,13 @@ impl CommandPattern {
             return match head.literal() {
                 Some("") => Err("a prefix rule needs a command before `:*`".into()),
                 Some(prefix) => Ok(Self::Prefix(prefix.to_owned())),
-                None => Err("a rule has either `:*` at its end or `*` within, not both".into()),
+                None => Err("use either `:*` at the end or `*` within, not both".into()),
             };
         }
         let pattern = Wildcard::new(content);
         if let Some(text) = pattern.literal() {
             return match text {
-                "" => Err(
-                    "there is nothing between the brackets; write `Bash` for all commands".into(),
-                ),
+                "" => Err("the parentheses are empty; use `Bash` for all commands".into()),
                 text => Ok(Self::Exact(text.to_owned())),
             };
         }
@@ -45,7 +43,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether one simple command, words joined by single blanks, fits.
+    /// Returns whether a simple command, as words joined by single spaces, matches.
     pub(crate) fn matches(&self, command: &str) -> bool {
         match self {
             Self::Exact(text) => text == command,
@@ -54,7 +52,7 @@ impl CommandPattern {
         }
     }
 
-    /// The text of an exact pattern.
+    /// Returns the text of an exact pattern.
     pub(crate) fn exact(&self) -> Option<&str> {
         match self {
             Self::Exact(text) => Some(text),
@@ -63,7 +61,7 @@ impl CommandPattern {
     }
 }
 
-/// A prefix ends where a word ends: `git log` is no prefix of `git logs`.
+/// A prefix must end at a word boundary: `git log` is not a prefix of `git logs`.
 fn has_prefix(command: &str, prefix: &str) -> bool {
     command
         .strip_prefix(prefix)
@@ -104,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_mixed_forms_are_refused() {
+    fn empty_and_mixed_forms_are_rejected() {
         for content in ["", "  ", ":*", "git * main:*"] {
             assert!(CommandPattern::parse(content).is_err(), "{content:?}");
         }

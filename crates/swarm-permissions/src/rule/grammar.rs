@@ -14,9 +14,9 @@ use crate::pool::{is_other_name, known_tools, names_of};
 
 /// A permission rule in Claude Code's grammar.
 ///
-/// `Tool` and `Tool(*)` speak of every call of the tool. Between brackets stands a command pattern for `Bash`, a path
-/// pattern in the manner of gitignore for file tools, `domain:HOST` for `WebFetch`, a type for `Agent`, and
-/// `parameter:value` for any other tool.
+/// `Tool` and `Tool(*)` match every call of the tool. The parentheses contain a command pattern for
+/// `Bash`, a gitignore-like path pattern for file tools, `domain:HOST` for `WebFetch`, a type for
+/// `Agent`, and `parameter:value` for any other tool.
 #[derive(Debug, Clone)]
 pub struct Rule {
     tool: String,
@@ -24,10 +24,10 @@ pub struct Rule {
     content: Content,
 }
 
-/// What a rule says of the input.
+/// The condition of a rule on the input.
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
-    /// Nothing: every call.
+    /// None: every call.
     Any,
     /// For `Bash`.
     Command(CommandPattern),
@@ -35,29 +35,29 @@ pub(crate) enum Content {
     Path(PathPattern),
     /// For `WebFetch`: the host of `url`.
     Domain(Wildcard),
-    /// For the rest: the value of one parameter.
+    /// For other tools: the value of one parameter.
     Parameter(String, Wildcard),
 }
 
-/// A text is not a rule.
+/// An invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("permission rule `{}` is not valid: {why}", .text.escape_debug())]
+#[error("invalid permission rule `{}`: {why}", .text.escape_debug())]
 pub struct RuleError {
-    /// The text as it was given.
+    /// The text as given.
     pub text: String,
-    /// What is wrong with it and what to write instead.
+    /// What is wrong, and the correct form.
     pub why: String,
 }
 
-/// The tools that a `Read` rule speaks of.
+/// The tools that a `Read` rule applies to.
 const READ_FAMILY: [&str; 5] = ["Read", "Glob", "Grep", "LS", "NotebookRead"];
-/// The tools that an `Edit` rule speaks of.
+/// The tools that an `Edit` rule applies to.
 const EDIT_FAMILY: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
-/// Two names of one tool.
+/// The two names of the Agent tool.
 const AGENT_NAMES: [&str; 2] = ["Agent", "Task"];
 
 impl Rule {
-    /// Reads `Tool` or `Tool(content)`.
+    /// Parses `Tool` or `Tool(content)`.
     pub fn parse(given: &str) -> Result<Self, RuleError> {
         let error = |why: String| RuleError {
             text: given.to_owned(),
@@ -84,18 +84,18 @@ impl Rule {
         })
     }
 
-    /// The tool it speaks of.
+    /// Returns the tool that the rule names.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The tool that was probably meant, where there is none of this name and one that is nearly the same. Other names are
-    /// left alone: other programs have tools of their own, and rules are shared with them.
-    pub fn slip(&self) -> Option<&'static str> {
-        slip(&self.tool)
+    /// Returns the intended tool if the name is a misspelled one. Other unknown names are accepted:
+    /// rules are shared with programs that have other tools.
+    pub fn suggested_tool(&self) -> Option<&'static str> {
+        suggest_tool(&self.tool)
     }
 
-    /// What stands between the brackets.
+    /// Returns the text in the parentheses.
     pub fn content_text(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -104,10 +104,10 @@ impl Rule {
         &self.content
     }
 
-    /// Whether a rule of the list `behavior` speaks of this tool at all.
+    /// Returns whether a rule of the list `behavior` applies to this tool.
     ///
-    /// A denial or question reaches further than a grant: `*` names every tool, and `Write(path)` the whole family of
-    /// editing tools, so that no other tool does what was forbidden to one.
+    /// Deny and ask rules apply more widely than allow rules: `*` matches every tool, and
+    /// `Write(path)` all editing tools, so that no other tool can do what is forbidden for one.
     pub(crate) fn names(&self, tool: &str, kind: ToolKind, behavior: Behavior) -> bool {
         let restricts = behavior != Behavior::Allow;
         let edits = EDIT_FAMILY.contains(&tool) || kind == ToolKind::Edit;
@@ -122,7 +122,7 @@ impl Rule {
     }
 }
 
-fn slip(tool: &str) -> Option<&'static str> {
+fn suggest_tool(tool: &str) -> Option<&'static str> {
     let known: Vec<&'static str> = known_tools().chain(AGENT_NAMES).collect();
     let is_known = known.contains(&tool)
         || READ_FAMILY.contains(&tool)
@@ -134,18 +134,18 @@ fn slip(tool: &str) -> Option<&'static str> {
 
 fn check_tool_name(tool: &str) -> Result<(), String> {
     if tool.is_empty() {
-        return Err("it names no tool; write `Tool` or `Tool(content)`".into());
+        return Err("missing tool name; use `Tool` or `Tool(content)`".into());
     }
     let name = tool.strip_suffix('*').unwrap_or(tool);
     let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !name.chars().all(valid) {
         return Err(
-            "a tool's name has letters, digits, `_` and `-`, and the content stands in brackets"
+            "a tool name consists of letters, digits, `_` and `-`, followed by the content in parentheses"
                 .into(),
         );
     }
     if tool.ends_with('*') && !(name.is_empty() || name.starts_with("mcp__")) {
-        return Err("a star in a tool's name is known for `mcp__…` only".into());
+        return Err("`*` in a tool name is only supported for `mcp__…`".into());
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ fn check_tool_name(tool: &str) -> Result<(), String> {
 fn parse_content(tool: &str, text: &str) -> Result<Content, String> {
     if text.trim().is_empty() {
         return Err(format!(
-            "there is nothing between the brackets; write `{tool}` for every call"
+            "the parentheses are empty; use `{tool}` for every call"
         ));
     }
     if tool == "Bash" {
@@ -179,14 +179,15 @@ fn parse_content(tool: &str, text: &str) -> Result<Content, String> {
         Some((name, value)) if !name.is_empty() => {
             Ok(Content::Parameter(name.to_owned(), Wildcard::new(value)))
         }
-        _ => Err(match slip(tool) {
-            Some(meant) => format!("there is no tool `{tool}`; did you mean `{meant}`?"),
-            None => format!("`{tool}` takes `parameter:value` between the brackets"),
+        _ => Err(match suggest_tool(tool) {
+            Some(meant) => format!("unknown tool `{tool}`; did you mean `{meant}`?"),
+            None => format!("`{tool}` takes `parameter:value` in parentheses"),
         }),
     }
 }
 
-/// `mcp__server` and `mcp__server__*` name every tool of a server, `mcp__*` every tool of every server.
+/// Returns whether an MCP rule matches a tool: `mcp__server` and `mcp__server__*` match every tool
+/// of a server, `mcp__*` every MCP tool.
 pub(crate) fn names_mcp(rule: &str, tool: &str) -> bool {
     if !rule.starts_with("mcp__") {
         return false;
@@ -235,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_read_and_print_alike() {
+    fn rules_are_displayed_as_they_are_parsed() {
         for text in [
             "Bash",
             "Bash(git log:*)",
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_rule_is_refused_with_a_reason() {
+    fn invalid_rules_are_rejected_with_a_reason() {
         for text in [
             "",
             "(x)",
@@ -275,7 +276,7 @@ mod tests {
     use Behavior::{Allow, Deny};
 
     #[test]
-    fn families_take_their_tools_along() {
+    fn a_family_rule_applies_to_all_tools_of_the_family() {
         let names = |rule: &str, tool: &str, behavior| {
             Rule::parse(rule)
                 .unwrap()
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_of_another_name_belongs_to_the_family_that_its_kind_says() {
+    fn an_unknown_tool_belongs_to_the_family_of_its_kind() {
         let names = |rule: &str, kind| Rule::parse(rule).unwrap().names("Other", kind, Deny);
         for (rule, kind, named) in [
             ("Edit", ToolKind::Edit, true),

@@ -1,4 +1,4 @@
-//! What stands between the brackets of a file rule: a pattern in the manner of gitignore.
+//! The content of a file rule: a gitignore-like pattern.
 
 use std::path::Path;
 
@@ -6,21 +6,21 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::{Anchors, Behavior};
 
-/// Where a path pattern starts.
+/// The base of a path pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Anchor {
     /// `//etc/**`: the root of the file system.
     Root,
     /// `~/notes/**`: the user's home directory.
     Home,
-    /// `/src/**`: the working directory. A denial or question also holds for the absolute path of that spelling, since
-    /// that is what many of its writers mean.
+    /// `/src/**`: the working directory. Deny and ask rules also apply to the absolute path with
+    /// this spelling, because users often mean that.
     Top,
     /// `src/**`, `./src/**`, or `*.env` at any depth: the working directory.
     Directory,
 }
 
-/// A gitignore-like pattern for paths. A directory that fits takes everything under it along.
+/// A gitignore-like path pattern. A matching directory includes everything below it.
 #[derive(Debug, Clone)]
 pub(crate) struct PathPattern {
     anchor: Anchor,
@@ -28,7 +28,7 @@ pub(crate) struct PathPattern {
     globs: GlobSet,
 }
 
-/// The directories that relative patterns start from.
+/// The base directories of relative patterns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bases<'a> {
     pub(crate) cwd: &'a Path,
@@ -37,7 +37,7 @@ pub(crate) struct Bases<'a> {
 }
 
 impl<'a> Bases<'a> {
-    /// Where a relative pattern starts in a rule of the list `behavior`.
+    /// Returns the base directories of a relative pattern in a rule of the list `behavior`.
     fn directories(self, behavior: Behavior) -> impl Iterator<Item = &'a Path> {
         let Anchors { above, grants } = self.anchors;
         let grants = grants.as_deref();
@@ -51,7 +51,7 @@ impl<'a> Bases<'a> {
 }
 
 impl PathPattern {
-    /// Reads the content of a file rule, or says what is wrong with it.
+    /// Parses the content of a file rule. The error says what is wrong.
     pub(crate) fn parse(content: &str) -> Result<Self, String> {
         let content = content.trim();
         let (anchor, rest) = if let Some(rest) = content.strip_prefix("//") {
@@ -64,7 +64,7 @@ impl PathPattern {
             (Anchor::Directory, content)
         };
         if rest.starts_with('!') {
-            return Err("negated patterns are not known; write a rule in the other list".into());
+            return Err("negated patterns are not supported; use a rule in the other list".into());
         }
         let anchored = anchor != Anchor::Directory || rest.trim_end_matches('/').contains('/');
         let rest = rest
@@ -72,7 +72,9 @@ impl PathPattern {
             .unwrap_or(rest)
             .trim_end_matches('/');
         if rest.split('/').any(|part| part == "..") {
-            return Err("`..` is not known in a pattern; write `//` and the absolute path".into());
+            return Err(
+                "`..` is not supported in a pattern; use `//` and the absolute path".into(),
+            );
         }
         let relative = match (rest, anchored) {
             ("" | "." | "**", _) => "**".to_owned(),
@@ -87,7 +89,8 @@ impl PathPattern {
         })
     }
 
-    /// Whether an absolute path without `.` and `..` fits, for a rule of the list `behavior`.
+    /// Returns whether an absolute path without `.` and `..` matches, for a rule of the list
+    /// `behavior`.
     pub(crate) fn matches(&self, path: &Path, bases: Bases<'_>, behavior: Behavior) -> bool {
         let under = |base: &Path| {
             path.strip_prefix(base)
@@ -104,7 +107,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether this name is one of its components, letter by letter.
+    /// Returns whether the pattern contains exactly this name as a component.
     pub(crate) fn spells(&self, name: &str) -> bool {
         self.relative.split('/').any(|component| component == name)
     }
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_as_gitignore_does() {
+    fn patterns_match_like_gitignore() {
         for (pattern, path, fits) in [
             ("src/**", "/work/src/a/b.rs", true),
             ("src/**", "/work/lib/src/a.rs", false),
@@ -173,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_with_one_slash_holds_in_both_readings() {
+    fn a_deny_rule_with_one_slash_applies_in_both_interpretations() {
         assert!(matches("/etc/**", "/etc/passwd", Behavior::Deny));
         assert!(matches("/etc/**", "/work/etc/x", Behavior::Deny));
         assert!(!matches("/etc/**", "/etc/passwd", Behavior::Allow));
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_patterns_are_rejected() {
         for pattern in ["!src/**", "../other/**", "a/../b", "a[", "{a"] {
             assert!(PathPattern::parse(pattern).is_err(), "{pattern}");
         }

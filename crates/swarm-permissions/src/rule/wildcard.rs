@@ -1,9 +1,10 @@
-//! Texts with `*` in them.
+//! Patterns with `*`.
 
-/// A pattern in which `*` stands for any text, the empty one included. `\*` is a star, `\\` a backslash.
+/// A pattern in which `*` matches any text, including the empty one. `\*` is a literal star, `\\` a
+/// backslash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wildcard {
-    /// The literal texts between the stars: one more than there are stars.
+    /// The literal texts between the stars, one more than there are stars.
     pieces: Vec<String>,
 }
 
@@ -26,7 +27,7 @@ impl Wildcard {
         Self { pieces }
     }
 
-    /// The text itself when there is no star in it.
+    /// Returns the text of a pattern without stars.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [only] => Some(only),
@@ -34,7 +35,7 @@ impl Wildcard {
         }
     }
 
-    /// The head, when the pattern has one star and that stands at the end.
+    /// Returns the text before the star if it is the only one and at the end.
     pub(crate) fn only_trailing_star(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [head, tail] if tail.is_empty() => Some(head),
@@ -42,7 +43,7 @@ impl Wildcard {
         }
     }
 
-    /// Whether the whole text fits.
+    /// Returns whether the whole text matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let Some((head, rest)) = self.pieces.split_first() else {
             return text.is_empty();
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_match_any_text_and_escaped_stars_only_themselves() {
+    fn stars_match_any_text_and_escaped_stars_a_literal_star() {
         for (pattern, text, fits) in [
             ("abc", "abc", true),
             ("abc", "abcd", false),

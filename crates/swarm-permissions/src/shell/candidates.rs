@@ -1,4 +1,4 @@
-//! The forms of a command that rules are held against.
+//! The forms of a command that rules are matched against.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,15 @@ use super::read_only::{runs_git, takes_files};
 use super::script::{Part, Script, Word, join_raw, join_text};
 use super::wrappers::{KEYWORDS, RUN_OTHERS, SHELLS, unwrap_harmless};
 
-/// How deep commands within commands are followed.
-const DEEPEST: usize = 8;
-/// How many forms are made of one command line.
-const MOST_FORMS: usize = 4_000;
-/// How long a command line may be, in bytes, to be read at all.
-const LONGEST: usize = 64 * 1024;
+/// Maximum depth of nested commands.
+const MAX_DEPTH: usize = 8;
+/// Maximum number of forms of one command line.
+const MAX_FORMS: usize = 4_000;
+/// Maximum length of a command line in bytes.
+const MAX_BYTES: usize = 64 * 1024;
 
-/// The forms of one plain simple command that a grant may match: as it was written, and without harmless layers.
+/// Returns the forms of a plain simple command that an allow rule may match: as written, and
+/// without harmless wrappers.
 pub(crate) fn allow_forms(part: &Part) -> Vec<String> {
     let mut forms = vec![part.raw()];
     let mut words = part.words.as_slice();
@@ -27,23 +28,24 @@ pub(crate) fn allow_forms(part: &Part) -> Vec<String> {
     forms
 }
 
-/// Every command that a denial may mean, wherever in the command line it hides, and every path it names.
+/// Every command that a deny rule may refer to, anywhere in the command line, and every path it
+/// names.
 ///
-/// This is a net, not a wall: a program can do what its text does not show.
+/// This is a best-effort check: a program can do more than its command line shows.
 #[derive(Debug, Default)]
-pub(crate) struct Everything {
+pub(crate) struct CommandAnalysis {
     /// Simple commands in several spellings.
     pub(crate) forms: BTreeSet<String>,
-    /// Words that may be paths which are read.
+    /// Words that may be paths read by the command.
     pub(crate) reads: BTreeSet<String>,
-    /// Files that redirections write.
+    /// Files written by redirections.
     pub(crate) writes: BTreeSet<String>,
     /// Some command in it cannot be known from the text.
     pub(crate) unreadable: bool,
 }
 
-impl Everything {
-    /// Of a whole command line.
+impl CommandAnalysis {
+    /// Analyzes a whole command line.
     pub(crate) fn of(command: &str) -> Self {
         let mut all = Self::default();
         all.text(command, 0);
@@ -51,7 +53,7 @@ impl Everything {
     }
 
     fn text(&mut self, text: &str, depth: usize) {
-        if depth > DEEPEST || text.len() > LONGEST || self.forms.len() > MOST_FORMS {
+        if depth > MAX_DEPTH || text.len() > MAX_BYTES || self.forms.len() > MAX_FORMS {
             self.unreadable = true;
             return;
         }
@@ -108,14 +110,14 @@ impl Everything {
     }
 
     fn command(&mut self, words: &[Word], depth: usize) {
-        // Where a command begins, and whether it surely does.
+        // The index where a command begins, and whether it certainly does.
         let mut begins = vec![(0, true)];
         let mut seen = BTreeSet::new();
         while let Some((at, sure)) = begins.pop() {
             let Some((first, rest)) = words.get(at..).and_then(<[Word]>::split_first) else {
                 continue;
             };
-            if !seen.insert(at) || self.forms.len() > MOST_FORMS {
+            if !seen.insert(at) || self.forms.len() > MAX_FORMS {
                 continue;
             }
             self.forms.insert(join_raw(&words[at..]));
@@ -154,7 +156,7 @@ impl Everything {
         }
     }
 
-    /// `bash -c '…'`, or a shell that reads its commands from elsewhere.
+    /// Analyzes `bash -c '…'`, or a shell that reads its commands from elsewhere.
     fn shell(&mut self, arguments: &[Word], depth: usize) {
         let takes_text = arguments.iter().any(|word| {
             word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
@@ -177,7 +179,7 @@ impl Everything {
     }
 }
 
-/// The path in `COMMIT:PATH`, `:PATH` or `:(MAGIC)PATH`.
+/// Returns the path in `COMMIT:PATH`, `:PATH` or `:(MAGIC)PATH`.
 fn in_commit(text: &str) -> Option<&str> {
     let (_, path) = text.rsplit_once(':')?;
     match path.split_once(')') {
@@ -194,7 +196,7 @@ fn with_rest(name: &str, rest: &[Word]) -> String {
     }
 }
 
-/// The program's name without the directories before it.
+/// Returns the program's name without its directories.
 pub(crate) fn base_name(program: &str) -> &str {
     program
         .rsplit('/')
@@ -203,14 +205,15 @@ pub(crate) fn base_name(program: &str) -> &str {
         .unwrap_or(program)
 }
 
-/// Whether a word after a program such as `sudo` or `timeout` can be the command: no option, variable or number.
+/// Returns whether a word after a program such as `sudo` or `timeout` can be the command, that is,
+/// not an option, variable or number.
 fn is_command_word(word: &Word) -> bool {
     !word.text.starts_with(['-', '+'])
         && !word.is_assignment()
         && !word.text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The arguments of `git` from the subcommand on.
+/// Returns the arguments of `git` from the subcommand on.
 fn without_git_options(arguments: &[Word]) -> &[Word] {
     const WITH_VALUE: [&str; 7] = [
         "-C",
@@ -234,7 +237,7 @@ fn without_git_options(arguments: &[Word]) -> &[Word] {
     rest
 }
 
-/// Where the commands of `find … -exec COMMAND` begin.
+/// Returns where the commands of `find … -exec COMMAND` begin.
 fn after_exec(arguments: &[Word]) -> impl Iterator<Item = usize> + '_ {
     const EXEC: [&str; 8] = [
         "-exec",
@@ -255,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_found_wherever_it_hides() {
+    fn a_nested_command_is_found_in_every_position() {
         for command in [
             "rm -rf /x",
             "rm   -rf /x",
@@ -299,7 +302,7 @@ mod tests {
             "find . -exec rm -rf /x {} \\;",
             "exec /usr/bin/env rm -rf /x",
         ] {
-            let all = Everything::of(command);
+            let all = CommandAnalysis::of(command);
             assert!(
                 all.forms.iter().any(|form| form.starts_with("rm -rf /x")),
                 "{command}: {all:?}"
@@ -308,23 +311,23 @@ mod tests {
     }
 
     #[test]
-    fn git_is_known_behind_its_own_options() {
+    fn a_git_subcommand_is_found_after_global_options() {
         for command in [
             "git -C /x push",
             "git -c a=b --no-pager push",
             "/usr/bin/git --git-dir=/x push",
         ] {
             assert!(
-                Everything::of(command).forms.contains("git push"),
+                CommandAnalysis::of(command).forms.contains("git push"),
                 "{command}"
             );
         }
     }
 
     #[test]
-    fn what_cannot_be_known_from_the_text_is_said() {
+    fn commands_that_cannot_be_analyzed_are_marked_unreadable() {
         let deep = (0..12).fold("rm".to_owned(), |inner, _| format!("a $({inner})"));
-        let long = "a ".repeat(LONGEST);
+        let long = "a ".repeat(MAX_BYTES);
         for command in [
             "$X -rf",
             "r? x",
@@ -339,7 +342,7 @@ mod tests {
             deep.as_str(),
             long.as_str(),
         ] {
-            assert!(Everything::of(command).unreadable, "{command}");
+            assert!(CommandAnalysis::of(command).unreadable, "{command}");
         }
         for command in [
             "ls *.rs",
@@ -349,12 +352,12 @@ mod tests {
             "A=$X b",
             "[ -f x ]",
         ] {
-            assert!(!Everything::of(command).unreadable, "{command}");
+            assert!(!CommandAnalysis::of(command).unreadable, "{command}");
         }
     }
 
     #[test]
-    fn grants_see_through_harmless_layers_only() {
+    fn only_harmless_wrappers_are_removed_for_allow_rules() {
         let forms = |command: &str| allow_forms(&lexer::read(command).parts[0]);
         assert_eq!(forms("npm test 2>&1"), ["npm test"]);
         assert_eq!(

@@ -1,12 +1,13 @@
-//! From text to [`Script`], after the token rules of POSIX shell and the redirections of bash.
+//! Parsing of a text to a [`Script`], with the token rules of POSIX shell and the redirections of
+//! bash.
 //!
-//! Where the text cannot be read with certainty, the result says so (`broken`, `computed`, `grouped`); whoever decides
-//! then grants nothing silently.
+//! Uncertain parses are marked (`broken`, `computed`, `grouped`); such commands are never allowed
+//! without approval.
 
-use super::quoting::{self, Cursor, Open};
+use super::quoting::{self, Cursor, Unterminated};
 use super::script::{Part, Redirect, Script, Word};
 
-/// Reads a command line.
+/// Parses a command line.
 pub(crate) fn read(text: &str) -> Script {
     let mut lexer = Lexer {
         cursor: Cursor::new(text),
@@ -26,12 +27,13 @@ struct Lexer {
     cursor: Cursor,
     script: Script,
     part: Part,
-    /// Delimiters of here-documents that begin after the next line end, and whether leading tabs are dropped.
+    /// Delimiters of here-documents that begin after the next line break, and whether leading tabs
+    /// are removed.
     awaited: Vec<(String, bool)>,
 }
 
 impl Lexer {
-    fn run(&mut self) -> Result<(), Open> {
+    fn run(&mut self) -> Result<(), Unterminated> {
         while let Some(c) = self.cursor.peek() {
             match c {
                 ' ' | '\t' => self.cursor.at += 1,
@@ -60,7 +62,7 @@ impl Lexer {
         if self.awaited.is_empty() {
             Ok(())
         } else {
-            Err(Open)
+            Err(Unterminated)
         }
     }
 
@@ -77,7 +79,7 @@ impl Lexer {
         }
     }
 
-    fn word_part(&mut self) -> Result<(), Open> {
+    fn word_part(&mut self) -> Result<(), Unterminated> {
         let word = self.word()?;
         let before_redirect = matches!(self.cursor.peek(), Some('<' | '>'))
             && self.cursor.peek_at(1) != Some('(')
@@ -90,8 +92,8 @@ impl Lexer {
         Ok(())
     }
 
-    /// Reads one word; the cursor stands at its first character.
-    fn word(&mut self) -> Result<Word, Open> {
+    /// Parses a word; the cursor is at its first character.
+    fn word(&mut self) -> Result<Word, Unterminated> {
         let mut word = Word::default();
         let mut raw = String::new();
         let nested = &mut self.part.nested;
@@ -119,7 +121,7 @@ impl Lexer {
                 }
                 '\\' => {
                     cursor.at += 1;
-                    word.text.push(cursor.next().ok_or(Open)?);
+                    word.text.push(cursor.next().ok_or(Unterminated)?);
                 }
                 '$' => {
                     cursor.at += 1;
@@ -144,8 +146,8 @@ impl Lexer {
         Ok(word)
     }
 
-    /// Reads a redirection; the cursor stands at its operator.
-    fn redirect(&mut self) -> Result<(), Open> {
+    /// Parses a redirection; the cursor is at its operator.
+    fn redirect(&mut self) -> Result<(), Unterminated> {
         // Longest first; the flags are: may write, here-document, may copy a descriptor.
         const OPERATORS: [(&str, bool, bool, bool); 11] = [
             ("<<<", false, true, false),
@@ -164,7 +166,7 @@ impl Lexer {
             .iter()
             .find(|(operator, ..)| self.cursor.take(operator));
         let Some(&(operator, writes, here, copies)) = found else {
-            return Err(Open);
+            return Err(Unterminated);
         };
         let strip_tabs = operator == "<<" && self.cursor.take("-");
         while matches!(self.cursor.peek(), Some(' ' | '\t')) || self.cursor.take_continuation() {
@@ -210,7 +212,7 @@ impl Lexer {
         }
     }
 
-    /// The next line without its end, or nothing at the end of the text.
+    /// Returns the next line without its line break, or `None` at the end of the text.
     fn line(&mut self) -> Option<String> {
         let from = self.cursor.at;
         self.cursor.peek()?;
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_split_where_the_shell_splits_them() {
+    fn commands_are_split_like_in_the_shell() {
         for (text, parts) in [
             ("a", vec!["a"]),
             ("a b  c", vec!["a b c"]),
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn words_lose_their_quotes() {
+    fn quotes_are_removed_from_words() {
         let script = read(r#"'r'm -"rf" \x $'\x72\155' "a\$b" "#);
         let texts: Vec<_> = script.parts[0]
             .words
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_is_marked_and_its_inside_kept() {
+    fn computed_words_are_marked_and_their_commands_kept() {
         for (text, nested) in [
             ("a $(b c)", vec!["b c"]),
             ("a \"x $(b 'c)') y\"", vec!["b 'c)'"]),

@@ -1,4 +1,4 @@
-//! Reading shell commands, as far as a permission decision needs it.
+//! Parsing of shell commands for permission decisions.
 
 mod candidates;
 mod lexer;
@@ -9,7 +9,7 @@ mod read_only_git;
 mod script;
 mod wrappers;
 
-pub(crate) use candidates::{Everything, allow_forms, base_name};
+pub(crate) use candidates::{CommandAnalysis, allow_forms, base_name};
 pub(crate) use lexer::read;
 pub(crate) use reach::{Reach, spelled};
 pub use read_only::bash_is_read_only;

@@ -1,12 +1,12 @@
-//! The inside of quotes and expansions.
+//! Parsing of quotes and expansions.
 
 use super::script::Word;
 
-/// What reading a piece of a word can fail on: a quote or bracket that stays open.
+/// The error for an unterminated quote or bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Open;
+pub(super) struct Unterminated;
 
-/// Characters with a position.
+/// A position in a sequence of characters.
 #[derive(Debug)]
 pub(super) struct Cursor {
     chars: Vec<char>,
@@ -35,7 +35,7 @@ impl Cursor {
         Some(c)
     }
 
-    /// Takes `text` if it comes next.
+    /// Consumes `text` if it comes next.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let fits = text
             .chars()
@@ -55,32 +55,32 @@ impl Cursor {
             .collect()
     }
 
-    /// Whether a backslash and a line end come next, which the shell drops.
+    /// Consumes a backslash followed by a line break, which the shell drops.
     pub(super) fn take_continuation(&mut self) -> bool {
         self.take("\\\n")
     }
 }
 
-/// `'…'`, the opening quote taken already.
-pub(super) fn single(cursor: &mut Cursor, word: &mut Word) -> Result<(), Open> {
+/// Parses `'…'` after the opening quote.
+pub(super) fn single(cursor: &mut Cursor, word: &mut Word) -> Result<(), Unterminated> {
     loop {
-        match cursor.next().ok_or(Open)? {
+        match cursor.next().ok_or(Unterminated)? {
             '\'' => return Ok(()),
             c => word.text.push(c),
         }
     }
 }
 
-/// `"…"`, the opening quote taken already.
+/// Parses `"…"` after the opening quote.
 pub(super) fn double(
     cursor: &mut Cursor,
     word: &mut Word,
     nested: &mut Vec<String>,
-) -> Result<(), Open> {
+) -> Result<(), Unterminated> {
     loop {
-        match cursor.next().ok_or(Open)? {
+        match cursor.next().ok_or(Unterminated)? {
             '"' => return Ok(()),
-            '\\' => match cursor.next().ok_or(Open)? {
+            '\\' => match cursor.next().ok_or(Unterminated)? {
                 '\n' => {}
                 c @ ('$' | '`' | '"' | '\\') => word.text.push(c),
                 c => word.text.extend(['\\', c]),
@@ -92,13 +92,13 @@ pub(super) fn double(
     }
 }
 
-/// What follows a `$` that was taken already.
+/// Parses an expansion after the `$`.
 pub(super) fn dollar(
     cursor: &mut Cursor,
     word: &mut Word,
     nested: &mut Vec<String>,
     quoted: bool,
-) -> Result<(), Open> {
+) -> Result<(), Unterminated> {
     let start = cursor.at - 1;
     match cursor.peek() {
         Some('(') => {
@@ -154,18 +154,18 @@ pub(super) fn dollar(
     Ok(())
 }
 
-/// `` `…` ``, the opening one taken already.
+/// Parses `` `…` `` after the opening backtick.
 pub(super) fn backticks(
     cursor: &mut Cursor,
     word: &mut Word,
     nested: &mut Vec<String>,
-) -> Result<(), Open> {
+) -> Result<(), Unterminated> {
     let start = cursor.at - 1;
     let mut inside = String::new();
     loop {
-        match cursor.next().ok_or(Open)? {
+        match cursor.next().ok_or(Unterminated)? {
             '`' => break,
-            '\\' => match cursor.next().ok_or(Open)? {
+            '\\' => match cursor.next().ok_or(Unterminated)? {
                 c @ ('`' | '\\' | '$') => inside.push(c),
                 c => inside.extend(['\\', c]),
             },
@@ -178,14 +178,19 @@ pub(super) fn backticks(
     Ok(())
 }
 
-/// The text up to the bracket that closes the one taken already, quotes respected.
-pub(super) fn balanced(cursor: &mut Cursor, open: char, close: char) -> Result<String, Open> {
+/// Returns the text up to the matching closing bracket, respecting quotes. The opening bracket is
+/// already consumed.
+pub(super) fn balanced(
+    cursor: &mut Cursor,
+    open: char,
+    close: char,
+) -> Result<String, Unterminated> {
     let start = cursor.at;
     let mut depth = 1_u32;
     let mut ignored = Word::default();
     let mut inner = Vec::new();
     loop {
-        match cursor.next().ok_or(Open)? {
+        match cursor.next().ok_or(Unterminated)? {
             c if c == open => depth += 1,
             c if c == close => {
                 depth -= 1;
@@ -196,7 +201,7 @@ pub(super) fn balanced(cursor: &mut Cursor, open: char, close: char) -> Result<S
                 }
             }
             '\\' => {
-                cursor.next().ok_or(Open)?;
+                cursor.next().ok_or(Unterminated)?;
             }
             '\'' if close != '}' => single(cursor, &mut ignored)?,
             '"' => double(cursor, &mut ignored, &mut inner)?,
@@ -206,7 +211,8 @@ pub(super) fn balanced(cursor: &mut Cursor, open: char, close: char) -> Result<S
     }
 }
 
-/// The command substitutions in a text that the shell treats like the inside of double quotes.
+/// Returns the command substitutions in a text that the shell treats like the inside of double
+/// quotes.
 pub(super) fn substitutions(text: &str) -> Vec<String> {
     let mut cursor = Cursor::new(text);
     let mut word = Word::default();
@@ -228,13 +234,13 @@ pub(super) fn substitutions(text: &str) -> Vec<String> {
     nested
 }
 
-/// `$'…'`, the opening quote taken already.
-fn ansi_c(cursor: &mut Cursor, word: &mut Word) -> Result<(), Open> {
+/// Parses `$'…'` after the opening quote.
+fn ansi_c(cursor: &mut Cursor, word: &mut Word) -> Result<(), Unterminated> {
     loop {
-        match cursor.next().ok_or(Open)? {
+        match cursor.next().ok_or(Unterminated)? {
             '\'' => return Ok(()),
             '\\' => {
-                let c = match cursor.next().ok_or(Open)? {
+                let c = match cursor.next().ok_or(Unterminated)? {
                     'n' => '\n',
                     't' => '\t',
                     'r' => '\r',
@@ -255,7 +261,7 @@ fn ansi_c(cursor: &mut Cursor, word: &mut Word) -> Result<(), Open> {
     }
 }
 
-/// The character whose number comes next, in at most `digits` digits.
+/// Parses the character whose code comes next, with at most `digits` digits.
 fn number(cursor: &mut Cursor, radix: u32, digits: usize) -> char {
     let mut value = 0_u32;
     for _ in 0..digits {

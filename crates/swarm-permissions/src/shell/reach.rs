@@ -1,4 +1,4 @@
-//! The files that the words of a command lead to.
+//! The files that the words of a command refer to.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use super::script::{Part, Word};
 use crate::FileFacts;
 use crate::question::absolute;
 
-/// Commands that change the directory of those after them.
+/// Commands that change the directory for subsequent ones.
 pub(super) const MOVES: [&str; 3] = ["cd", "pushd", "popd"];
 
-/// Directories in which a file is a device, or shows the memory or environment of a process.
-const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
-/// What in them is harmless, spelled exactly like this.
+/// Directories whose files are devices or show the memory or environment of a process.
+const KERNEL_DIRECTORIES: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// Harmless files in these directories, with exactly this spelling.
 const HARMLESS: [&str; 8] = [
     "/dev/full",
     "/dev/null",
@@ -23,21 +23,21 @@ const HARMLESS: [&str; 8] = [
     "/dev/zero",
 ];
 /// Ordinary files in a directory of devices.
-const ORDINARY: &str = "/dev/shm";
+const SHARED_MEMORY: &str = "/dev/shm";
 
-/// From where a command line reads, and what is known of the files there.
+/// The directories in which a command line reads, and the facts about files there.
 #[derive(Debug)]
 pub(crate) struct Reach<'a> {
     files: &'a dyn FileFacts,
     home: Option<&'a Path>,
-    /// Every directory that one of its commands may run in. `None` if one cannot be determined.
+    /// Every directory in which one of the commands may run. `None` if one cannot be determined.
     directories: Option<Vec<PathBuf>>,
-    /// Whether rules restrict reading, so that a file's other names matter.
+    /// Whether rules restrict reading, so that hard links matter.
     watched: bool,
 }
 
 impl<'a> Reach<'a> {
-    /// The reach of these simple commands, started in `cwd`.
+    /// Creates the reach of these simple commands, started in `cwd`.
     pub(crate) fn of(
         parts: &[Part],
         cwd: &Path,
@@ -63,8 +63,8 @@ impl<'a> Reach<'a> {
         reach
     }
 
-    /// Adds the directories that these arguments of `cd` lead to. The shell takes `..` back by the spelling of the path, and
-    /// programs take it back by where links have led.
+    /// Adds the directories to which these arguments of `cd` lead. The shell resolves `..`
+    /// lexically, while programs resolve it after following links.
     fn moved(&mut self, arguments: &[Word]) {
         let operands = arguments
             .iter()
@@ -90,9 +90,9 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Whether all files that a simple command may name can be read by anybody: no word leads to a device, a process
-    /// or a secret, and where every word leads is known. Where it `descends` into directories, that holds for what is in
-    /// them and in its own.
+    /// Returns whether all files that a simple command may name are harmless: no word refers to a
+    /// device, process or secret, and the targets of all words are known. With `descends`, this
+    /// also applies to the content of the directories and of the command's own directory.
     pub(crate) fn is_harmless(&self, part: &Part, descends: bool) -> bool {
         let arguments = part.words.iter().skip(1);
         let targets = part
@@ -120,7 +120,7 @@ impl<'a> Reach<'a> {
         })
     }
 
-    /// Whether a program that goes through the directory it runs in meets no secret there.
+    /// Returns whether a program that walks its own directory finds no secrets.
     fn is_own_directory_harmless(&self) -> bool {
         self.directories.as_ref().is_some_and(|directories| {
             directories.iter().all(|directory| {
@@ -130,16 +130,16 @@ impl<'a> Reach<'a> {
         })
     }
 
-    /// Whether a directory, or one in it, holds a device, a process or a secret.
+    /// Returns whether a directory contains a device, process or secret at any depth.
     fn holds_secrets(&self, real: &Path) -> bool {
-        OF_THE_KERNEL
+        KERNEL_DIRECTORIES
             .iter()
             .any(|dir| Path::new(dir).starts_with(real))
             || !self.files.secrets_below(real).is_empty()
     }
 
-    /// Whether a file name pattern may stand for a secret in a directory. Only what is before its first wildcard and behind
-    /// its last one is compared.
+    /// Returns whether a file name pattern may match a secret in a directory. Only the text before
+    /// its first and after its last wildcard is compared.
     fn may_match_secret(&self, pattern: &str, directory: &Path) -> bool {
         const WILD: [char; 9] = ['*', '?', '[', ']', '{', '}', '(', ')', '\\'];
         let Some(first) = pattern.find(WILD) else {
@@ -155,19 +155,19 @@ impl<'a> Reach<'a> {
     }
 
     fn is_place_harmless(&self, real: &Path) -> bool {
-        let of_the_kernel = OF_THE_KERNEL.iter().any(|dir| real.starts_with(dir));
+        let in_kernel_directory = KERNEL_DIRECTORIES.iter().any(|dir| real.starts_with(dir));
         let forbidden =
-            (of_the_kernel && !real.starts_with(ORDINARY)) || self.files.is_secret(real);
+            (in_kernel_directory && !real.starts_with(SHARED_MEMORY)) || self.files.is_secret(real);
         let doubtful = self.watched && self.files.has_other_names(real);
         !forbidden && !doubtful
     }
 
-    /// Where a text that is part of a word leads, from each directory.
+    /// Returns where a text within a word leads, from each directory.
     fn places(&self, word: &Word, text: &str) -> Option<Vec<PathBuf>> {
         self.real(word, &self.paths(word, text)?)
     }
 
-    /// Where paths lead that a word stands for.
+    /// Returns where the paths of a word lead.
     fn real(&self, word: &Word, paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
         let mut places = Vec::new();
         for path in paths {
@@ -176,7 +176,7 @@ impl<'a> Reach<'a> {
         Some(places)
     }
 
-    /// The paths that a text that is part of a word stands for, from each directory.
+    /// Returns the paths that a text within a word denotes, from each directory.
     fn paths(&self, word: &Word, text: &str) -> Option<Vec<PathBuf>> {
         if word.pattern && braces_hide_the_path(text) {
             return None;
@@ -188,14 +188,15 @@ impl<'a> Reach<'a> {
             Some(rest) => match rest.split_once('/').unwrap_or((rest, "")) {
                 ("", rest) => vec![self.home?.join(rest)],
                 ("+", rest) => directories.iter().map(|dir| dir.join(rest)).collect(),
-                // The directory before the last `cd`, another user's home directory, or the directory stack.
+                // The directory before the last `cd`, another user's home directory, or the
+                // directory stack.
                 _ => return None,
             },
         })
     }
 }
 
-/// Whether braces make other paths of a text than its components show.
+/// Returns whether braces expand to paths that differ from the components of the text.
 fn braces_hide_the_path(text: &str) -> bool {
     let Some((before, rest)) = text.split_once('{') else {
         return false;
@@ -204,7 +205,8 @@ fn braces_hide_the_path(text: &str) -> bool {
     inside.contains('/') || (before.is_empty() && text.contains('/'))
 }
 
-/// The parts of a word that may be a path: the whole, the value after `=`, and what follows the letter of an option.
+/// Returns the parts of a word that may be a path: the whole word, the value after `=`, and the
+/// text after an option letter.
 pub(super) fn path_texts(word: &Word) -> impl Iterator<Item = &str> {
     let text = word.text.as_str();
     let value = text.split_once('=').map(|(_, value)| value);
@@ -217,7 +219,7 @@ pub(super) fn path_texts(word: &Word) -> impl Iterator<Item = &str> {
     std::iter::once(text).chain(value).chain(joined)
 }
 
-/// An absolute path for a word that stands for one, with `~/` and `~+/` expanded as bash does.
+/// Returns the absolute path for a word, with `~/` and `~+/` expanded like in bash.
 pub(crate) fn spelled(word: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     match (word.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => absolute(rest, home),

@@ -8,7 +8,7 @@ use super::read_only_git;
 use super::script::{Part, Word};
 use super::wrappers::unwrap_harmless;
 
-/// Programs that write nothing and run nothing, whatever their arguments.
+/// Programs that only read with any arguments.
 const ALWAYS: [&str; 55] = [
     ":",
     "basename",
@@ -67,9 +67,10 @@ const ALWAYS: [&str; 55] = [
     "which",
 ];
 
-/// Programs that read files which no word names with one of these options: from a list, or through links met on the way.
+/// Programs that only read, except with one of these options, which make them read files that no
+/// word names: from a list or through links.
 const EXCEPT_SPELLED: [(&str, &[&str]); 8] = [
-    // `-l` runs `pr`. A comparison of directories follows links.
+    // `-l` runs `pr`. A recursive comparison follows links.
     ("diff", &["-l", "--paginate", "-r", "--recursive"]),
     ("du", &["--files0-from"]),
     ("egrep", &FOLLOWING_GREP),
@@ -77,16 +78,17 @@ const EXCEPT_SPELLED: [(&str, &[&str]); 8] = [
     // `-v` runs another `getconf`.
     ("getconf", &["-v"]),
     ("grep", &FOLLOWING_GREP),
-    // A program can load other files as modules or data.
+    // A jq program can load other files as modules or data.
     ("jq", &["-L", "--library-path", "-f", "--from-file"]),
     ("wc", &["--files0-from"]),
 ];
 
-/// `grep -R`, unlike `-r`, follows every link.
+/// Options of `grep` that, unlike `-r`, follow every link.
 const FOLLOWING_GREP: [&str; 2] = ["-R", "--dereference-recursive"];
 
-/// Programs that write or run something with one of these options, given as `--long` or `-s`, or read what no word names.
-/// No pattern may bring in a file whose name is such an option.
+/// Programs that only read, except with one of these options (`--long` or `-s`), which make them
+/// write, run programs or read files that no word names. A pattern must not be able to expand to
+/// such an option.
 const EXCEPT_WITH: [(&str, &[&str]); 9] = [
     // Writes a file on macOS.
     ("base64", &["-o", "--output"]),
@@ -95,7 +97,7 @@ const EXCEPT_WITH: [(&str, &[&str]); 9] = [
         "fd",
         &["-x", "-X", "--exec", "--exec-batch", "-l", "--list-details"],
     ),
-    // `-z` and `-Z` run programs that decompress, `-S` runs them outside of the sandbox of `file`.
+    // `-z` and `-Z` run decompression programs, `-S` runs them outside of the sandbox of `file`.
     (
         "file",
         &[
@@ -142,7 +144,7 @@ const EXCEPT_WITH: [(&str, &[&str]); 9] = [
     ("whoami", &[]),
 ];
 
-/// What `find` does besides looking.
+/// Actions of `find` that do more than read.
 const FIND_ACTIONS: [&str; 10] = [
     "-delete",
     "-exec",
@@ -156,8 +158,9 @@ const FIND_ACTIONS: [&str; 10] = [
     "-okdir",
 ];
 
-/// Whether a command only reads, by the table of known programs, without redirection to files and without
-/// substitution. The text alone is judged: what its words lead to in the file system is for [`crate::decide`].
+/// Returns whether a command only reads, by the table of known programs, without redirections to
+/// files and without substitutions. Only the text is judged; [`crate::decide`] also checks the
+/// files that its words refer to.
 pub fn bash_is_read_only(command: &str) -> bool {
     let script = lexer::read(command);
     let certain = !script.broken && !script.grouped && script.here_documents.is_empty();
@@ -177,7 +180,7 @@ pub fn bash_is_read_only(command: &str) -> bool {
             .all(|part| part_is_read_only(part, &reach))
 }
 
-/// Whether a simple command only reads, and nothing but ordinary files.
+/// Returns whether a simple command only reads, and only ordinary files.
 pub(crate) fn part_is_read_only(part: &Part, reach: &Reach<'_>) -> bool {
     let mut words = part.words.as_slice();
     while let Some(inner) = unwrap_harmless(words) {
@@ -203,7 +206,7 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
     if matches!(program, "echo") {
         return true;
     }
-    // What a variable brings in could be an option.
+    // A variable could expand to an option.
     if arguments.iter().any(|word| word.variable) {
         return false;
     }
@@ -216,7 +219,7 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
         return none_of(entry)
             && !(program == "jq" && texts.iter().any(|text| loads_modules(text)));
     }
-    // A file of that name could be an option.
+    // The pattern could expand to a file name that is an option.
     let unsure = |word: &Word| word.pattern && word.raw.starts_with(['*', '?', '[', '{', '-']);
     if arguments.iter().any(unsure) {
         return false;
@@ -232,7 +235,7 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
             .iter()
             .all(|text| matches!(*text, "aux" | "-ef" | "-e" | "-A")),
         "sed" => sed_reads(&texts),
-        // `@FILE` stands for the options in a file.
+        // `@FILE` includes options from a file.
         "strings" => !texts.iter().any(|text| text.starts_with('@')),
         "uniq" => uniq_reads(&texts),
         _ => EXCEPT_WITH
@@ -242,14 +245,15 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether an argument is one of these options, abbreviated, joined with others or with its value perhaps.
+/// Returns whether an argument is one of these options, possibly abbreviated, combined with others
+/// or with its value.
 pub(super) fn is_option(text: &str, options: &[&str]) -> bool {
     let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
         return false;
     };
     if letters.starts_with('-') {
         let name = text.split('=').next().unwrap_or(text);
-        // `--` alone ends the options; from three letters on an abbreviation may be understood.
+        // `--` alone ends the options; longer prefixes may be accepted as abbreviations.
         return name.len() > 2 && options.iter().any(|option| option.starts_with(name));
     }
     options
@@ -262,7 +266,7 @@ pub(super) fn is_option(text: &str, options: &[&str]) -> bool {
         })
 }
 
-/// `sed -n` with a script that only prints lines by number.
+/// Returns whether `sed` only reads: `sed -n` with a script that only prints lines by number.
 fn sed_reads(arguments: &[&str]) -> bool {
     let [quiet, script, files @ ..] = arguments else {
         return false;
@@ -273,7 +277,7 @@ fn sed_reads(arguments: &[&str]) -> bool {
         && !files.iter().any(|file| file.starts_with('-'))
 }
 
-/// `uniq` writes to its second operand.
+/// Returns whether `uniq` only reads: it writes to its second operand.
 fn uniq_reads(arguments: &[&str]) -> bool {
     let mut operands = 0;
     let mut arguments = arguments.iter();
@@ -287,7 +291,8 @@ fn uniq_reads(arguments: &[&str]) -> bool {
     operands <= 1
 }
 
-/// `date` sets the clock with `-s` or with an operand that is no format.
+/// Returns whether `date` only reads: it sets the clock with `-s` or with an operand that is not a
+/// format.
 fn date_reads(arguments: &[&str]) -> bool {
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
@@ -303,13 +308,13 @@ fn date_reads(arguments: &[&str]) -> bool {
     true
 }
 
-/// Whether these commands change the directory and run git besides. Git runs what the configuration of a repository
-/// says, so which repository it is must not change on the way.
+/// Returns whether these commands change the directory and also run git. Git runs programs from the
+/// configuration of a repository, so the repository must not change in between.
 pub(crate) fn moves_and_runs_git(parts: &[Part]) -> bool {
     parts.iter().any(|part| mentions(part, &MOVES)) && parts.iter().any(runs_git)
 }
 
-/// Whether a simple command runs git, at least by a word in it.
+/// Returns whether a simple command contains the word `git`.
 pub(crate) fn runs_git(part: &Part) -> bool {
     mentions(part, &["git"])
 }
@@ -320,7 +325,7 @@ fn mentions(part: &Part, words: &[&str]) -> bool {
         .any(|word| words.contains(&word.text.as_str()))
 }
 
-/// Whether a simple command reads what is in the directories that it is given, and in its own.
+/// Returns whether a simple command reads the content of the given directories and of its own.
 fn descends(part: &Part) -> bool {
     let recursive = [
         "-r",
@@ -336,7 +341,7 @@ fn descends(part: &Part) -> bool {
             && part.words.iter().any(is_recursive))
 }
 
-/// Whether a program of jq begins with modules or data that it loads.
+/// Returns whether a jq program loads modules or data.
 fn loads_modules(program: &str) -> bool {
     let is_keyword = |(at, word): (usize, &str)| {
         let before = program[..at].chars().next_back();
@@ -350,8 +355,8 @@ fn loads_modules(program: &str) -> bool {
         .any(|word| program.match_indices(word).any(is_keyword))
 }
 
-/// Whether a simple command may read files that its words do not name: by a pattern, by going through directories,
-/// because the directory changes, or because git keeps their content.
+/// Returns whether a simple command may read files that its words do not name: through a pattern,
+/// recursion, a changed directory, or git's stored content.
 pub(crate) fn names_files_vaguely(part: &Part) -> bool {
     part.words.iter().any(|word| !word.is_literal())
         || mentions(part, &MOVES)
@@ -359,7 +364,7 @@ pub(crate) fn names_files_vaguely(part: &Part) -> bool {
         || (runs_git(part) && !read_only_git::shows_no_content(&part.words))
 }
 
-/// Whether the words of a command of this program are files, however plainly they are named.
+/// Returns whether the words of a command of this program are file names.
 pub(crate) fn takes_files(program: &str) -> bool {
     const OTHERS: [&str; 15] = [
         "awk", "cp", "dd", "install", "less", "ln", "more", "mv", "nano", "sed", "source",
@@ -371,7 +376,8 @@ pub(crate) fn takes_files(program: &str) -> bool {
         || excepted.map(|(name, _)| *name).any(|name| name == program)
 }
 
-/// Files under `/proc` show the environment and memory of other processes, and so their secrets.
+/// Returns whether a word may refer to files under `/proc`, which show the environment and memory,
+/// and so the secrets, of other processes.
 fn looks_into_processes(word: &Word) -> bool {
     let first = word
         .text
@@ -388,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_that_only_read_are_known() {
+    fn commands_that_only_read_are_recognized() {
         for command in [
             "ls",
             "ls -la src/*.rs",
@@ -450,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_may_do_more_are_not() {
+    fn commands_that_may_do_more_are_not_read_only() {
         for command in [
             "",
             "   ",
@@ -546,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_run_programs_or_read_what_no_word_names_are_not() {
+    fn options_that_run_programs_or_read_unnamed_files_are_not_read_only() {
         for command in [
             "tree -R -H . -L 1",
             "tree -aRL 2",

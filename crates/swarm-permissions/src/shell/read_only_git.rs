@@ -3,7 +3,7 @@
 use super::read_only::is_option;
 use super::script::Word;
 
-/// Subcommands that read with any arguments but [`NEVER`].
+/// Subcommands that only read, except with the options in [`NEVER`].
 const READING: [&str; 26] = [
     "blame",
     "cat-file",
@@ -57,7 +57,7 @@ const BRANCH_LISTS: [&str; 10] = [
     "--no-color",
 ];
 
-/// Options that turn `git branch` and `git tag` into a search, so that further words are what is searched.
+/// Options that turn `git branch` and `git tag` into a search with the further words as operands.
 const SEARCHES: [&str; 6] = [
     "--list",
     "--contains",
@@ -67,7 +67,7 @@ const SEARCHES: [&str; 6] = [
     "--points-at",
 ];
 
-/// Subcommands that show the content of no file.
+/// Subcommands that show no file content.
 const WITHOUT_CONTENT: [&str; 20] = [
     "branch",
     "check-ignore",
@@ -91,7 +91,7 @@ const WITHOUT_CONTENT: [&str; 20] = [
     "worktree",
 ];
 
-/// Options with which a log shows changes.
+/// Options that make a log show changes.
 const PATCHES: [&str; 19] = [
     "-p",
     "-u",
@@ -114,11 +114,11 @@ const PATCHES: [&str; 19] = [
     "--word-diff",
 ];
 
-/// The options that keep a comparison from running programs.
+/// Options that prevent comparisons from running programs.
 const NO_DRIVERS: &[&str] = &["--no-ext-diff", "--no-textconv"];
 
-/// Options that keep any subcommand from running programs that the configuration names, and from a repository that
-/// was put together in an ordinary directory.
+/// Options that prevent any subcommand from running programs from the configuration, and from using
+/// a repository inside an ordinary directory.
 const WITHOUT_PROGRAMS: [&str; 7] = [
     "-c",
     "core.fsmonitor=",
@@ -129,18 +129,18 @@ const WITHOUT_PROGRAMS: [&str; 7] = [
     "--no-pager",
 ];
 
-/// How a git command that only reads is to be run so that it starts no program of the configuration.
+/// How to run a reading git command without starting programs from the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuietGit {
-    /// Options for git itself, before all arguments.
+    /// Global git options, inserted before all arguments.
     pub first: &'static [&'static str],
-    /// How many of the arguments come before `then`.
+    /// The index of the arguments at which `then` is inserted.
     pub at: usize,
     /// Options for the subcommand.
     pub then: &'static [&'static str],
 }
 
-/// How to run `git` with these arguments, if it is one of the commands that count as reading.
+/// Returns how to run `git` with these arguments if the command only reads.
 pub fn git_without_programs(arguments: &[String]) -> Option<QuietGit> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if !reads(&words) {
@@ -154,7 +154,7 @@ pub fn git_without_programs(arguments: &[String]) -> Option<QuietGit> {
             "diff" | "diff-files" | "diff-index" | "diff-tree" | "log" | "show" | "whatchanged",
             _,
         ) => (1, NO_DRIVERS),
-        // Without an option these show a summary, with any option a patch.
+        // Without options these show a summary, with any option a patch.
         ("reflog" | "stash", Some(&"show")) if patches() => (2, NO_DRIVERS),
         _ => (1, &[][..]),
     };
@@ -165,7 +165,8 @@ pub fn git_without_programs(arguments: &[String]) -> Option<QuietGit> {
     })
 }
 
-/// Whether a simple command that runs git shows names only, and no content of files that its words do not name.
+/// Returns whether a git command shows only names, without the content of files that its words do
+/// not name.
 pub(super) fn shows_no_content(words: &[Word]) -> bool {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let git = texts.iter().position(|text| *text == "git");
@@ -185,7 +186,7 @@ fn is_harmless(option: &str) -> bool {
     matches!(option, "--no-pager" | "-P" | "--no-optional-locks")
 }
 
-/// Whether `git` with these arguments only reads.
+/// Returns whether `git` with these arguments only reads.
 pub(super) fn reads(arguments: &[&str]) -> bool {
     let skipped = arguments
         .iter()
@@ -208,7 +209,8 @@ pub(super) fn reads(arguments: &[&str]) -> bool {
     }
 }
 
-/// Options out of `known` and formats only, or a search with any operands besides.
+/// Returns whether the arguments are only options in `known` and formats, or a search with any
+/// operands.
 fn lists(arguments: &[&str], known: &[&str], searches: &[&str]) -> bool {
     let searching = arguments
         .iter()
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_reads_is_told_to_run_no_program() {
+    fn a_reading_command_is_run_without_programs() {
         for (line, expected) in [
             ("status --short", "status --short"),
             ("diff HEAD", "diff --no-ext-diff --no-textconv HEAD"),

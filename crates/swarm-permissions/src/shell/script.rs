@@ -1,41 +1,41 @@
-//! A shell command taken apart: simple commands, their words and redirections.
+//! A parsed shell command: simple commands with their words and redirections.
 
-/// A command line, or the inside of a substitution.
+/// A parsed command line or substitution.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// The simple commands between `;`, `&&`, `||`, `|`, `&`, brackets and line ends, in order.
+    /// The simple commands between `;`, `&&`, `||`, `|`, `&`, parentheses and line breaks, in order.
     pub(crate) parts: Vec<Part>,
     /// The texts of here-documents.
     pub(crate) here_documents: Vec<String>,
-    /// There are brackets around or between commands.
+    /// Whether there are parentheses around or between commands.
     pub(crate) grouped: bool,
-    /// It could not be read to its end: a quote or bracket stays open.
+    /// Whether parsing failed because of an unterminated quote or bracket.
     pub(crate) broken: bool,
 }
 
 /// One simple command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Its words, assignments included, redirections not.
+    /// The words, including assignments, without redirections.
     pub(crate) words: Vec<Word>,
     /// Its redirections.
     pub(crate) redirects: Vec<Redirect>,
-    /// The inside of command and process substitutions in words and redirections.
+    /// The contents of command and process substitutions in words and redirections.
     pub(crate) nested: Vec<String>,
 }
 
 /// One word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// As it was written.
+    /// The word as written.
     pub(crate) raw: String,
-    /// With quotes and backslashes taken away. Expansions stand in it as they were written.
+    /// The word with quotes and backslashes removed. Expansions remain as written.
     pub(crate) text: String,
-    /// A variable is put in.
+    /// Whether it contains a variable.
     pub(crate) variable: bool,
-    /// A file name pattern or braces outside of quotes: the shell makes other words of it.
+    /// Whether it contains an unquoted file name pattern or braces, which the shell expands.
     pub(crate) pattern: bool,
-    /// Something is computed in it: a substitution, arithmetic, or an expansion with an operator.
+    /// Whether it contains a substitution, arithmetic, or an expansion with an operator.
     pub(crate) computed: bool,
 }
 
@@ -44,26 +44,26 @@ pub(crate) struct Word {
 pub(crate) struct Redirect {
     /// Whether it may write.
     pub(crate) writes: bool,
-    /// A here-document or here-string.
+    /// Whether it is a here-document or here-string.
     pub(crate) here: bool,
-    /// It copies or closes a descriptor: `2>&1`.
+    /// Whether it copies or closes a descriptor, as in `2>&1`.
     pub(crate) descriptor: bool,
-    /// The file, or the descriptor.
+    /// The file or descriptor.
     pub(crate) target: Word,
 }
 
 impl Word {
-    /// Whether the program gets exactly `text`.
+    /// Returns whether the program receives exactly `text`.
     pub(crate) fn is_literal(&self) -> bool {
         !(self.variable || self.pattern || self.computed)
     }
 
-    /// Whether it sets a variable when it stands before the command: `NAME=value`.
+    /// Returns whether it sets a variable if placed before the command: `NAME=value`.
     pub(crate) fn is_assignment(&self) -> bool {
         self.assigned_name().is_some()
     }
 
-    /// The variable's name in `NAME=value`, `NAME+=value` or `NAME[i]=value`.
+    /// Returns the variable's name in `NAME=value`, `NAME+=value` or `NAME[i]=value`.
     pub(crate) fn assigned_name(&self) -> Option<&str> {
         let (name, _) = self.raw.split_once('=')?;
         let name = name.strip_suffix('+').unwrap_or(name);
@@ -77,12 +77,12 @@ impl Word {
 }
 
 impl Redirect {
-    /// Whether it neither writes a file nor feeds text of the command itself to the program.
+    /// Returns whether it neither writes a file nor passes text of the command line to the program.
     pub(crate) fn is_harmless(&self) -> bool {
         if self.here || !self.target.is_literal() {
             return false;
         }
-        // bash makes network connections of files under these names.
+        // bash opens network connections for these paths.
         let network = ["/dev/tcp", "/dev/udp"]
             .iter()
             .any(|dev| self.target.text.contains(dev));
@@ -91,19 +91,19 @@ impl Redirect {
 }
 
 impl Part {
-    /// Whether words and redirections are all there is: no substitution, and nothing written.
+    /// Returns whether the command has no substitutions and writes no files.
     pub(crate) fn is_plain(&self) -> bool {
         self.words.iter().all(|word| !word.computed)
             && self.redirects.iter().all(Redirect::is_harmless)
     }
 
-    /// The words as written, joined by single blanks.
+    /// Returns the words as written, joined by single spaces.
     pub(crate) fn raw(&self) -> String {
         join_raw(&self.words)
     }
 }
 
-/// Words as written, joined by single blanks.
+/// Joins words as written with single spaces.
 pub(crate) fn join_raw(words: &[Word]) -> String {
     words
         .iter()
@@ -112,7 +112,7 @@ pub(crate) fn join_raw(words: &[Word]) -> String {
         .join(" ")
 }
 
-/// Words as the program gets them, joined by single blanks.
+/// Joins words as the program receives them with single spaces.
 pub(crate) fn join_text(words: &[Word]) -> String {
     words
         .iter()

@@ -2,7 +2,7 @@
 
 use super::script::Word;
 
-/// Programs whose arguments hold a command, at a place that depends on their options.
+/// Programs whose arguments contain a command, at a position that depends on their options.
 pub(super) const RUN_OTHERS: [&str; 29] = [
     "builtin", "busybox", "chroot", "chrt", "command", "doas", "env", "exec", "flock", "ionice",
     "ltrace", "nice", "nohup", "nsenter", "parallel", "runuser", "script", "setarch", "setsid",
@@ -12,12 +12,12 @@ pub(super) const RUN_OTHERS: [&str; 29] = [
 /// Programs that read a script from `-c` or from standard input.
 pub(super) const SHELLS: [&str; 7] = ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 
-/// Words that stand before a command without being one.
+/// Words that precede a command.
 pub(super) const KEYWORDS: [&str; 11] = [
     "!", "{", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while",
 ];
 
-/// Variables that change how a program prints, not what it runs or where.
+/// Variables that affect only a program's output, not what it runs or where.
 const HARMLESS_VARIABLES: [&str; 14] = [
     "CI",
     "CLICOLOR",
@@ -35,8 +35,8 @@ const HARMLESS_VARIABLES: [&str; 14] = [
     "TZ",
 ];
 
-/// What is left of a command when one harmless layer is taken off: assignments of harmless variables, or a program
-/// that only limits, times or buffers the one it runs.
+/// Removes one harmless wrapper from a command: assignments of harmless variables, or a program
+/// that only limits, times or buffers another.
 pub(super) fn unwrap_harmless(words: &[Word]) -> Option<&[Word]> {
     let (first, rest) = words.split_first()?;
     if let Some(name) = first.assigned_name() {
@@ -71,7 +71,8 @@ pub(super) fn unwrap_harmless(words: &[Word]) -> Option<&[Word]> {
     (!next.text.starts_with('-')).then_some(rest)
 }
 
-/// Drops the options at the beginning: those that are `known`, and those of `with_value` together with the next word.
+/// Skips leading options: those that are `known`, and those in `with_value` together with the next
+/// word.
 fn skip<'a>(
     mut words: &'a [Word],
     known: impl Fn(&str) -> bool,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use swarm_hooks::{Hooks, HooksParts, Subject};
+use swarm_hooks::{HookInput, Hooks, HooksParts};
 use swarm_permissions::HookSettings;
 use swarm_protocol::{ControlFrame, MemberState, PermissionMode, TaskStatus};
 use swarm_store::StoreLimits;
@@ -372,9 +372,9 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             project: directory.path().to_owned(),
             notice: Arc::new(move |line| notes.lock().push(line)),
-            reach: None,
+            services: None,
         });
-        member_hooks(context, hooks, Subject::default(), || {
+        member_hooks(context, hooks, HookInput::default(), || {
             PermissionMode::Default
         });
         context.merge_with(Arc::new(Merger(Arc::clone(&told))));

@@ -67,7 +67,7 @@ fn given_again(name: &str, member: &MemberName) -> String {
 fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
     let problems = found.problems.iter();
     let why: Vec<_> = problems
-        .filter(|problem| problem.costs(name))
+        .filter(|problem| problem.rejects(name))
         .map(|problem| plain(&problem.to_string()))
         .collect();
     (!why.is_empty()).then(|| {

@@ -31,7 +31,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mcp = agent_config::with_agents(app, &claude, catalog)?.mcp;
     let rows: Vec<_> = found
         .catalog
-        .with_standing()
+        .with_precedence()
         .map(|(definition, counts)| {
             let hidden = counts.then(|| hidden_type(definition, &claude.rules, &mcp));
             (definition, counts, hidden.flatten())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap_complete::CompletionCandidate;
-use swarm_config::{Environment, Places, Settings};
+use swarm_config::{Environment, Settings, SettingsFiles};
 use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
 use swarm_store::{FileStore, TeamStore};
 
@@ -24,7 +24,7 @@ impl Offer {
         let root = env.root().ok();
         let settings = root
             .as_ref()
-            .and_then(|root| Settings::load(&Places::new(root, &env.cwd), env).ok());
+            .and_then(|root| Settings::load(&SettingsFiles::new(root, &env.cwd), env).ok());
         let flag = |word: &OsString| word.to_str()?.strip_prefix("--team=").map(str::to_owned);
         let pair = |pair: &[OsString]| {
             (pair[0] == "--team").then(|| pair[1].to_str().map(str::to_owned))?

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{
-    ClaudeSettings, Environment, Looking, Settings, find_skills, gather, is_trusted,
+    AgentSearch, ClaudeSettings, Environment, Settings, find_agents, find_skills, is_trusted,
     project_directory, project_top, unused_parts,
 };
 use swarm_permissions::{HookAction, HookSettings};
@@ -17,12 +17,12 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
         return Vec::new();
     };
     let trusted = is_trusted(&root, &env.cwd).unwrap_or_default();
-    let claude = ClaudeSettings::look(&root, &env.cwd, env.home().as_deref()).0;
+    let claude = ClaudeSettings::load_lenient(&root, &env.cwd, env.home().as_deref()).0;
     let mut findings = definitions(env, settings, &root, &claude, trusted);
     findings.extend(plugins(&root, &claude));
     findings.extend(skills(&root, env, trusted));
     let limit = settings.hook_timeout.as_secs();
-    findings.extend(hooks(env, &root, &claude.hooks.in_force(trusted, limit)));
+    findings.extend(hooks(env, &root, &claude.hooks.effective(trusted, limit)));
     findings
 }
 
@@ -60,7 +60,7 @@ fn definitions(
     trusted: bool,
 ) -> Vec<Finding> {
     const NAME: &str = "agents";
-    let Ok(found) = gather(Looking {
+    let Ok(found) = find_agents(AgentSearch {
         root,
         cwd: &project_directory(root, &env.cwd),
         flag: None,

@@ -1,6 +1,6 @@
 //! Whether the present repository may run what is its own.
 
-use swarm_config::{Environment, is_trusted, own_things, project_top};
+use swarm_config::{Environment, is_trusted, project_top, repository_items};
 
 use super::finding::Finding;
 use crate::failure::with_causes;
@@ -18,7 +18,7 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
         }
     };
     let top = project_top(&root, &env.cwd);
-    let own = own_things(&top);
+    let own = repository_items(&top);
     let mut list: Vec<_> = own.runs.iter().map(ToString::to_string).collect();
     if !trusted {
         // Of a trusted repository this is told where it is loaded.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use swarm_config::{ClaudeSettings, ConfigError, Environment, Places, Settings, resolve_model};
+use swarm_config::{
+    ClaudeSettings, ConfigError, Environment, Settings, SettingsFiles, resolve_model,
+};
 use swarm_model::Provider;
 
 use super::finding::Finding;
@@ -60,14 +62,14 @@ fn read(
     written: &mut Written,
     refused: &mut Vec<ConfigError>,
 ) -> Vec<Finding> {
-    match Settings::load(&Places::new(root, &env.cwd), env) {
+    match Settings::load(&SettingsFiles::new(root, &env.cwd), env) {
         Ok(settings) => written.settings = settings,
         Err(error) => {
             written.settings_refused = true;
             refused.push(error);
         }
     }
-    let (claude, slips) = ClaudeSettings::look(root, &env.cwd, env.home().as_deref());
+    let (claude, slips) = ClaudeSettings::load_lenient(root, &env.cwd, env.home().as_deref());
     let warnings = claude.warnings(env);
     let remarks = warnings.iter().map(|remark| {
         let hint = "nothing needs to be done, unless you rely on it";

@@ -117,7 +117,7 @@ fn tell_refused(app: &App, args: &PermissionsArgs) {
 
 /// The tool that was probably meant by a rule for one that there is not.
 fn meant(rule: &str) -> Option<&'static str> {
-    Rule::parse(rule).ok()?.slip()
+    Rule::parse(rule).ok()?.suggested_tool()
 }
 
 /// In the order in which rules decide: what is refused, what is asked about, what runs. At the end what changes nothing.
