@@ -86,8 +86,11 @@ fn role_variable(name: &str) -> Option<String> {
 /// Plays a member if a test started this process for that. Each test binary that uses [`Child`] has
 /// an ignored test `played_member` that calls this.
 pub fn play_child() {
-    let (Some(root), Some(member), Some(spawn)) = (role_variable(ROOT), told(NAME), told(SPAWN))
-    else {
+    let (Some(root), Some(member), Some(spawn)) = (
+        role_variable(ROOT),
+        role_variable(NAME),
+        role_variable(SPAWN),
+    ) else {
         return;
     };
     let store = FileStore::new(root.into(), Arc::new(SystemClock));
