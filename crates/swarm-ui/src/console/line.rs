@@ -33,8 +33,8 @@ pub enum PaneInput {
     Mode {
         /// The requested mode.
         mode: Option<PermissionMode>,
-        /// Whether it may exceed the mode with which the session started. Only if nobody but a
-        /// person can type.
+        /// Whether it may exceed the mode with which the session started. Only if no other process
+        /// can type.
         may_raise: bool,
     },
     /// Stops the member.
