@@ -1,6 +1,6 @@
-# Shared by the scripts beside this file, which source it: `. "$(dirname "$0")/setup.sh"`.
-# It stands in the project's root, finds what a build and the tests need, and gives every program that is
-# started from here a home directory of its own, so that nothing of yours is read or written.
+# Shared by the scripts in this directory, which source it: `. "$(dirname "$0")/setup.sh"`.
+# It changes to the repository root, finds the prerequisites of builds and tests, and gives every program that is
+# started from here a private home directory, so that none of your files are read or written.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf '%s\n' "$*" >&2; }
 
-# stop MESSAGE: ends the script with the exit code that `swarm` uses for a missing environment.
+# stop MESSAGE: exits with the code that `swarm` uses for a missing environment.
 stop() {
     say "$(basename "$0"): $*"
     exit 7
@@ -17,14 +17,14 @@ stop() {
 # usage: the comment at the top of the script, for `--help`.
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
-# wrong MESSAGE: ends the script with the exit code that `swarm` uses for arguments that make no sense.
+# wrong MESSAGE: exits with the code that `swarm` uses for invalid arguments.
 wrong() {
     say "$(basename "$0"): $*"
     say "  \`scripts/$(basename "$0") --help\` tells what there is"
     exit 2
 }
 
-# one_of WORD WORD…: whether the first is among the others.
+# one_of WORD WORD…: whether the first word is one of the others.
 one_of() {
     local wanted=$1 word
     shift
@@ -36,8 +36,8 @@ one_of() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# need PROGRAM PACKAGE: makes sure that a program is there. Installs its Debian package where that is possible
-# without asking anybody, and names it where it is not.
+# need PROGRAM PACKAGE: makes sure that a program is installed. Installs its Debian package if that is possible
+# without interaction, and otherwise names it.
 need() {
     has "$1" && return
     if has apt-get && [ "$(id -u)" = 0 ]; then
@@ -54,7 +54,7 @@ need() {
 }
 
 install_package() {
-    # The lists on the machine may be too old to know where the package is; they are fetched only if so.
+    # The package lists may be outdated; they are fetched only if necessary.
     quiet_apt install "$1" || { quiet_apt update && quiet_apt install "$1"; }
 }
 
@@ -64,10 +64,10 @@ quiet_apt() {
     DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends "$verb" "$@" </dev/null >/dev/null
 }
 
-# wanted_rust: the version that the workspace is written for.
+# wanted_rust: the Rust version of the workspace.
 wanted_rust() { sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml; }
 
-# need_rust: a compiler that is new enough. It is never installed unasked.
+# need_rust: a compiler that is new enough. It is never installed automatically.
 need_rust() {
     local wanted found
     wanted=$(wanted_rust)
@@ -78,7 +78,7 @@ need_rust() {
     need cc build-essential
 }
 
-# need_component NAME: a part of the Rust toolchain, such as `clippy`.
+# need_component NAME: a component of the Rust toolchain, such as `clippy`.
 need_component() {
     cargo "$1" --version >/dev/null 2>&1 && return
     has rustup || stop "\`cargo $1\` is missing: install it with the package manager that Rust came from"
@@ -89,7 +89,7 @@ need_component() {
 private_home() {
     export CARGO_HOME="${CARGO_HOME:-${HOME:?is not set}/.cargo}"
     export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
-    # Sockets live below it and their paths are limited to some hundred bytes, hence not $TMPDIR.
+    # Sockets are below it and their paths are limited to about a hundred bytes, hence not $TMPDIR.
     scratch=$(mktemp -d /tmp/swarm.XXXXXX)
     trap 'rm -rf "$scratch"' EXIT
     export HOME="$scratch/home" CLAUDE_CONFIG_DIR="$scratch/home/.claude"

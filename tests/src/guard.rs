@@ -1,7 +1,7 @@
-//! A long run that can be cut short: whatever it started ends with it, and what it made is removed.
+//! Cleanup of interrupted long runs: terminates all processes of a run and removes its files.
 //!
-//! The run is a process of its own, which the guard waits for. Everything that it starts inherits a mark, and whatever it
-//! makes outside of the guard's directory is a line in a file there.
+//! The run is a separate process, and the guard waits for it. All its processes inherit a mark, and
+//! all files outside the guard's directory are listed in a file there.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,17 +12,18 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::stage::{end_marked, sweep_worlds};
 
-/// Names the guard's directory. Its value is the mark, too.
+/// Environment variable with the guard's directory, which is also the mark.
 const MARK: &str = "SWARM_RUN_DIRECTORY";
-/// The file in it that lists what was made elsewhere.
+/// The file in it that lists external files.
 const PLACES: &str = "places";
-/// Where guards' directories are: sockets may live in them, whose paths are limited to some hundred bytes.
+/// Parent of guards' directories: sockets may be in them, whose paths are limited to about a
+/// hundred bytes.
 const PLACE: &str = "/tmp";
 
-/// Runs `work` in a process of its own and returns its exit code, or 130 where somebody cut it short.
+/// Runs `work` in a separate process and returns its exit code, or 130 if it was interrupted.
 ///
 /// # Panics
-/// When there is no room for the guard's directory.
+/// If the guard's directory cannot be created.
 pub fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
     if std::env::var_os(MARK).is_some() {
         return work();
@@ -34,20 +35,20 @@ pub fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
     let ended = run(directory.path());
     let cut = matches!(ended, Ok(None));
     if cut {
-        eprintln!("cut short; ending what was started");
+        eprintln!("interrupted; terminating the processes of the run");
     }
     clear(directory.path());
     match ended {
         Ok(Some(status)) => code_of(status),
         Ok(None) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("the run could not be started: {error}");
+            eprintln!("cannot start the run: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Notes a directory that is to go with the run, if one is guarded.
+/// Registers a directory to be removed with the run, if one is guarded.
 pub(crate) fn note(directory: &Path) {
     let Some(own) = std::env::var_os(MARK) else {
         return;
@@ -56,11 +57,11 @@ pub(crate) fn note(directory: &Path) {
         .create(true)
         .append(true)
         .open(Path::new(&own).join(PLACES));
-    // Without it the directory stays behind when the run is cut short, which is all.
+    // On failure the directory remains after an interruption.
     drop(places.and_then(|mut places| writeln!(places, "{}", directory.display())));
 }
 
-/// How the run ended; none where it was cut short.
+/// Returns how the run ended; `None` if it was interrupted.
 fn run(directory: &Path) -> std::io::Result<Option<ExitStatus>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -76,7 +77,7 @@ fn run(directory: &Path) -> std::io::Result<Option<ExitStatus>> {
             .args(std::env::args_os().skip(1))
             .env(MARK, directory)
             .env("TMPDIR", directory)
-            // The terminal tells the guard alone, which ends all of it.
+            // The terminal signals only the guard, which terminates the whole run.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
@@ -96,13 +97,13 @@ fn code_of(status: ExitStatus) -> ExitCode {
     code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Ends whatever bears the mark, then the worlds that nobody holds any more, and removes what was noted.
+/// Terminates all marked processes, then removes unused worlds and the registered directories.
 fn clear(directory: &Path) {
     end_marked(directory);
     sweep_worlds();
     let places = std::fs::read_to_string(directory.join(PLACES)).unwrap_or_default();
     for place in places.lines().map(PathBuf::from) {
-        // Most are gone.
+        // Most are gone already.
         drop(std::fs::remove_dir_all(place));
     }
 }

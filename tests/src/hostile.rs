@@ -1,18 +1,17 @@
-//! What the hostile programs share.
+//! Support for the hostile programs.
 
 use std::io::{self, Write as _};
 
-/// Where the program plays a teammate and is asked for its version, it gives the one that belongs to this build: the
-/// trouble is to begin later than that.
+/// Answers a version query of a program that plays a teammate: the fault must occur later.
 pub fn answer_version() {
     if std::env::args().nth(1).as_deref() == Some("--version") {
         say(concat!("swarm-teammate ", env!("CARGO_PKG_VERSION")));
-        #[expect(clippy::exit, reason = "the one thing that is left to do")]
+        #[expect(clippy::exit, reason = "the query is answered")]
         std::process::exit(0);
     }
 }
 
-/// Writes a line for whoever looks; nobody has to.
+/// Writes a line, ignoring errors.
 pub fn say(line: &str) {
     drop(writeln!(io::stdout(), "{line}"));
 }

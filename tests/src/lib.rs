@@ -6,7 +6,7 @@
     clippy::panic,
     clippy::print_stderr,
     clippy::disallowed_methods,
-    reason = "a harness fails by panicking, speaks to people, and makes worlds out of plain files and variables"
+    reason = "a harness reports failures by panicking, prints, and uses plain files and variables"
 )]
 
 pub mod architecture;

@@ -1,4 +1,4 @@
-//! The answers of a small MCP server, by hand: what it says must not come from the SDK that the client is made of.
+//! A small MCP server, implemented without the SDK that the client uses.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,42 +10,44 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
-/// How the server behaves.
+/// Behaviour of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
-    /// As it should.
+    /// Correct.
     Well,
-    /// It never answers anything.
+    /// Never answers.
     Silent,
-    /// It ends at once.
+    /// Exits immediately.
     Exits,
-    /// It writes to standard error without end.
+    /// Writes to standard error endlessly.
     Floods,
-    /// Neither it nor its child ends when its input does.
+    /// Neither it nor its child exits when its input is closed.
     Stubborn,
-    /// It speaks the stateless protocol of 2026-07-28 alone.
+    /// Supports only the stateless protocol of 2026-07-28.
     Stateless,
-    /// It ends when its first request is not `initialize`.
+    /// Exits if its first request is not `initialize`.
     Abrupt,
-    /// It answers no method that it does not know.
+    /// Does not answer unknown methods.
     Unresponsive,
-    /// It speaks the stateless protocol alone, and when it starts for the first time it answers nothing before the second request.
+    /// Supports only the stateless protocol, and on its first start answers nothing before the
+    /// second request.
     SlowStateless,
-    /// It has resources and prompts, asks for input, and reports progress.
+    /// Has resources and prompts, asks for input, and reports progress.
     Rich,
-    /// The same over the stateless protocol.
+    /// Like `Rich`, over the stateless protocol.
     RichStateless,
-    /// It has so many tools that they are deferred.
+    /// Has so many tools that they are deferred.
     Many,
-    /// Over HTTP: it refuses every request but `initialize` that names no session with 400, as many servers do.
+    /// Over HTTP: rejects every request except `initialize` without a session with 400, as many
+    /// servers do.
     Guarded,
-    /// Two of its tools get one name.
+    /// Two of its tools map to one name.
     Collides,
-    /// Over HTTP: it forgets its session with every call that it has answered, and says so with 400.
+    /// Over HTTP: loses its session after every answered call, and reports that with 400.
     Forgets,
-    /// Over HTTP: it refuses every call with 400, in an answer that names no request.
+    /// Over HTTP: rejects every call with 400 and a body that names no request.
     Refuses,
-    /// Over HTTP: the stream of every answer breaks before the answer, and cannot be taken up again.
+    /// Over HTTP: every response stream breaks before the answer, and cannot be resumed.
     Drops,
 }
 
@@ -70,7 +72,7 @@ impl FromStr for Behaviour {
             "forgets" => Self::Forgets,
             "refuses" => Self::Refuses,
             "drops" => Self::Drops,
-            other => return Err(format!("no behaviour is called {other}")),
+            other => return Err(format!("unknown behaviour {other}")),
         })
     }
 }
@@ -78,28 +80,28 @@ impl FromStr for Behaviour {
 /// The protocol without a handshake.
 const STATELESS: &str = "2026-07-28";
 
-/// What comes of a message.
+/// Reaction to a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// An answer.
     Json(Value),
-    /// Nothing: it was a notification, or the request was cancelled.
+    /// No answer: it was a notification, or the request was cancelled.
     Nothing,
 }
 
-/// A server and its calls that are cancelled.
+/// A server and its cancelled calls.
 #[derive(Debug)]
 pub struct Server {
     behaviour: Behaviour,
     cancelled: Mutex<Vec<Value>>,
-    /// What the client has answered to requests of the server.
+    /// The client's answers to requests of the server.
     answers: Mutex<Vec<Value>>,
     changed: Condvar,
     session: AtomicU32,
 }
 
 impl Server {
-    /// A server of this behaviour.
+    /// Creates a server with this behaviour.
     pub fn new(behaviour: Behaviour) -> Self {
         Self {
             behaviour,
@@ -110,12 +112,12 @@ impl Server {
         }
     }
 
-    /// How it behaves.
+    /// Returns the behaviour.
     pub fn behaviour(&self) -> Behaviour {
         self.behaviour
     }
 
-    /// What it says to one message.
+    /// Handles one message.
     pub fn answer(&self, line: &str) -> Reply {
         let Ok(message) = serde_json::from_str::<Value>(line) else {
             return Reply::Nothing;
@@ -224,7 +226,7 @@ impl Server {
             "huge" => said("x".repeat(2_000_000)),
             #[expect(
                 clippy::disallowed_methods,
-                reason = "what it was given is what is asked about"
+                reason = "the test asks for its environment"
             )]
             "env" => said(std::env::var(given).unwrap_or_else(|_| "(not set)".to_owned())),
             "fails" => Some(
@@ -273,7 +275,7 @@ impl Server {
         }
     }
 
-    /// What a call over HTTP gets in place of an answer.
+    /// Returns the faulty HTTP response to a call, if any.
     fn misanswer(&self, session: &str) -> Option<String> {
         let why = match self.behaviour {
             Behaviour::Forgets => {
@@ -309,13 +311,13 @@ impl Server {
     }
 }
 
-/// Says something over the standard streams that is no answer.
+/// Sends a message over the standard streams that is not an answer.
 fn say(message: &Value) {
     let mut out = std::io::stdout().lock();
     drop(writeln!(out, "{message}").and_then(|()| out.flush()));
 }
 
-/// The form that is put before a person; of an address for `url`.
+/// Returns the form of an elicitation; for `url`, an address.
 fn form(given: &str) -> Value {
     if given == "url" {
         let id = "e1";
@@ -334,7 +336,7 @@ fn form(given: &str) -> Value {
 /// Serves streamable HTTP on a free port of the loopback address, and writes the port into a file.
 ///
 /// # Errors
-/// When the port or the file cannot be had.
+/// If the port or the file cannot be opened.
 pub fn serve_http(server: &Arc<Server>, port_file: &Path) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
@@ -348,7 +350,7 @@ pub fn serve_http(server: &Arc<Server>, port_file: &Path) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// One connection, one request: nothing is kept open.
+/// Serves one request per connection.
 fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
@@ -406,7 +408,7 @@ fn serve_one(server: &Server, stream: TcpStream) -> anyhow::Result<()> {
         ("GET", _) if server.behaviour == Behaviour::Drops => out.write_all(
             b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         )?,
-        // It sends nothing on its own account.
+        // It has no server-initiated messages.
         _ => out.write_all(
             b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         )?,

@@ -1,19 +1,19 @@
-//! Waiting for a condition that has a name.
+//! Waiting for named conditions.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// How long a condition may take before the test gives up. Generous, since the machine may be busy; a test that
-/// passes never waits for it.
+/// Timeout of a condition. Generous because the machine may be busy; a passing test never reaches
+/// it.
 pub const DEADLINE: Duration = Duration::from_mins(1);
 
-/// How often a condition outside of the process is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+/// Polling interval for conditions outside the process.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Looks until `condition` gives a value, and gives up with the name of what was waited for.
+/// Polls until `condition` returns a value; the error names the condition.
 ///
 /// # Errors
-/// When the deadline passes.
+/// On timeout.
 pub fn wait_until<T>(
     what: &str,
     deadline: Duration,
@@ -25,16 +25,16 @@ pub fn wait_until<T>(
             return Ok(value);
         }
         if Instant::now() >= until {
-            return Err(format!("waited {deadline:?} for this in vain: {what}"));
+            return Err(format!("timed out after {deadline:?} waiting for: {what}"));
         }
-        std::thread::park_timeout(LOOK);
+        std::thread::park_timeout(POLL_INTERVAL);
     }
 }
 
-/// [`wait_until`] with the usual deadline; panics with the name and with what `report` shows.
+/// [`wait_until`] with the default timeout; panics with the name and the output of `report`.
 ///
 /// # Panics
-/// When the deadline passes.
+/// On timeout.
 #[track_caller]
 pub fn wait_for<T, R: Display>(
     what: &str,
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_that_comes_true_gives_its_value() {
+    fn a_fulfilled_condition_returns_its_value() {
         let mut looks = 0;
         let value = wait_until("three looks", DEADLINE, || {
             looks += 1;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_never_comes_true_is_named() {
+    fn an_unfulfilled_condition_is_named() {
         let outcome = wait_until("the moon", Duration::ZERO, || None::<()>);
         assert!(outcome.unwrap_err().contains("the moon"));
     }

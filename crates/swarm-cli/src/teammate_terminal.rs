@@ -41,7 +41,7 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         self.console.close();
-        let when = if self.outlet.settle(LAST_WORDS) {
+        let when = if self.outlet.drain(LAST_WORDS) {
             OptionalActions::Flush
         } else {
             // Nobody reads it, and that what is in it was read is nothing to wait for.

@@ -1,4 +1,4 @@
-//! Which backend is used, and why.
+//! Backend selection.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,54 +8,56 @@ use std::sync::Arc;
 use swarm_protocol::BackendType;
 
 use crate::tmux::is_own_socket;
-use crate::{BACKEND_WORDS, PaneBackend, PaneError, Place, backend_kind, backend_kinds};
+use crate::{BACKEND_WORDS, PaneBackend, PaneError, PanePlacement, backend_kind, backend_kinds};
 
-/// What was asked for.
+/// A request for a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BackendRequest {
-    /// A backend by name; none lets [`choose`] decide (`auto`).
+    /// Requested backend; `None` lets [`choose`] decide (`auto`).
     pub backend: Option<BackendType>,
-    /// Where in the user's tmux panes may appear.
-    pub place: Place,
+    /// Where panes may appear in the user's tmux.
+    pub place: PanePlacement,
 }
 
 impl FromStr for BackendRequest {
     type Err = std::convert::Infallible;
 
-    /// Reads the word of `--backend`. A word that names no backend is refused by [`choose`], which says what there
-    /// is.
+    /// Parses the value of `--backend`. An unknown value is rejected by [`choose`], which lists the
+    /// valid ones.
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         let backend = (word != "auto").then(|| BackendType::from(word.to_owned()));
         Ok(Self {
             backend,
-            place: Place::default(),
+            place: PanePlacement::default(),
         })
     }
 }
 
-/// What is known of the terminal and the machine. Read by the program, since libraries look at no environment.
+/// Facts about the terminal and the machine. Supplied by the program because libraries do not read
+/// the environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalFacts {
-    /// Value of `TMUX`, when set and not empty.
+    /// Value of `TMUX` if set and not empty.
     pub tmux_env: Option<String>,
-    /// Value of `TMUX_PANE`, when set and not empty.
+    /// Value of `TMUX_PANE` if set and not empty.
     pub tmux_pane: Option<String>,
-    /// Absolute path of the tmux program, when there is one.
+    /// Absolute path of the tmux program, if installed.
     pub tmux_program: Option<PathBuf>,
-    /// Directory of the user alone, for sockets and for records of members without a terminal; made when needed. Every
-    /// process that is to find such a member must name the same one.
+    /// Private directory of the user for sockets and for records of headless members, created on
+    /// demand. All processes that access such a member must use the same one.
     pub own_socket_dir: PathBuf,
-    /// The number in the socket's name of a server of our own: [`crate::server_number`] of the team.
+    /// Number in the socket name of swarm's own server: [`crate::server_number`] of the team.
     pub server_number: u32,
-    /// The socket of a running server that the roster already names. If it is one of our own, it takes the place of
-    /// the one named after `server_number`; the user's is never taken for ours.
+    /// Socket of a running server that the roster already names. A server of swarm's own replaces
+    /// the one named after `server_number`; the user's server is never mistaken for swarm's.
     pub own_socket: Option<PathBuf>,
-    /// Environment of a server of our own, and so of every pane on it: at least `PATH` and `HOME`, nothing secret.
+    /// Environment of swarm's own server and of every pane on it: at least `PATH` and `HOME`, no
+    /// secrets.
     pub server_env: Vec<(String, String)>,
 }
 
 impl TerminalFacts {
-    /// The server of the other members of the team.
+    /// Returns the server of the other members of the team.
     pub(crate) fn shared_socket(&self) -> Option<PathBuf> {
         self.own_socket
             .clone()
@@ -63,21 +65,23 @@ impl TerminalFacts {
     }
 }
 
-/// A choice to be told to the user.
+/// The selected backend, for display to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// The backend's kind.
+    /// Kind of the backend.
     pub backend: BackendType,
-    /// Why this one, as a sentence without its full stop.
+    /// Reason, as a sentence without a full stop.
     pub why: String,
 }
 
-/// Chooses a backend. `auto` is: inside tmux its panes, else a tmux server of our own, else (no tmux) no terminal. A
-/// backend that was named is used or refused, never replaced.
+/// Selects a backend. `auto` selects panes of the current tmux, otherwise swarm's own tmux server,
+/// otherwise (without tmux) headless processes. An explicitly requested backend is never replaced
+/// by another one.
 ///
 /// # Errors
-/// [`PaneError::TmuxMissing`], [`PaneError::TmuxTooOld`], [`PaneError::Unavailable`], [`PaneError::Silent`] for a tmux
-/// around us that does not answer, or [`PaneError::Invalid`] for facts that make no sense.
+/// [`PaneError::TmuxMissing`], [`PaneError::TmuxTooOld`], [`PaneError::Unavailable`],
+/// [`PaneError::Unresponsive`] if the surrounding tmux does not answer, or [`PaneError::Invalid`]
+/// for inconsistent facts.
 pub async fn choose(
     request: &BackendRequest,
     facts: &TerminalFacts,
@@ -91,7 +95,7 @@ pub async fn choose(
     for kind in backend_kinds() {
         match kind.select(&reason, request.place, facts).await {
             Ok(selected) => return Ok(chosen(selected)),
-            Err(error) => reason = kind.passes_over(&error).ok_or(error)?,
+            Err(error) => reason = kind.skip_reason(&error).ok_or(error)?,
         }
     }
     Err(unavailable(&BackendType::from("auto".to_owned())))
@@ -105,27 +109,31 @@ fn chosen((backend, why): (Arc<dyn PaneBackend>, String)) -> (Arc<dyn PaneBacken
     (backend, chosen)
 }
 
-/// The backend for a pane that a roster names.
+/// Returns the backend of a pane in a roster.
 ///
 /// # Errors
 /// [`PaneError::TmuxMissing`] or [`PaneError::Unavailable`].
-pub fn reach(
+pub fn backend_for_pane(
     backend: &BackendType,
     socket: Option<&Path>,
     facts: &TerminalFacts,
 ) -> Result<Arc<dyn PaneBackend>, PaneError> {
     let kind = backend_kind(backend).ok_or_else(|| unavailable(backend))?;
-    kind.reach(socket, facts)
+    kind.backend_for_pane(socket, facts)
 }
 
-/// Every place where panes may be: servers with these sockets, that of this terminal, swarm's own, and none.
-pub fn all_places(sockets: &BTreeSet<PathBuf>, facts: &TerminalFacts) -> Vec<Arc<dyn PaneBackend>> {
+/// Returns every backend that may have panes: servers with these sockets, that of this terminal,
+/// swarm's own, and the headless one.
+pub fn all_backends(
+    sockets: &BTreeSet<PathBuf>,
+    facts: &TerminalFacts,
+) -> Vec<Arc<dyn PaneBackend>> {
     backend_kinds()
-        .flat_map(|kind| kind.places(sockets, facts))
+        .flat_map(|kind| kind.backends(sockets, facts))
         .collect()
 }
 
-/// The values of `--backend` in a sentence: `auto, tmux and headless`.
+/// Lists the values of `--backend` for a sentence: `auto, tmux and headless`.
 pub fn backend_words(and: &str) -> String {
     match BACKEND_WORDS {
         [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
@@ -158,17 +166,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_tmux_auto_is_headless_and_says_so_and_tmux_is_refused() {
+    async fn without_tmux_auto_selects_headless_and_an_explicit_tmux_fails() {
         let (backend, chosen) = choose(&request("auto"), &facts()).await.unwrap();
         assert_eq!(backend.kind(), BackendType::Headless);
-        assert!(chosen.why.contains("tmux was not found"), "{}", chosen.why);
+        assert!(chosen.why.contains("tmux not found"), "{}", chosen.why);
         let refused = choose(&request("tmux"), &facts()).await.unwrap_err();
         assert!(matches!(refused, PaneError::TmuxMissing));
         assert_eq!(refused.kind(), swarm_protocol::ErrorKind::Environment);
     }
 
     #[tokio::test]
-    async fn backends_of_other_versions_are_refused_by_name() {
+    async fn unknown_backends_are_rejected_by_name() {
         for word in ["in-process", "iterm2", "command", "screen"] {
             let refused = choose(&request(word), &facts()).await.unwrap_err();
             assert!(refused.to_string().contains(word), "{refused}");

@@ -1,4 +1,4 @@
-//! What can go wrong with panes.
+//! Errors of panes and backends.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,161 +13,161 @@ use crate::tmux::{Feature, OLDEST, TmuxVersion};
 #[non_exhaustive]
 pub enum PaneError {
     /// No tmux program was found.
-    #[error("tmux was not found: install it (apt install tmux), or use `--backend headless`")]
+    #[error("tmux not found: install it (apt install tmux), or use `--backend headless`")]
     TmuxMissing,
     /// The installed tmux lacks what swarm needs.
     #[error("{} is {found}, which lacks {}: upgrade to tmux {}.{}, or use `--backend headless`", program.display(),
         list(missing), OLDEST.0, OLDEST.1)]
     TmuxTooOld {
-        /// The program that was asked.
+        /// The tmux program.
         program: PathBuf,
-        /// What it is.
+        /// Its version.
         found: TmuxVersion,
-        /// What it lacks.
+        /// The missing features.
         missing: Vec<Feature>,
     },
-    /// A program called tmux does not say which version it is.
-    #[error("{} does not say which tmux it is (it says \"{said}\"): put tmux on the PATH, or use `--backend headless`", program.display())]
+    /// The version of the tmux program cannot be parsed.
+    #[error("cannot parse the version of {} (\"{said}\"): put tmux on the PATH, or use `--backend headless`", program.display())]
     TmuxUnknown {
-        /// The program that was asked.
+        /// The tmux program.
         program: PathBuf,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// A program called tmux does not end when it is asked for its version.
-    #[error("{} did not say its version within {} s: put a tmux that works on the PATH, or use `--backend headless`", program.display(), waited.as_secs())]
-    TmuxMute {
-        /// The program that was asked.
+    /// The tmux program does not report its version in time.
+    #[error("{} did not report its version within {} s: put a working tmux on the PATH, or use `--backend headless`", program.display(), waited.as_secs())]
+    TmuxUnresponsive {
+        /// The tmux program.
         program: PathBuf,
-        /// How long this process waited.
+        /// Waiting time of this process.
         waited: Duration,
     },
     /// No server answers at the socket.
     #[error("no tmux server answers at {}", socket.display())]
     ServerGone {
-        /// The socket.
+        /// Path of the socket.
         socket: PathBuf,
     },
-    /// The lead's own pane is not on the server that its environment names.
-    #[error("the team lead's pane {pane} is not on the tmux server at {}: start the lead in a living pane, or use `--backend headless`", socket.display())]
+    /// The lead's pane is not on the server that its environment names.
+    #[error("the lead's pane {pane} does not exist on the tmux server at {}: start the lead in an existing pane, or use `--backend headless`", socket.display())]
     LeadPaneGone {
-        /// The pane that `TMUX_PANE` names.
+        /// The pane from `TMUX_PANE`.
         pane: String,
-        /// The socket that `TMUX` names.
+        /// The socket from `TMUX`.
         socket: PathBuf,
     },
-    /// This handle reaches panes but cannot open new ones.
-    #[error("there is no lead pane to open panes beside on the tmux server at {}: spawn from within it, or use `--backend headless`", socket.display())]
-    NoPlace {
-        /// The socket.
+    /// The backend can access existing panes but not open new ones.
+    #[error("no lead pane on the tmux server at {}: spawn from within it, or use `--backend headless`", socket.display())]
+    NoLeadPane {
+        /// Path of the socket.
         socket: PathBuf,
     },
-    /// A pane beside the lead was asked for and cannot be.
+    /// A pane next to the lead is required but not possible.
     #[error(
-        "there is no place beside the lead: its window {why}. Make room there, or set `place = \"auto\"` under [tmux], which takes further windows"
+        "no room for a pane next to the lead: its window {why}. Make room there, or set `place = \"auto\"` under [tmux] to use more windows"
     )]
     NoSplit {
-        /// Why, as the rest of a sentence about the lead's window.
+        /// Reason, as the rest of a sentence about the lead's window.
         why: &'static str,
     },
-    /// The pane does not exist any more.
-    #[error("pane {pane} is gone")]
+    /// The pane no longer exists.
+    #[error("pane {pane} no longer exists")]
     Gone {
-        /// The pane.
+        /// Id of the pane.
         pane: PaneId,
     },
-    /// The pane was not opened for this spawn.
-    #[error("pane {pane} does not belong to spawn {expected} ({found}): left alone")]
+    /// The pane belongs to another spawn.
+    #[error("pane {pane} does not belong to spawn {expected} ({found}): not changed")]
     Foreign {
-        /// The pane.
+        /// Id of the pane.
         pane: PaneId,
-        /// The spawn that was to be closed.
+        /// The expected spawn.
         expected: String,
-        /// What the pane says it is.
+        /// The actual owner.
         found: String,
     },
-    /// The pane's process outlived even the signal that cannot be ignored.
+    /// The pane's process survived SIGKILL.
     #[error(
-        "process {pid} of pane {pane} does not end: the system holds it (a disk or mount that hangs?)"
+        "process {pid} of pane {pane} did not exit after SIGKILL: check for a disk or mount that hangs"
     )]
-    Undying {
-        /// The pane.
+    SurvivedKill {
+        /// Id of the pane.
         pane: PaneId,
-        /// The process.
+        /// Process id.
         pid: u32,
     },
-    /// The pane was not made by swarm.
-    #[error("pane {pane} was not made by swarm: left alone")]
+    /// The pane was not created by swarm.
+    #[error("pane {pane} was not created by swarm: not changed")]
     Unowned {
-        /// The pane.
+        /// Id of the pane.
         pane: PaneId,
     },
-    /// tmux refused.
-    #[error("tmux at {} refused `{command}`: {message}", socket.display())]
+    /// tmux rejected a command.
+    #[error("tmux at {} rejected `{command}`: {message}", socket.display())]
     Refused {
-        /// The socket.
+        /// Path of the socket.
         socket: PathBuf,
-        /// Names of the commands that were sent.
+        /// Names of the tmux commands.
         command: String,
-        /// What tmux said.
+        /// Error message of tmux.
         message: String,
     },
-    /// tmux did not answer.
-    #[error("the tmux server at {} does not answer (`{command}`, {} s): it hangs or is stopped. Let it go on (kill -CONT) or end it, or use `--backend headless`", socket.display(), waited.as_secs())]
-    Silent {
-        /// The socket.
+    /// The tmux server did not answer.
+    #[error("the tmux server at {} does not answer (`{command}`, {} s): resume it (kill -CONT) or terminate it, or use `--backend headless`", socket.display(), waited.as_secs())]
+    Unresponsive {
+        /// Path of the socket.
         socket: PathBuf,
-        /// Names of the commands that were sent.
+        /// Names of the tmux commands.
         command: String,
-        /// How long this process waited.
+        /// Waiting time of this process.
         waited: Duration,
     },
-    /// tmux takes a command of 16 KiB at most.
+    /// A tmux command is limited to 16 KiB.
     #[error(
-        "the command line for pane {pane} is {bytes} bytes long, tmux takes {limit}: pass long text by a file"
+        "the command line for pane {pane} is {bytes} bytes long, the limit of tmux is {limit}: pass long text in a file"
     )]
     TooLong {
-        /// The pane.
+        /// Id of the pane.
         pane: PaneId,
-        /// Length of all words.
+        /// Total length of all arguments in bytes.
         bytes: usize,
-        /// What tmux takes.
+        /// Limit of tmux in bytes.
         limit: usize,
     },
-    /// A value that was given cannot be used.
-    #[error("{what} `{}` cannot be used: {why}", given.escape_debug())]
+    /// An unusable value.
+    #[error("invalid {what} `{}`: {why}", given.escape_debug())]
     Invalid {
-        /// What it is, as a noun.
+        /// Kind of value, as a noun.
         what: &'static str,
         /// The value.
         given: String,
-        /// Why not, as half a sentence.
+        /// Reason, as a clause.
         why: &'static str,
     },
-    /// The backend is not there.
+    /// The backend is not available.
     #[error("backend `{}` is not available here: {why}", backend.name())]
     Unavailable {
         /// The backend.
         backend: BackendType,
-        /// Why, as half a sentence.
+        /// Reason, as a clause.
         why: String,
     },
-    /// What a program answered makes no sense.
-    #[error("cannot read {what} in `{}`", line.escape_debug())]
+    /// The output of a program cannot be parsed.
+    #[error("cannot parse {what} in `{}`", line.escape_debug())]
     Unreadable {
-        /// What was looked for.
+        /// The expected item.
         what: &'static str,
-        /// The line.
+        /// The output line.
         line: String,
     },
-    /// The system refused a step.
+    /// An I/O operation failed.
     #[error("could not {op} {}", path.display())]
     Io {
-        /// The step, as a verb phrase that the path completes.
+        /// The operation, as a verb phrase completed by the path.
         op: &'static str,
-        /// What it was about.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file could not be read or written.
@@ -175,30 +175,30 @@ pub enum PaneError {
     File(#[from] swarm_os::OsError),
 }
 
-/// Features one after another, as in a sentence.
+/// Joins features for a sentence.
 fn list(features: &[Feature]) -> String {
     let words: Vec<&str> = features.iter().map(|feature| feature.what).collect();
     words.join(", ")
 }
 
 impl PaneError {
-    /// How scripts see it.
+    /// Returns the category for scripts.
     pub fn kind(&self) -> ErrorKind {
         match self {
             PaneError::TmuxMissing
             | PaneError::TmuxTooOld { .. }
             | PaneError::TmuxUnknown { .. }
-            | PaneError::TmuxMute { .. }
-            | PaneError::Silent { .. }
+            | PaneError::TmuxUnresponsive { .. }
+            | PaneError::Unresponsive { .. }
             | PaneError::ServerGone { .. }
             | PaneError::LeadPaneGone { .. }
-            | PaneError::NoPlace { .. }
+            | PaneError::NoLeadPane { .. }
             | PaneError::NoSplit { .. }
             | PaneError::Refused { .. }
             | PaneError::Unavailable { .. } => ErrorKind::Environment,
             PaneError::Gone { .. } => ErrorKind::NotFound,
             PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,
-            PaneError::Undying { .. } => ErrorKind::TimedOut,
+            PaneError::SurvivedKill { .. } => ErrorKind::TimedOut,
             PaneError::TooLong { .. } | PaneError::Invalid { .. } => ErrorKind::Usage,
             PaneError::Unreadable { .. } | PaneError::Io { .. } | PaneError::File(_) => {
                 ErrorKind::Internal
@@ -206,7 +206,7 @@ impl PaneError {
         }
     }
 
-    /// A [`PaneError::Io`].
+    /// Creates a [`PaneError::Io`].
     pub(crate) fn io(op: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io {
             op,

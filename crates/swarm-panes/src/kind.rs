@@ -1,4 +1,4 @@
-//! The kinds of backends, and what other code needs to know about each of them.
+//! The kinds of backends and their properties.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -10,55 +10,57 @@ use swarm_protocol::{BackendType, PaneId};
 
 use crate::headless::Headless;
 use crate::tmux::Tmux;
-use crate::{PaneBackend, PaneError, Place, TerminalFacts};
+use crate::{PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
-/// All kinds. `auto` tries them in this order.
+/// All kinds, in the order in which `auto` tries them.
 pub(crate) const KINDS: &[&dyn BackendKind] = &[&Tmux, &Headless];
 
 /// The values of `--backend` and of the setting `spawn.backend`: `auto` and the name of each kind.
 pub const BACKEND_WORDS: &[&str] = &["auto", "tmux", "headless"];
 
-/// A kind of backend. A new one is an implementation of this trait and of [`PaneBackend`], and its entry in the two lists above.
+/// A kind of backend. To add one, implement this trait and [`PaneBackend`] and add it to the two
+/// lists above.
 #[async_trait]
 pub trait BackendKind: Send + Sync + Debug {
-    /// Its value in the roster.
+    /// Returns the value used in the roster.
     fn backend(&self) -> BackendType;
 
-    /// Opens the place for new members, and says why it is this one, as a sentence without its full stop. `reason` is why this
-    /// kind is used at all.
+    /// Selects the backend for new members and returns the reason as a sentence without a full
+    /// stop. `reason` is the reason for selecting this kind.
     ///
     /// # Errors
-    /// [`PaneError`] when it cannot be used here.
+    /// [`PaneError`] if it cannot be used here.
     async fn select(
         &self,
         reason: &str,
-        place: Place,
+        place: PanePlacement,
         facts: &TerminalFacts,
     ) -> Result<(Arc<dyn PaneBackend>, String), PaneError>;
 
-    /// Why `auto` tries the next kind after this error of [`BackendKind::select`]; `None` if the error is final.
-    fn passes_over(&self, _error: &PaneError) -> Option<String> {
+    /// Returns the reason for `auto` to try the next kind after this error of
+    /// [`BackendKind::select`]; `None` if the error is final.
+    fn skip_reason(&self, _error: &PaneError) -> Option<String> {
         None
     }
 
-    /// The backend of a pane that a roster names.
+    /// Returns the backend of a pane in a roster.
     ///
     /// # Errors
-    /// [`PaneError`] when it cannot be reached.
-    fn reach(
+    /// [`PaneError`] if it cannot be reached.
+    fn backend_for_pane(
         &self,
         socket: Option<&Path>,
         facts: &TerminalFacts,
     ) -> Result<Arc<dyn PaneBackend>, PaneError>;
 
-    /// Every place of this kind where panes may be, given the sockets that rosters name.
-    fn places(
+    /// Returns every backend of this kind that may have panes, given the sockets in rosters.
+    fn backends(
         &self,
         sockets: &BTreeSet<PathBuf>,
         facts: &TerminalFacts,
     ) -> Vec<Arc<dyn PaneBackend>>;
 
-    /// The pane in which the calling process runs, from the value of each environment variable.
+    /// Returns the pane in which the calling process runs, based on environment variables.
     fn own_pane(&self, variable: &dyn Fn(&str) -> Option<String>) -> Option<PaneId>;
 
     /// Whether a person can look at a pane.
@@ -66,35 +68,35 @@ pub trait BackendKind: Send + Sync + Debug {
         true
     }
 
-    /// Whether a pane shows the title that its program sets.
+    /// Whether a pane displays the title that its program sets.
     fn shows_titles(&self) -> bool {
         false
     }
 
-    /// What to add to the name of a key in a pane, such as that it has to be typed twice.
+    /// Returns a note about a key in a pane, for example that it must be pressed twice.
     fn key_hint(&self) -> &'static str {
         ""
     }
 
-    /// The pane in a few words for a list; `server` is the name of its server if the team has several.
+    /// Describes the pane for a list; `server` is the name of its server if the team uses several.
     fn describe(&self, pane: &PaneId, server: Option<&str>) -> String;
 
-    /// Looks at the programs that it needs. `None` if it needs none.
+    /// Checks the programs that the backend needs. `None` if it needs none.
     async fn check(&self, facts: &TerminalFacts) -> Option<BackendCheck>;
 }
 
-/// What a look at the programs of a backend found.
+/// Result of checking the programs of a backend.
 #[derive(Debug)]
 pub struct BackendCheck {
-    /// The program that was looked at.
+    /// Name of the program.
     pub program: &'static str,
-    /// What was found, or why the backend cannot be used.
+    /// The version, or the reason for which the backend cannot be used.
     pub found: Result<String, PaneError>,
-    /// What a person should know although it can be used.
+    /// A warning, even if the backend can be used.
     pub remark: Option<String>,
 }
 
-/// The kind with this value in the roster.
+/// Returns the kind with this value in the roster.
 pub fn backend_kind(backend: &BackendType) -> Option<&'static dyn BackendKind> {
     KINDS
         .iter()
@@ -102,12 +104,12 @@ pub fn backend_kind(backend: &BackendType) -> Option<&'static dyn BackendKind> {
         .find(|kind| kind.backend() == *backend)
 }
 
-/// All kinds of backends.
+/// Returns all kinds of backends.
 pub fn backend_kinds() -> impl Iterator<Item = &'static dyn BackendKind> {
     KINDS.iter().copied()
 }
 
-/// The kind and the pane in which the calling process runs, from the value of each environment variable.
+/// Returns the kind and the pane in which the calling process runs, based on environment variables.
 pub fn own_backend(
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> (&'static dyn BackendKind, Option<PaneId>) {
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_auto_and_the_names_of_all_kinds() {
+    fn the_backend_options_are_auto_and_the_names_of_all_kinds() {
         let names: Vec<BackendType> = backend_kinds().map(BackendKind::backend).collect();
         let names = names.iter().map(BackendType::name);
         let words: Vec<&str> = std::iter::once("auto").chain(names).collect();
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_knows_its_pane_from_its_environment() {
+    fn the_own_pane_is_read_from_the_environment() {
         let in_tmux = |name: &str| (name == "TMUX_PANE").then(|| "%7".to_owned());
         let (kind, pane) = own_backend(&in_tmux);
         assert_eq!(kind.backend(), BackendType::Tmux);

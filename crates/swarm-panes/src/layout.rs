@@ -1,56 +1,56 @@
-//! How many panes a window holds before they become too small to read.
+//! How many panes fit into a window before they become too small to read.
 //!
-//! This is our own arithmetic because tmux gives none: `main-vertical` never says that there is no room, it makes
-//! the window taller than the terminal, with panes of one row. The formulas follow how tmux 3.3a divides a window
-//! (`layout-set.c`) and count the row that each pane's title takes (`pane-border-status top`).
+//! swarm computes this because tmux does not: `main-vertical` never reports a lack of room but
+//! makes the window taller than the terminal, with panes of one row. The formulas follow tmux 3.3a
+//! (`layout-set.c`) and include the title row of each pane (`pane-border-status top`).
 
-/// Columns and rows of a pane, a window or a terminal.
+/// Size of a pane, a window or a terminal, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Size {
-    /// Columns.
+    /// Number of columns.
     pub columns: u16,
-    /// Rows.
+    /// Number of rows.
     pub rows: u16,
 }
 
 impl Size {
-    /// A size.
+    /// Creates a size.
     pub const fn new(columns: u16, rows: u16) -> Self {
         Self { columns, rows }
     }
 
-    /// Whether something of size `other` fits into this.
+    /// Returns whether an area of size `other` fits into this one.
     pub fn holds(self, other: Size) -> bool {
         self.columns >= other.columns && self.rows >= other.rows
     }
 
-    /// The larger of both in each direction.
+    /// Returns the larger value of both in each dimension.
     #[must_use]
     pub fn union(self, other: Size) -> Size {
         Size::new(self.columns.max(other.columns), self.rows.max(other.rows))
     }
 }
 
-/// The smallest teammate's pane that can be read.
+/// Smallest readable size of a teammate's pane.
 pub const MINIMUM_PANE: Size = Size::new(60, 8);
 
-/// Share of its window that the lead keeps, in percent.
+/// Share of the window width for the lead, in percent.
 const LEAD_PERCENT: u16 = 30;
 
-/// Fewest columns that are left to the lead; a narrower window is not split.
+/// Minimum number of columns for the lead; a narrower window is not split.
 const LEAD_MINIMUM_COLUMNS: u16 = 30;
 
-/// How a window that holds only teammates is divided.
+/// Arrangement of a window that contains only teammates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
-    /// Rows and columns of about the same number.
+    /// A grid with about as many rows as columns.
     Tiled,
-    /// One below the other: what is left for a window too narrow for two columns.
+    /// One above the other, for a window too narrow for two columns.
     Stacked,
 }
 
 impl Arrangement {
-    /// tmux's name of the layout.
+    /// Returns tmux's name of the layout.
     pub(crate) fn layout_name(self) -> &'static str {
         match self {
             Arrangement::Tiled => "tiled",
@@ -58,7 +58,7 @@ impl Arrangement {
         }
     }
 
-    /// The smallest window in which each of `panes` has at least [`MINIMUM_PANE`].
+    /// Returns the smallest window in which each of `panes` has at least [`MINIMUM_PANE`].
     pub fn needs(self, panes: usize) -> Size {
         match self {
             Arrangement::Tiled => {
@@ -72,7 +72,7 @@ impl Arrangement {
         }
     }
 
-    /// The arrangement in which `panes` fit a window, if any: tiled where that is possible.
+    /// Returns the arrangement in which `panes` fit into a window, if any; a grid if possible.
     pub fn that_fits(window: Size, panes: usize) -> Option<Arrangement> {
         [Arrangement::Tiled, Arrangement::Stacked]
             .into_iter()
@@ -80,7 +80,7 @@ impl Arrangement {
     }
 }
 
-/// Columns and rows that tmux's `tiled` layout gives a number of panes: it adds a row, then a column, in turn.
+/// Returns the rows and columns of tmux's `tiled` layout: it adds a row, then a column, in turn.
 fn tiled_grid(panes: usize) -> (usize, usize) {
     let (mut columns, mut rows) = (1, 1);
     while columns * rows < panes {
@@ -92,17 +92,17 @@ fn tiled_grid(panes: usize) -> (usize, usize) {
     (columns, rows)
 }
 
-/// Rows that a stack of panes needs, each with its title.
+/// Returns the rows that a stack of panes needs, including titles.
 fn stack_rows(panes: usize) -> u16 {
     narrowed(panes.max(1) * usize::from(MINIMUM_PANE.rows + 1))
 }
 
-/// Columns that the lead keeps in a window of its own.
+/// Returns the columns for the lead in its window.
 pub(crate) fn lead_columns(window: Size) -> u16 {
     narrowed(usize::from(window.columns) * usize::from(LEAD_PERCENT) / 100)
 }
 
-/// Whether `teammates` stacked beside the lead each have at least [`MINIMUM_PANE`].
+/// Returns whether `teammates` stacked next to the lead each have at least [`MINIMUM_PANE`].
 pub(crate) fn fits_beside_lead(window: Size, teammates: usize) -> bool {
     let lead = lead_columns(window);
     lead >= LEAD_MINIMUM_COLUMNS
@@ -110,8 +110,9 @@ pub(crate) fn fits_beside_lead(window: Size, teammates: usize) -> bool {
         && window.rows >= stack_rows(teammates)
 }
 
-/// Rows of each pane but the last in a stack, so that no two differ by more than one. tmux gives what is left over by
-/// its division to the last alone. Each pane's title takes a row.
+/// Returns the number of rows of each pane of a stack except the last, so that no two differ by
+/// more than one. tmux assigns the remainder of its division to the last pane only. Each title
+/// occupies a row.
 pub(crate) fn even_rows(window: Size, panes: usize) -> Vec<u16> {
     let rows = usize::from(window.rows).saturating_sub(panes);
     let (each, over) = (rows / panes.max(1), rows % panes.max(1));
@@ -121,7 +122,7 @@ pub(crate) fn even_rows(window: Size, panes: usize) -> Vec<u16> {
         .collect()
 }
 
-/// A size beyond what tmux can count needs more than any window has.
+/// A size that exceeds the range of tmux does not fit into any window.
 fn narrowed(cells: usize) -> u16 {
     u16::try_from(cells).unwrap_or(u16::MAX)
 }
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_200_by_50_holds_five_beside_the_lead_and_twelve_alone() {
+    fn a_window_of_200_by_50_holds_five_panes_next_to_the_lead_or_twelve_alone() {
         let window = Size::new(200, 50);
         assert_eq!(capacity(|n| fits_beside_lead(window, n)), 5);
         assert_eq!(
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_window_is_stacked_and_a_small_one_holds_none() {
+    fn a_narrow_window_is_stacked_and_a_small_one_holds_no_pane() {
         assert_eq!(
             Arrangement::that_fits(Size::new(100, 40), 3),
             Some(Arrangement::Stacked)
@@ -168,9 +169,9 @@ mod tests {
     }
 
     proptest! {
-        /// The division itself, as tmux does it, against the needed size.
+        /// Compares tmux's division with the computed size.
         #[test]
-        fn no_pane_is_below_the_minimum(columns in 1u16..500, rows in 1u16..200, panes in 1usize..40) {
+        fn no_pane_is_smaller_than_the_minimum(columns in 1u16..500, rows in 1u16..200, panes in 1usize..40) {
             let window = Size::new(columns, rows);
             match Arrangement::that_fits(window, panes) {
                 Some(Arrangement::Tiled) => {

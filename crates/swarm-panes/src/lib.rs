@@ -1,9 +1,10 @@
-//! Where a member's process runs: a tmux pane, a headless process, or a fake that only records
+//! Runs members' processes: in a tmux pane, as a headless process, or in a fake that only records
 //! calls.
 //!
-//! One trait, [`PaneBackend`], about a dozen verbs. A pane is first *opened* (it exists, is tagged, titled and in
-//! its place, but runs nothing) and then *started* with a program and its arguments as separate words: no shell
-//! reads them and no keystroke is sent. [`choose`] picks the backend and says why.
+//! One trait, [`PaneBackend`], with about a dozen methods. A pane is first *opened* (it exists, is
+//! tagged, has its title and position, but runs nothing) and then *started* with a program and
+//! separate arguments: no shell parses them and no keystrokes are sent. [`choose`] selects the
+//! backend and reports the reason.
 
 mod backend;
 mod choose;
@@ -20,7 +21,9 @@ mod tmux;
 mod view;
 
 pub use backend::PaneBackend;
-pub use choose::{BackendRequest, Chosen, TerminalFacts, all_places, backend_words, choose, reach};
+pub use choose::{
+    BackendRequest, Chosen, TerminalFacts, all_backends, backend_for_pane, backend_words, choose,
+};
 pub use error::PaneError;
 pub use headless::HeadlessBackend;
 pub use kind::{
@@ -28,10 +31,10 @@ pub use kind::{
 };
 pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
-pub use place::Place;
+pub use place::PanePlacement;
 pub use recording::RecordingBackend;
 pub use tmux::{
-    FEATURES, Feature, NEWEST_TRIED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
+    FEATURES, Feature, NEWEST_TESTED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
     check_tmux, dead_sockets, is_own_socket, own_socket, replay_panes, server_number,
     take_over_log, tmux_version,
 };

@@ -1,14 +1,15 @@
-//! The file that keeps what a member printed.
+//! Output files of members.
 
 use std::fs::File;
 use std::path::Path;
 
 use crate::PaneError;
 
-/// Opens the file, which is made with mode 0600 unless an earlier spawn of the member left one. That may have been killed in
-/// the middle of a line; the next one begins on its own.
+/// Opens the file, creating it with mode 0600 unless an earlier spawn of the member left one. That
+/// spawn may have been killed in the middle of a line; the new output starts on a new line.
 ///
 /// # Errors
+/// [`PaneError`] if the directory is missing or the path is not a regular file.
 /// [`PaneError`] when the directory is missing or something else is in its place.
 pub(crate) fn open(path: &Path) -> Result<File, PaneError> {
     Ok(swarm_os::open_for_appending(path)?)
@@ -21,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_after_a_killed_spawn_begins_on_a_line_of_its_own() {
+    fn output_after_a_killed_spawn_starts_on_a_new_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("output.log");
         for (before, after) in [("", ""), ("whole\n", "whole\n"), ("hal", "whole\nhal\n")] {

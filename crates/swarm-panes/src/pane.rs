@@ -1,4 +1,4 @@
-//! What is asked of a pane and what is known of it.
+//! Descriptions of panes and their state.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -12,59 +12,63 @@ use crate::PaneError;
 /// A pane to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneSpec {
-    /// The team of the member.
+    /// Team of the member.
     pub team: TeamName,
-    /// The member that will live there.
+    /// Member to run in the pane.
     pub member: MemberName,
-    /// This spawn of it; only who knows it can close the pane.
+    /// Spawn of the member; required to close the pane.
     pub spawn_id: SpawnId,
-    /// The config directory of the team's files: another one may have a team of the same name on the same server.
+    /// Config directory of the team: another one may have a team of the same name on the same
+    /// server.
     pub root: PathBuf,
-    /// What the pane's border says. Any text; what a terminal would act on is taken out, the rest cut at 60
+    /// Title in the border. Control sequences are removed and the text is truncated to 60
     /// characters.
     pub title: String,
-    /// Colour of border and title; none where no colours are wanted.
+    /// Colour of border and title; `None` disables colours.
     pub color: Option<Color>,
 }
 
-/// A pane that exists.
+/// An existing pane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pane {
     /// `%7` in tmux, `headless:<spawn id>` without a terminal.
     pub id: PaneId,
-    /// Socket of the tmux server that holds it.
+    /// Socket of the tmux server that contains it.
     pub socket: Option<PathBuf>,
-    /// Where a person finds it, in words for the one who opened it: `beside the lead`. A person may move it later.
-    pub spot: Option<String>,
+    /// Position for display to the person who opened it, such as `next to the lead`. A person may
+    /// move it later.
+    pub position: Option<String>,
 }
 
-/// What is run in a pane. The words reach the program byte for byte, without any shell.
+/// Command to run in a pane. The arguments reach the program byte for byte, without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneCommand {
     /// Absolute path of the program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<OsString>,
-    /// Its environment. Nothing secret: tmux gets these as arguments, which other processes can read. A process
-    /// without a terminal, or on swarm's own server, gets exactly these (and what describes its terminal); in the
-    /// user's tmux they come on top of what that server holds.
+    /// Environment variables. Must not contain secrets: tmux receives them as arguments, which
+    /// other processes can read. A headless process, or one on swarm's own server, gets exactly
+    /// these (and the variables that describe its terminal); in the user's tmux they are added to
+    /// the server's environment.
     pub env: Vec<(String, String)>,
-    /// Its working directory; must exist.
+    /// Working directory; must exist.
     pub cwd: PathBuf,
-    /// File that gets everything the program prints, appended; made with mode 0600 if it is not there. Without one
-    /// a pane keeps no copy, and a process without a terminal writes to a file beside its record.
+    /// File to which all output is appended, created with mode 0600 if missing. Without it, a pane
+    /// keeps no copy, and a headless process writes to a file next to its record.
     pub log: Option<PathBuf>,
 }
 
-/// The bits of a file's mode that let somebody run it.
+/// Execute bits of a file mode.
 const ANY_EXECUTE: u32 = 0o111;
 
 impl PaneCommand {
-    /// Looks at what a backend could only report by a process that ends at once: tmux falls back to the home directory
-    /// where the working directory is missing, and says nothing of a program that is not there.
+    /// Checks conditions that a backend could otherwise report only through a process that exits
+    /// immediately: tmux falls back to the home directory if the working directory is missing and
+    /// does not report a missing program.
     ///
     /// # Errors
-    /// [`PaneError::Invalid`] when the program or the directory cannot be used.
+    /// [`PaneError::Invalid`] if the program or the directory cannot be used.
     pub(crate) fn check(&self) -> Result<(), PaneError> {
         let refuse = |what, path: &Path, why| {
             Err(PaneError::Invalid {
@@ -74,81 +78,78 @@ impl PaneCommand {
             })
         };
         if !self.program.is_absolute() || !self.program.is_file() {
-            return refuse(
-                "program",
-                &self.program,
-                "it is not the absolute path of a file",
-            );
+            return refuse("program", &self.program, "not the absolute path of a file");
         }
         let mode = std::fs::metadata(&self.program).map_or(0, |file| file.permissions().mode());
         if mode & ANY_EXECUTE == 0 {
-            return refuse("program", &self.program, "it is not executable");
+            return refuse("program", &self.program, "not executable");
         }
         if !self.cwd.is_absolute() || !self.cwd.is_dir() {
             return refuse(
                 "working directory",
                 &self.cwd,
-                "it is not the absolute path of a directory",
+                "not the absolute path of a directory",
             );
         }
         let holds_nul = |word: &OsString| word.as_bytes().contains(&0);
         if self.args.iter().any(holds_nul) {
-            return refuse("argument for", &self.program, "it holds a NUL byte");
+            return refuse("argument for", &self.program, "contains a NUL byte");
         }
         Ok(())
     }
 }
 
-/// A program runs in the pane.
+/// A program was started in the pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
-    /// Its pid, unless it ended too soon to be seen.
+    /// Process id, unless the program exited before it could be read.
     pub pid: Option<u32>,
 }
 
-/// What a pane's process is doing.
+/// Status of a pane's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneStatus {
-    /// Opened; nothing was started in it yet.
+    /// Opened; no program was started.
     Empty,
-    /// A process runs.
+    /// A process is running.
     Running {
-        /// The process.
+        /// Process id.
         pid: u32,
     },
-    /// The process has ended and the pane still shows what it left.
+    /// The process exited and the pane remains open.
     Dead {
-        /// Exit status, where it ended by itself and that is known.
+        /// Exit status, if the process exited by itself and it is known.
         code: Option<i32>,
-        /// Name or number of the signal that ended it.
+        /// Name or number of the signal that terminated the process.
         signal: Option<String>,
     },
-    /// There is no such pane (any more): its process ended without failure, or somebody closed it.
+    /// The pane does not exist (any more): its process exited successfully, or a person closed it.
     Gone,
 }
 
-/// A pane as found by its tags.
+/// A pane found by its tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaggedPane {
     /// The pane.
     pub pane: Pane,
-    /// Whose team.
+    /// Team of the member.
     pub team: TeamName,
-    /// Which member.
+    /// Member in the pane.
     pub member: MemberName,
-    /// Which spawn of it.
+    /// Spawn of the member.
     pub spawn_id: SpawnId,
-    /// The config directory of the team's files; none where the pane does not say.
+    /// Config directory of the team; `None` if the pane has no such tag.
     pub root: Option<PathBuf>,
-    /// Its title as shown.
+    /// Title as displayed.
     pub title: String,
-    /// What its process is doing.
+    /// Status of its process.
     pub status: PaneStatus,
 }
 
 impl TaggedPane {
-    /// Whether it says of itself that it belongs to another config directory that is there. Ids and names are copied with a root
-    /// directory, and then it is the other one's pane that bears them. `root` is without symbolic links.
+    /// Returns whether the pane belongs to another existing config directory. A copied config
+    /// directory contains the same ids and names as the original. `root` must have symbolic links
+    /// resolved.
     pub fn is_of_another(&self, root: &Path) -> bool {
         let theirs = self.root.as_deref();
         theirs.is_some_and(|theirs| theirs != root && theirs.is_dir())

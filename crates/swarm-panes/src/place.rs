@@ -1,33 +1,34 @@
-//! Where in the user's tmux teammates may appear.
+//! Where teammates may appear in the user's tmux.
 
 use std::str::FromStr;
 
 /// The setting `tmux.place`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Place {
-    /// Beside the lead where its window holds only the lead and teammates, else in further windows.
+pub enum PanePlacement {
+    /// Next to the lead if its window contains only the lead and teammates, otherwise in further
+    /// windows.
     #[default]
     Auto,
-    /// Beside the lead even where the window also holds panes of others. Theirs keep their place and size as far as
-    /// a split allows; nothing is arranged anew.
+    /// Next to the lead even if the window contains other panes. Those keep their position and size
+    /// as far as a split allows; the window is not rearranged.
     Split,
     /// Always in further windows.
     Window,
-    /// Out of sight, on swarm's own server, as if outside tmux.
+    /// Hidden on swarm's own server, as outside tmux.
     Hidden,
 }
 
-impl FromStr for Place {
+impl FromStr for PanePlacement {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
         match word {
-            "auto" => Ok(Place::Auto),
-            "split" => Ok(Place::Split),
-            "window" => Ok(Place::Window),
-            "hidden" => Ok(Place::Hidden),
+            "auto" => Ok(PanePlacement::Auto),
+            "split" => Ok(PanePlacement::Split),
+            "window" => Ok(PanePlacement::Window),
+            "hidden" => Ok(PanePlacement::Hidden),
             other => Err(format!(
-                "`{}` is not a place for panes: use auto, split, window or hidden",
+                "`{}` is not a pane placement: use auto, split, window or hidden",
                 other.escape_debug()
             )),
         }

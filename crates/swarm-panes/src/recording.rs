@@ -1,4 +1,4 @@
-//! A fake backend for tests: it opens nothing, writes down what it was asked, and ends processes on demand.
+//! A fake backend for tests: it opens no panes, records its calls, and ends processes on demand.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,36 +15,36 @@ use crate::{
     TaggedPane, WindowView, text,
 };
 
-/// One call of the fake.
+/// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// A pane was opened.
     Open {
-        /// The id that was given.
+        /// Id assigned to the pane.
         pane: PaneId,
-        /// For whom.
+        /// The requested pane.
         spec: PaneSpec,
     },
     /// A program was started.
     Start {
-        /// Where.
+        /// Id of the pane.
         pane: PaneId,
-        /// What.
+        /// The command.
         command: PaneCommand,
     },
     /// A pane was closed.
     Close {
-        /// Which.
+        /// Id of the pane.
         pane: PaneId,
-        /// For which spawn.
+        /// Spawn for which it was closed.
         owner: SpawnId,
     },
 }
 
-/// What is done when a program is started: a test plays the program here.
+/// Callback that plays the program when it is started.
 type OnStart = Arc<dyn Fn(&Pane, &PaneCommand) + Send + Sync>;
 
-/// The fake. Clones share their panes.
+/// The fake. Clones share their state.
 #[derive(Clone, Default)]
 pub struct RecordingBackend {
     inner: Arc<Mutex<Inner>>,
@@ -77,32 +77,33 @@ impl fmt::Debug for RecordingBackend {
 }
 
 impl RecordingBackend {
-    /// A fake without panes.
+    /// Creates a fake without panes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Everything it was asked so far.
+    /// Returns all recorded calls.
     pub fn calls(&self) -> Vec<Call> {
         self.inner.lock().calls.clone()
     }
 
-    /// From here on `open` fails with this reason, or works again.
+    /// Makes `open` fail with this reason, or succeed again.
     pub fn refuse_open(&self, why: Option<&'static str>) {
         self.inner.lock().refuse_open = why;
     }
 
-    /// From here on `start` fails with this reason, or works again.
+    /// Makes `start` fail with this reason, or succeed again.
     pub fn refuse_start(&self, why: Option<&'static str>) {
         self.inner.lock().refuse_start = why;
     }
 
-    /// What happens when a program is started, before `start` returns: where a test writes the child's hello.
+    /// Sets the callback that runs when a program is started, before `start` returns; tests write
+    /// the member's hello there.
     pub fn on_start(&self, play: impl Fn(&Pane, &PaneCommand) + Send + Sync + 'static) {
         self.inner.lock().on_start = Some(Arc::new(play));
     }
 
-    /// What a pane shows.
+    /// Sets the content of a pane.
     pub fn set_content(&self, pane: &PaneId, content: &str) {
         let mut inner = self.inner.lock();
         if let Some(fake) = number(pane).and_then(|n| inner.panes.get_mut(&n)) {
@@ -110,7 +111,8 @@ impl RecordingBackend {
         }
     }
 
-    /// Ends the process in a pane. As in tmux the pane goes with it on success, and stays after a failure.
+    /// Ends the process in a pane. As in tmux, the pane closes on success and remains after a
+    /// failure.
     pub fn finish(&self, pane: &PaneId, code: i32) {
         let mut inner = self.inner.lock();
         let Some(n) = number(pane) else { return };
@@ -126,7 +128,7 @@ impl RecordingBackend {
         }
     }
 
-    /// Does something with a pane that must be there.
+    /// Calls `act` with an existing pane.
     fn with<T>(&self, pane: &Pane, act: impl FnOnce(&mut Fake) -> T) -> Result<T, PaneError> {
         let mut inner = self.inner.lock();
         number(&pane.id)
@@ -165,7 +167,7 @@ impl PaneBackend for RecordingBackend {
         let pane = Pane {
             id: PaneId::new(format!("%{n}")),
             socket: None,
-            spot: None,
+            position: None,
         };
         let fake = Fake {
             spec: spec.clone(),
@@ -264,7 +266,7 @@ impl PaneBackend for RecordingBackend {
                 pane: Pane {
                     id: PaneId::new(format!("%{n}")),
                     socket: None,
-                    spot: None,
+                    position: None,
                 },
                 team: fake.spec.team.clone(),
                 member: fake.spec.member.clone(),

@@ -1,9 +1,10 @@
-//! The one door through which text reaches tmux.
+//! Escaping of all text that is passed to tmux.
 //!
-//! tmux arguments are not inert (all seen on tmux 3.3a): a word that ends in `;` ends the command, window names,
-//! titles, start directories and borders run `#(…)`, and a border draws `#[…]` as a style. So a word becomes an
-//! argument only by [`argument`], a text to be shown only by [`DisplayText`], a start directory only by
-//! [`start_directory`], and an environment only by [`environment_word`].
+//! tmux arguments are not inert (observed with tmux 3.3a): a word that ends in `;` ends the
+//! command; window names, titles, start directories and borders execute `#(…)`; and a border
+//! interprets `#[…]` as a style. Therefore words are passed only through [`argument`], displayed
+//! text only through [`DisplayText`], start directories only through [`start_directory`], and
+//! environment variables only through [`environment_word`].
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -12,11 +13,12 @@ use std::path::Path;
 
 use crate::PaneError;
 
-/// Longest title or state in characters; tmux cuts what does not fit the border anyway.
+/// Maximum length of a title or state in characters; tmux truncates longer text to the border
+/// anyway.
 const MAX_DISPLAY: usize = 60;
 
-/// A word as tmux must be given it to read back the same bytes: where it ends in `;` tmux would end the command, and
-/// takes a backslash before that one as the way to say it is meant.
+/// Escapes a word so that tmux reads the same bytes: a trailing `;` would end the command and needs
+/// a backslash.
 pub(crate) fn argument(word: &OsStr) -> OsString {
     let bytes = word.as_bytes();
     match bytes.split_last() {
@@ -29,20 +31,20 @@ pub(crate) fn argument(word: &OsStr) -> OsString {
     }
 }
 
-/// Text that a terminal and a tmux format show as it is. Each `#` is doubled, which both the expansion of formats
-/// and the drawing of borders take back.
+/// Text that a terminal and a tmux format display verbatim. Each `#` is doubled; both format
+/// expansion and border drawing undo that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DisplayText(String);
 
 impl DisplayText {
-    /// Makes any text showable: control characters become spaces, characters that reorder or hide text go, what is
-    /// too long is cut.
+    /// Sanitizes any text for display: control characters become spaces, characters that reorder or
+    /// hide text are removed, and long text is truncated.
     pub(crate) fn new(text: &str) -> Self {
         let shown = shown(text);
         Self(shown.replace('#', "##"))
     }
 
-    /// The text in the form for formats.
+    /// Returns the text in the form for formats.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -54,7 +56,7 @@ impl fmt::Display for DisplayText {
     }
 }
 
-/// What [`DisplayText`] shows of a text, without the doubling.
+/// Returns the text that [`DisplayText`] displays, without doubling.
 pub(crate) fn shown(text: &str) -> String {
     let clean: String = text
         .chars()
@@ -71,27 +73,27 @@ pub(crate) fn shown(text: &str) -> String {
     clean.trim().to_owned()
 }
 
-/// Takes back the doubling of [`DisplayText`].
-pub(crate) fn undoubled(text: &str) -> String {
+/// Undoes the doubling of [`DisplayText`].
+pub(crate) fn undo_doubling(text: &str) -> String {
     text.replace("##", "#")
 }
 
-/// Characters that turn the direction of text around or take no room: they can make a title read as another.
+/// Characters that change the text direction or have no width: they can disguise a title.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A directory for `-c`, which tmux expands as a format.
+/// Escapes a directory for `-c`, which tmux expands as a format.
 pub(crate) fn start_directory(path: &Path) -> OsString {
     let mut escaped = Vec::new();
     push_format(&mut escaped, path.as_os_str().as_bytes());
     OsString::from_vec(escaped)
 }
 
-/// Appends bytes as a format that expands to them: each `#` is doubled, but for those before a `[`. They are the beginning of a
-/// style, which the expansion leaves to whatever draws it, as it stands (`format_expand1`).
+/// Appends bytes as a format that expands to them: each `#` is doubled, except before a `[`. That
+/// begins a style, which the expansion passes on unchanged (`format_expand1`).
 fn push_format(format: &mut Vec<u8>, bytes: &[u8]) {
     let mut rest = bytes;
     while let Some(first) = rest.first() {
@@ -105,10 +107,11 @@ fn push_format(format: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// A variable for `-e`, which tmux takes as it is.
+/// Formats a variable for `-e`, which tmux does not expand.
 ///
 /// # Errors
-/// [`PaneError::Invalid`] for a name that is not `[A-Za-z_][A-Za-z0-9_]*` or a value with a NUL byte.
+/// [`PaneError::Invalid`] for a name that is not `[A-Za-z_][A-Za-z0-9_]*` or a value with a NUL
+/// byte.
 pub(crate) fn environment_word(name: &str, value: &str) -> Result<OsString, PaneError> {
     let good = name
         .bytes()
@@ -118,21 +121,21 @@ pub(crate) fn environment_word(name: &str, value: &str) -> Result<OsString, Pane
         return Err(PaneError::Invalid {
             what: "environment variable",
             given: name.to_owned(),
-            why: "a name consists of letters, digits and `_` and begins with no digit",
+            why: "a name consists of letters, digits and `_` and does not begin with a digit",
         });
     }
     if value.contains('\0') {
         return Err(PaneError::Invalid {
             what: "value of environment variable",
             given: name.to_owned(),
-            why: "it holds a NUL byte",
+            why: "contains a NUL byte",
         });
     }
     Ok(OsString::from(format!("{name}={value}")))
 }
 
-/// A shell command that appends its input to a file, for `pipe-pane`: tmux expands it as a format and a time, then
-/// gives it to `/bin/sh`.
+/// Returns a shell command for `pipe-pane` that appends its input to a file. tmux expands it as a
+/// format and a time, then passes it to `/bin/sh`.
 pub(crate) fn append_command(path: &Path) -> OsString {
     let mut command = b"exec cat >>'".to_vec();
     for byte in path.as_os_str().as_bytes() {
@@ -148,7 +151,8 @@ pub(crate) fn append_command(path: &Path) -> OsString {
     OsString::from_vec(format)
 }
 
-/// A text without terminal sequences: what a terminal would show of it, but for the movements of its cursor.
+/// Removes terminal sequences: returns the text that a terminal would display, ignoring cursor
+/// movements.
 pub(crate) fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -163,7 +167,8 @@ pub(crate) fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Skips the rest of a sequence after its ESC (ECMA-48): CSI to its final byte, strings to BEL or ST, others by one.
+/// Skips the rest of a sequence after its ESC (ECMA-48): CSI up to its final byte, strings up to
+/// BEL or ST, others by one character.
 fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.next() {
         Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
@@ -178,12 +183,12 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// How tmux begins the line that it writes when a process has ended.
+/// Start of the line that tmux writes when a process has exited.
 const DEAD: &str = "Pane is dead";
 
-/// The last so many lines of a text, or all; blank lines at its end are left out first. Where lines are counted, the
-/// blank ones before the last one are left out too, and so they are before tmux's word that a pane is dead: it
-/// writes that into the lowest row, far below what the program left.
+/// Returns the last lines of a text, or all of them, without trailing blank lines. If lines are
+/// counted, the blank lines before the last one are omitted too. The same applies before tmux's
+/// message that a pane is dead, which it writes into the bottom row, far below the output.
 pub(crate) fn last_lines(text: &str, lines: Option<usize>) -> String {
     let text = text.trim_end();
     let (body, last) = match text.rsplit_once('\n') {
@@ -209,7 +214,8 @@ mod tests {
 
     use super::*;
 
-    /// How tmux 3.3a reads one word (`cmd_parse_from_arguments`): the bytes, and whether the command ends there.
+    /// Parses one word as tmux 3.3a does (`cmd_parse_from_arguments`): the bytes, and whether the
+    /// command ends there.
     fn as_tmux_reads(word: &OsStr) -> (Vec<u8>, bool) {
         let mut bytes = word.as_bytes().to_vec();
         if bytes.last() == Some(&b';') {
@@ -226,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_is_read_back_byte_for_byte(bytes in proptest::collection::vec(1u8..=255, 0..40), tail in "[\\\\;]{0,4}") {
+        fn every_word_reaches_tmux_byte_for_byte(bytes in proptest::collection::vec(1u8..=255, 0..40), tail in "[\\\\;]{0,4}") {
             let mut word = bytes;
             word.extend_from_slice(tail.as_bytes());
             let word = OsString::from_vec(word);
@@ -234,29 +240,29 @@ mod tests {
         }
 
         #[test]
-        fn shown_text_holds_no_control_character_and_no_lone_hash(text in ".{0,120}") {
+        fn displayed_text_has_no_control_characters_and_no_single_hash(text in ".{0,120}") {
             let display = DisplayText::new(&text);
             prop_assert!(!display.as_str().chars().any(char::is_control));
             prop_assert!(!display.as_str().replace("##", "").contains('#'));
-            prop_assert_eq!(undoubled(display.as_str()), shown(&text));
+            prop_assert_eq!(undo_doubling(display.as_str()), shown(&text));
         }
     }
 
     #[test]
-    fn text_that_a_terminal_acts_on_is_taken_out() {
+    fn control_sequences_are_removed_from_displayed_text() {
         assert_eq!(shown("a\u{1b}]52;c;x\u{7}b\nc\u{9b}"), "a ]52;c;x b c");
         assert_eq!(shown("\u{202e}evil\u{200b}"), "evil");
         assert_eq!(shown(&"x".repeat(100)).len(), MAX_DISPLAY);
     }
 
     #[test]
-    fn sequences_are_dropped_and_text_stays() {
+    fn terminal_sequences_are_removed_and_text_is_kept() {
         let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\r\n\tc\u{1b}(d\u{1b}[";
         assert_eq!(without_escapes(text), "red ab\n\tcd");
     }
 
     #[test]
-    fn the_last_lines_skip_the_gap_before_a_notice() {
+    fn the_last_lines_skip_the_gap_before_the_dead_pane_message() {
         let text = "one\ntwo\n\n\n\nPane is dead\n\n";
         assert_eq!(last_lines(text, Some(2)), "two\nPane is dead");
         assert_eq!(last_lines(text, None), "one\ntwo\nPane is dead");
@@ -266,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_variables_are_checked() {
+    fn names_of_variables_are_validated() {
         for bad in ["", "1A", "A B", "A=B", "A-B", "É"] {
             assert!(environment_word(bad, "x").is_err(), "{bad}");
         }

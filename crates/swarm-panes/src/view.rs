@@ -1,40 +1,40 @@
-//! A picture of a team's windows.
+//! Captured windows of a team.
 
 use swarm_protocol::{Color, MemberName, PaneId};
 
 use crate::Size;
 
-/// One window with all its panes.
+/// A window with all its panes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowView {
-    /// The window's name.
+    /// Name of the window.
     pub name: String,
-    /// Columns and rows of the whole window.
+    /// Size of the whole window.
     pub size: Size,
-    /// Its panes, top to bottom and left to right.
+    /// Panes, from top to bottom and left to right.
     pub panes: Vec<CapturedPane>,
 }
 
-/// One pane of a window.
+/// A pane of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedPane {
-    /// Its id.
+    /// Id of the pane.
     pub id: PaneId,
-    /// The member in it; none for the lead's pane and for panes of others.
+    /// Member in the pane; `None` for the lead's pane and panes of others.
     pub member: Option<MemberName>,
-    /// Its title as shown; empty for panes of others.
+    /// Title as displayed; empty for panes of others.
     pub title: String,
-    /// What its program says of itself in its terminal's title, or how that ended; may be empty.
+    /// State from the terminal title, or the exit status; may be empty.
     pub state: String,
-    /// Colour of title and border, for a member's pane.
+    /// Colour of title and border of a member's pane.
     pub color: Option<Color>,
-    /// Columns left of it in the window.
+    /// Number of columns to the left of it in the window.
     pub left: u16,
-    /// Rows above it in the window, the row of its own title included.
+    /// Number of rows above it in the window, including its title row.
     pub top: u16,
-    /// Columns and rows.
+    /// Size of the pane.
     pub size: Size,
-    /// What it shows, one line per row, colours as SGR sequences. Empty for panes that are neither the lead's nor a
-    /// member's: they are nobody's business.
+    /// Visible content, one line per row, colours as SGR sequences. Empty for panes other than the
+    /// lead's and members', which are private.
     pub content: String,
 }

@@ -1,24 +1,25 @@
-//! What happens inside an agent, as it happens: what a pane draws and `--output stream-json` prints.
+//! Events of an agent's session, as drawn in its pane and printed by `--output stream-json`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ContextUse, MemberState, PermissionMode, SubAgentId, Usage};
 
-/// One line of what a tool call printed or changed.
+/// One line of a tool call's output or of the difference it applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailLine {
-    /// The line's number in its file, where it is part of a difference: the new number, or the old one of a removed line.
+    /// Line number in the file for a line of a difference: the new number, or the old one for a
+    /// removed line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
-    /// What happened to the line, where it is part of a difference and did not stay.
+    /// Change of the line for an added or removed line of a difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<LineChange>,
-    /// Its text, without a line end. It may hold control characters.
+    /// Text without a line terminator. It may contain control characters.
     pub text: String,
 }
 
 impl DetailLine {
-    /// A line of output.
+    /// Creates a line of output.
     pub fn output(text: impl Into<String>) -> Self {
         Self {
             number: None,
@@ -28,26 +29,26 @@ impl DetailLine {
     }
 }
 
-/// The text of a message that is longer than a line.
+/// Full text of a message that is longer than a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailText {
-    /// All of it.
+    /// Full text.
     pub text: String,
-    /// The command that shows it, also after it was read.
+    /// Command that shows the message, including after it was read.
     pub command: String,
 }
 
-/// What happened to a line of a file.
+/// Change of a line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineChange {
-    /// It is new.
+    /// The line was added.
     Added,
-    /// It is gone.
+    /// The line was removed.
     Removed,
 }
 
-/// One event of an agent's life.
+/// One event of an agent's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
@@ -55,177 +56,178 @@ pub enum AgentEvent {
     TurnStarted,
     /// The model wrote some text.
     TextDelta {
-        /// The piece.
+        /// Next part of the text.
         text: String,
     },
-    /// The model thought.
+    /// The model produced thinking text.
     ThinkingDelta {
-        /// The piece.
+        /// Next part of the text.
         text: String,
     },
-    /// The text streamed so far in this model call is void; the call is made again.
+    /// The text streamed so far in this model call is discarded; the call is retried.
     TextDiscarded,
     /// A model message is complete.
     MessageDone {
-        /// Its whole text.
+        /// Full text of the message.
         text: String,
     },
-    /// A tool call begins.
+    /// A tool call started.
     ToolStarted {
         /// Id of the call.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The call in one line.
+        /// One-line description of the call.
         line: String,
     },
-    /// A tool call ended.
+    /// A tool call finished.
     ToolFinished {
         /// Id of the call.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
         /// Whether it succeeded.
         ok: bool,
-        /// The outcome in one line.
+        /// One-line summary of the result.
         line: String,
-        /// What the call printed or changed, line by line.
+        /// Output or difference, line by line.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         detail: Vec<DetailLine>,
     },
-    /// A message came in.
+    /// A message arrived.
     MailIn {
-        /// Sender.
+        /// Name of the sender.
         from: String,
-        /// Its colour's name.
+        /// Colour name of the sender.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         color: Option<String>,
-        /// The first words.
+        /// Start of the text.
         line: String,
-        /// The whole text, where it is longer than a line.
+        /// Full text if it is longer than a line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         more: Option<MailText>,
     },
-    /// A message went out.
+    /// A message was sent.
     MailOut {
-        /// Receiver.
+        /// Name of the recipient.
         to: String,
-        /// The first words.
+        /// Start of the text.
         line: String,
     },
-    /// The model call is made again after a wait.
+    /// The model call is retried after a delay.
     Retrying {
-        /// Which attempt comes next.
+        /// Number of the next attempt.
         attempt: u32,
-        /// Wait in milliseconds.
+        /// Delay in milliseconds.
         wait_ms: u64,
-        /// Why.
+        /// Reason for the retry.
         reason: String,
     },
     /// The agent's state changed.
     State {
-        /// To what.
+        /// New state.
         state: MemberState,
-        /// Tool, request or reason.
+        /// Tool, request or reason that belongs to the state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// The conversation goes on from a summary of itself.
+    /// The conversation was replaced by a summary.
     Compacted {
         /// `auto` or `manual`.
         trigger: String,
-        /// Tokens before.
+        /// Context size in tokens before the compaction.
         before: u64,
-        /// About how many there are now.
+        /// Estimated context size in tokens after the compaction.
         after: u64,
     },
-    /// How full the context window is, after an answer or a compaction. Absent where the model's window is not known.
+    /// Context window usage, sent after an answer or a compaction. Not sent if the size of the
+    /// model's window is unknown.
     Context(ContextUse),
-    /// A command in the background has started or ended.
+    /// A background command started or finished.
     Commands {
-        /// Those that run, each in one line.
+        /// The running commands, one line each.
         running: Vec<String>,
     },
     /// A turn ended.
     TurnEnded {
-        /// Its last text.
+        /// Final text of the turn.
         text: String,
-        /// Tokens of the turn.
+        /// Token usage of the turn.
         usage: Usage,
-        /// What went wrong, if it failed.
+        /// Error message if the turn failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A sub-agent begins, or is resumed.
+    /// A sub-agent started or was resumed.
     SubAgentStarted {
-        /// Which.
+        /// Id of the sub-agent.
         id: SubAgentId,
-        /// The sub-agent that started it; absent where the agent itself did.
+        /// Id of the parent sub-agent; absent if the agent itself is the parent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<SubAgentId>,
-        /// Its type.
+        /// Agent type.
         agent_type: String,
-        /// Its work in a few words.
+        /// Short description of its work.
         description: String,
-        /// Whether its parent goes on beside it.
+        /// Whether the parent continues while the sub-agent runs.
         background: bool,
     },
-    /// Something happened inside a sub-agent.
+    /// An event of a sub-agent.
     SubAgentEvent {
-        /// Which.
+        /// Id of the sub-agent.
         id: SubAgentId,
-        /// What.
+        /// The event.
         event: Box<AgentEvent>,
     },
-    /// A sub-agent ended, for now: a message may resume it.
+    /// A run of a sub-agent ended; a message may resume it.
     SubAgentEnded {
-        /// Which.
+        /// Id of the sub-agent.
         id: SubAgentId,
-        /// Its type.
+        /// Agent type.
         agent_type: String,
         /// `completed`, `failed`, `killed` or `interrupted`.
         outcome: String,
-        /// What went wrong, if it failed.
+        /// Error message if the run failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// The model that it ran on, at its provider.
+        /// Model id at the provider.
         model: String,
-        /// Tokens that it used since it began or was resumed, without those of its own sub-agents.
+        /// Tokens used in this run, excluding those of its own sub-agents.
         usage: Usage,
-        /// Tool calls in that time.
+        /// Number of tool calls in this run.
         tool_calls: u64,
-        /// Milliseconds of that time.
+        /// Duration of this run in milliseconds.
         duration_ms: u64,
     },
-    /// A member of the team asks for permission.
+    /// A team member requests permission.
     Asked {
-        /// The member.
+        /// Name of the member.
         from: String,
-        /// What it asks for.
+        /// One-line description of the call.
         line: String,
-        /// The id of the request, in short.
+        /// Short id of the request.
         id: String,
     },
-    /// The permission mode in force, at the beginning and when it has changed.
+    /// The permission mode, sent at the start and on every change.
     ModeChanged {
-        /// Which.
+        /// Mode in force.
         mode: PermissionMode,
     },
-    /// Another model answers from now on.
+    /// The session switched to another model.
     ModelChanged {
-        /// Its name.
+        /// Name of the new model.
         model: String,
     },
-    /// A person asks to see the last result that was folded in full.
+    /// A person asked to expand the last folded result.
     Expand,
-    /// What a command printed that a person typed into the terminal of a lead.
+    /// Output of a command that a person typed into the lead's terminal.
     CommandOutput {
-        /// All of it.
+        /// Full output.
         text: String,
     },
-    /// A line from the program.
+    /// Text of the notice.
     Notice {
-        /// What it says.
+        /// Text of the notice.
         line: String,
     },
 }

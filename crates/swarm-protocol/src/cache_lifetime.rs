@@ -1,25 +1,25 @@
-//! How long a model server keeps the prompt of a request.
+//! Time for which a model provider caches the prompt of a request.
 
 use serde::{Deserialize, Serialize};
 
-/// How long the server's prompt cache keeps what nobody reads. The words are those of the Messages API
+/// Lifetime of a prompt cache entry that is not read. Named as in the Messages API
 /// (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum CacheLifetime {
-    /// What every model has.
+    /// Supported by every model.
     #[default]
     #[serde(rename = "5m")]
     FiveMinutes,
-    /// Writing to the cache costs more.
+    /// Cache writes cost more.
     #[serde(rename = "1h")]
     OneHour,
 }
 
 impl CacheLifetime {
-    /// Both, shorter first.
+    /// All lifetimes, shortest first.
     pub const ALL: [Self; 2] = [Self::FiveMinutes, Self::OneHour];
 
-    /// The word.
+    /// Returns the name used by the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::FiveMinutes => "5m",

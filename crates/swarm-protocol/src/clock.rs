@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct UnixMs(pub u64);
 
 impl UnixMs {
-    /// The same instant as ISO-8601 text in UTC with milliseconds.
+    /// Formats the instant as ISO-8601 in UTC with milliseconds.
     pub fn iso(self) -> IsoTime {
         let at = i64::try_from(self.0)
             .ok()
@@ -22,34 +22,35 @@ impl UnixMs {
         IsoTime(format!("{at:.3}"))
     }
 
-    /// Whether this is the epoch itself, which stands for a time that is not known.
+    /// Returns whether this is the epoch, which means "unknown".
     pub fn is_zero(&self) -> bool {
         self.0 == 0
     }
 
-    /// Milliseconds from `earlier` to this instant, zero when the clock went back.
+    /// Returns the milliseconds from `earlier` to this instant; zero if the clock went backwards.
     pub fn since(self, earlier: UnixMs) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// A time as it stands in a file others write too: normally ISO-8601 UTC with milliseconds, but any text is kept.
+/// A timestamp in a file that other programs write too: normally ISO-8601 UTC with milliseconds;
+/// any other text is preserved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IsoTime(String);
 
 impl IsoTime {
-    /// Keeps a text as it was read.
+    /// Wraps a timestamp as read.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The instant, when the text is one.
+    /// Parses the timestamp; `None` if it is malformed.
     pub fn unix_ms(&self) -> Option<UnixMs> {
         let at: jiff::Timestamp = self.0.parse().ok()?;
         u64::try_from(at.as_millisecond()).ok().map(UnixMs)
@@ -62,13 +63,14 @@ impl fmt::Display for IsoTime {
     }
 }
 
-/// Where the time comes from. Times are written for people to read; no decision about life or order rests on them.
+/// Source of timestamps. Timestamps are informative only: liveness and ordering never depend on
+/// them.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The present instant.
+    /// Returns the current time.
     fn now(&self) -> UnixMs;
 }
 
-/// The machine's wall clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

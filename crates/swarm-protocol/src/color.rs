@@ -5,30 +5,30 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent's colour. The lead has red; teammates take the others in order, then all again.
+/// An agent's colour. The lead is red; teammates take the other colours in order, then start over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Color {
-    /// The lead's.
+    /// Reserved for the lead.
     Red,
     /// First teammate.
     Blue,
-    /// Second.
+    /// Second teammate.
     Green,
-    /// Third.
+    /// Third teammate.
     Yellow,
-    /// Fourth; tmux calls it magenta.
+    /// Fourth teammate; `magenta` in tmux.
     Purple,
-    /// Fifth; tmux colour208.
+    /// Fifth teammate; `colour208` in tmux.
     Orange,
-    /// Sixth; tmux colour205.
+    /// Sixth teammate; `colour205` in tmux.
     Pink,
-    /// Seventh.
+    /// Seventh teammate.
     Cyan,
 }
 
 impl Color {
-    /// Every colour in the order in which they are given out.
+    /// Every colour, in assignment order.
     pub const ALL: [Color; 8] = [
         Color::Red,
         Color::Blue,
@@ -40,12 +40,12 @@ impl Color {
         Color::Cyan,
     ];
 
-    /// The colour of the `index`-th agent of a team, the lead being 0.
+    /// Returns the colour of the `index`-th agent of a team; the lead is 0.
     pub fn nth(index: usize) -> Self {
         Self::ALL[index % Self::ALL.len()]
     }
 
-    /// The name on disk.
+    /// Returns the name used on disk.
     pub fn name(self) -> &'static str {
         match self {
             Color::Red => "red",
@@ -59,7 +59,7 @@ impl Color {
         }
     }
 
-    /// The name that tmux styles use.
+    /// Returns the name used in tmux styles.
     pub fn tmux(self) -> &'static str {
         match self {
             Color::Purple => "magenta",
@@ -69,7 +69,7 @@ impl Color {
         }
     }
 
-    /// The parameters of the SGR sequence that selects this colour as foreground.
+    /// Returns the parameters of the SGR sequence that selects this foreground colour.
     pub fn sgr(self) -> &'static str {
         match self {
             Color::Red => "31",

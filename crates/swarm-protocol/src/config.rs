@@ -10,68 +10,68 @@ use crate::{
     UnixMs,
 };
 
-/// The team file. Unknown fields are kept in `rest`.
+/// The team file. Unknown fields are preserved in `rest`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamConfig {
-    /// The team's name, equal to its directory's.
+    /// Team name, equal to the name of its directory.
     pub name: TeamName,
-    /// What the team is for.
+    /// Purpose of the team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it was made; zero where that is not known, and then not written.
+    /// Creation time; zero if unknown, in which case it is not written.
     #[serde(default, skip_serializing_if = "UnixMs::is_zero")]
     pub created_at: UnixMs,
-    /// `team-lead@<team>`; empty where the file does not say, and then not written.
+    /// `team-lead@<team>`; empty if absent from the file, in which case it is not written.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lead_agent_id: String,
-    /// The lead's conversation.
+    /// Session of the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_session_id: Option<String>,
-    /// The process that leads; absent in a team driven from the shell.
+    /// Process of the lead; absent in a team driven from the shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_process: Option<LeadProcess>,
-    /// The roster, lead first. Always written, since Claude Code reads no file without it.
+    /// The roster, lead first. Always written: Claude Code rejects a file without it.
     #[serde(default)]
     pub members: Vec<Member>,
-    /// Fields of others.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// The process that leads a team.
+/// Process that leads a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadProcess {
-    /// Its pid.
+    /// Process id.
     pub pid: u32,
-    /// Host and pid namespace, `host#pid:[inode]`.
+    /// Host and PID namespace, `host#pid:[inode]`.
     pub pid_space: String,
-    /// When it took the lead.
+    /// Time at which the process became the lead.
     pub claimed_at: UnixMs,
-    /// Its start time in clock ticks since boot, so that a reused pid is told apart.
+    /// Start time in clock ticks since boot; detects PID reuse.
     pub proc_start: String,
-    /// Fields of others.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// How a member runs. Unknown words of others are kept.
+/// How a member runs. Unknown values are preserved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum BackendType {
-    /// A pane of tmux.
+    /// In a tmux pane.
     Tmux,
-    /// A process without a terminal.
+    /// In a process without a terminal.
     Headless,
-    /// A task inside the lead's process; the lead itself is entered so.
+    /// As a task inside the lead's process; also the value for the lead itself.
     InProcess,
-    /// Something this version does not know.
+    /// Unknown to this version.
     Other(String),
 }
 
 impl BackendType {
-    /// The word on disk.
+    /// Returns the name used on disk.
     pub fn name(&self) -> &str {
         match self {
             BackendType::Tmux => "tmux",
@@ -99,102 +99,102 @@ impl From<BackendType> for String {
     }
 }
 
-/// One member of the roster. Claude Code writes a member first without a pane and fills that in later, so the pane
-/// may be empty and the backend absent.
+/// One member of the roster. Claude Code first writes a member without a pane and fills it in
+/// later, so the pane may be empty and the backend absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
     /// `name@team`.
     pub agent_id: String,
-    /// The name; also that of the inbox.
+    /// Member name; also the name of its inbox.
     pub name: MemberName,
     /// Type of the agent's definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// Model at spawn.
+    /// Model requested at spawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it was first asked to do.
+    /// Initial prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Its colour's name; others may use words that are not one of the eight.
+    /// Colour name; other programs may use names that [`Color`] does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Whether it must have a plan approved before it changes anything.
+    /// Whether a plan must be approved before the member changes anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_mode_required: Option<bool>,
-    /// When it was entered; zero where that is not known, and then not written.
+    /// Time of joining; zero if unknown, in which case it is not written.
     #[serde(default, skip_serializing_if = "UnixMs::is_zero")]
     pub joined_at: UnixMs,
-    /// Its pane.
+    /// Pane of the member.
     #[serde(default = "PaneId::absent", skip_serializing_if = "PaneId::is_absent")]
     pub tmux_pane_id: PaneId,
-    /// Its working directory; empty where the file does not say, and then not written.
+    /// Working directory; empty if absent from the file, in which case it is not written.
     #[serde(default, skip_serializing_if = "is_empty_path")]
     pub cwd: PathBuf,
-    /// Its isolated worktree.
+    /// Isolated worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree_path: Option<PathBuf>,
-    /// Its conversation.
+    /// Session of the member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Written as an empty list by Claude Code; without a known reader.
+    /// Written as an empty list by Claude Code; no known reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscriptions: Option<Vec<Value>>,
-    /// How it runs.
+    /// How the member runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend_type: Option<BackendType>,
-    /// False while idle; missing means active.
+    /// False while idle; absent means active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_active: Option<bool>,
-    /// Permission mode last reported. Words of other versions are kept.
+    /// Last reported permission mode. Unknown values are preserved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// What only swarm knows of it; absent for members of other programs.
+    /// Fields specific to swarm; absent for members of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swarm: Option<SwarmMember>,
-    /// Fields of others.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// swarm's own part of a roster entry.
+/// Fields of a roster entry that are specific to swarm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SwarmMember {
-    /// Which spawn this is.
+    /// Spawn that this entry describes.
     pub spawn_id: SpawnId,
-    /// Socket of the tmux server that holds the pane.
+    /// Socket of the tmux server that contains the pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<PathBuf>,
     /// Present until the spawn is committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Reservation>,
-    /// Set when the member's death has been entered in the journal and its tasks were released.
+    /// Set when the member's death was recorded in the journal and its tasks were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died_at: Option<UnixMs>,
-    /// Fields of later versions.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// A place in the roster that is held for a spawn under way.
+/// Roster entry reserved for a spawn in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {
-    /// Who spawns.
+    /// Process id of the spawner.
     pub spawner_pid: u32,
     /// Start time of the spawner in clock ticks since boot.
     pub spawner_start: String,
-    /// When the reservation lapses.
+    /// Time at which the reservation expires.
     pub deadline: UnixMs,
-    /// Fields of later versions.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 impl SwarmMember {
-    /// Of this spawn, of which nothing else is known.
+    /// Creates an entry for a spawn with all other fields unset.
     pub fn new(spawn_id: SpawnId) -> Self {
         Self {
             spawn_id,
@@ -207,7 +207,7 @@ impl SwarmMember {
 }
 
 impl Reservation {
-    /// By the process of this number and start time.
+    /// Creates a reservation held by the process with this id and start time.
     pub fn new(spawner_pid: u32, spawner_start: impl Into<String>, deadline: UnixMs) -> Self {
         Self {
             spawner_pid,
@@ -223,22 +223,22 @@ fn is_empty_path(path: &Path) -> bool {
 }
 
 impl TeamConfig {
-    /// A member by name.
+    /// Returns a member by name.
     pub fn member(&self, name: &MemberName) -> Option<&Member> {
         self.members.iter().find(|member| &member.name == name)
     }
 
-    /// A member by name, to change it.
+    /// Returns a mutable reference to a member by name.
     pub fn member_mut(&mut self, name: &MemberName) -> Option<&mut Member> {
         self.members.iter_mut().find(|member| &member.name == name)
     }
 
-    /// All but the lead.
+    /// Returns all members except the lead.
     pub fn teammates(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| !member.name.is_lead())
     }
 
-    /// The names of everybody, for an error that lists them.
+    /// Returns the names of all members.
     pub fn names(&self) -> Vec<MemberName> {
         self.members
             .iter()
@@ -248,7 +248,7 @@ impl TeamConfig {
 }
 
 impl Member {
-    /// The lead's entry.
+    /// Creates the lead's entry.
     pub fn lead(team: &TeamName, cwd: PathBuf, joined_at: UnixMs) -> Self {
         Self {
             agent_id: format!("{LEAD_NAME}@{team}"),
@@ -272,27 +272,27 @@ impl Member {
         }
     }
 
-    /// The agent id that this entry stands for in `team`.
+    /// Returns the agent id of this entry in `team`.
     pub fn id_in(&self, team: &TeamName) -> AgentId {
         AgentId::new(self.name.clone(), team.clone())
     }
 
-    /// Its spawn, when swarm started it.
+    /// Returns the spawn id if swarm started the member.
     pub fn spawn_id(&self) -> Option<SpawnId> {
         self.swarm.as_ref().map(|swarm| swarm.spawn_id)
     }
 
-    /// Its colour, when it is one of the eight.
+    /// Returns the colour if it is a known one.
     pub fn known_color(&self) -> Option<Color> {
         self.color.as_deref()?.parse().ok()
     }
 
-    /// Its mode, when this version knows it.
+    /// Returns the permission mode if this version knows it.
     pub fn known_mode(&self) -> Option<PermissionMode> {
         self.mode.as_deref()?.parse().ok()
     }
 
-    /// The session id, when it is a uuid.
+    /// Returns the session id if it is a UUID.
     pub fn session(&self) -> Option<SessionId> {
         self.session_id.as_deref()?.parse().ok()
     }

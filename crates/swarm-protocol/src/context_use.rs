@@ -1,18 +1,18 @@
-//! How full a model's context window is.
+//! Usage of a model's context window.
 
 use serde::{Deserialize, Serialize};
 
-/// How much of a context window a conversation takes.
+/// Share of the context window that a conversation occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUse {
-    /// Tokens of the conversation.
+    /// Size of the conversation in tokens.
     pub tokens: u64,
-    /// Tokens that the window has.
+    /// Size of the window in tokens.
     pub window: u64,
 }
 
 impl ContextUse {
-    /// The share in use.
+    /// Returns the used share in percent.
     pub fn percent(self) -> u64 {
         self.tokens * 100 / self.window.max(1)
     }

@@ -1,12 +1,12 @@
-//! The digest that binds an approval to one exact call.
+//! Digest that binds an approval to one exact call.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Lower-case hex SHA-256 of the tool's name, one NUL byte, and the input as compact JSON with sorted keys: the
-/// form that Claude Code 2.1.329 computes.
+/// Returns the lower-case hex SHA-256 of the tool's name, one NUL byte, and the input as compact
+/// JSON with sorted keys, as computed by Claude Code 2.1.329.
 pub fn input_digest(tool: &str, input: &Value) -> String {
     let mut hasher = Sha256::new();
     hasher.update(tool.as_bytes());

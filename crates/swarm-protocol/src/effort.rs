@@ -1,37 +1,36 @@
-//! How hard a model thinks.
+//! Reasoning effort of a model.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many tokens a model is to spend on an answer, from few to all that it takes. The words are those of agent
-/// definitions and of the Messages API.
+/// How many tokens a model spends on an answer. Named as in agent definitions and the Messages API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// As few as it can do with.
+    /// Fewest tokens.
     Low,
-    /// In between.
+    /// Between low and high.
     Medium,
-    /// What models do when nothing is said.
+    /// Default of the models.
     High,
-    /// More than that.
+    /// More than high.
     Xhigh,
-    /// Without regard to the tokens.
+    /// No limit on tokens.
     Max,
 }
 
-/// A word that is no effort.
+/// A word that is not an effort level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not an effort; it is one of low, medium, high, xhigh and max", .0.escape_debug())]
+#[error("`{}` is not an effort level: use low, medium, high, xhigh or max", .0.escape_debug())]
 pub struct UnknownEffort(pub String);
 
 impl Effort {
-    /// All of them, from the lowest.
+    /// All levels, lowest first.
     pub const ALL: [Self; 5] = [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
-    /// The word.
+    /// Returns the name used in definitions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_round_trips_and_others_are_refused() {
+    fn every_level_round_trips_and_other_words_are_rejected() {
         for effort in Effort::ALL {
             assert_eq!(effort.name().parse(), Ok(effort));
             assert_eq!(serde_json::to_value(effort).unwrap(), effort.name());
@@ -75,10 +74,7 @@ mod tests {
         assert!(Effort::Low < Effort::Max);
         for word in ["", "70", "huge"] {
             let error = word.parse::<Effort>().unwrap_err().to_string();
-            assert!(
-                error.contains("low, medium, high, xhigh and max"),
-                "{error}"
-            );
+            assert!(error.contains("low, medium, high, xhigh or max"), "{error}");
         }
     }
 }

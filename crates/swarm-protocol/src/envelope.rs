@@ -1,14 +1,14 @@
-//! The form in which a message reaches a model. Text of a peer is data: attributes are escaped and a closing tag
-//! inside the text is defanged, so that nothing can step out of its envelope.
+//! The form in which a message reaches a model. Text from a peer is untrusted: attributes are
+//! escaped and closing tags inside the text are defanged, so that it cannot escape its envelope.
 
 use std::fmt::Write as _;
 
 use crate::InboxEntry;
 
-/// The sender that is named when the program itself speaks.
+/// Sender name of messages that the program writes.
 pub const SYSTEM_SENDER: &str = "system";
 
-/// Tags that frame messages; a tag that looks like one of them is defanged inside a text.
+/// Tags that frame messages; text that resembles one of them is defanged.
 const FRAMING: [&str; 5] = [
     "teammate-message",
     "task-notification",
@@ -17,21 +17,21 @@ const FRAMING: [&str; 5] = [
     "swarm",
 ];
 
-/// One message, ready to be injected.
+/// A message, ready to be injected into a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope<'a> {
     /// Name of the sender.
     pub from: &'a str,
-    /// The sender's colour.
+    /// Colour of the sender.
     pub color: Option<&'a str>,
-    /// A few words.
+    /// Short summary.
     pub summary: Option<&'a str>,
-    /// The text.
+    /// Text of the message.
     pub text: &'a str,
 }
 
 impl<'a> Envelope<'a> {
-    /// The envelope of an entry, under the name of its sender.
+    /// Creates the envelope of an inbox entry.
     pub fn of(entry: &'a InboxEntry) -> Self {
         Self {
             from: &entry.from,
@@ -41,7 +41,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// A message made by the program.
+    /// Creates the envelope of a message from the program.
     pub fn system(text: &'a str) -> Self {
         Self {
             from: SYSTEM_SENDER,
@@ -51,7 +51,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The injected form.
+    /// Returns the injected form.
     pub fn render(&self) -> String {
         let mut out = String::with_capacity(self.text.len() + 96);
         out.push_str("<teammate-message");
@@ -83,7 +83,7 @@ fn attribute(out: &mut String, name: &str, value: Option<&str>) {
     out.push('"');
 }
 
-/// Breaks framing tags inside a text: a closing tag becomes `<\/…`, an opening one `<\…`.
+/// Escapes framing tags inside a text: a closing tag becomes `<\/…`, an opening one `<\…`.
 pub fn defang(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_and_closing_tags_are_defused() {
+    fn attributes_and_closing_tags_are_escaped() {
         let message = Envelope {
             from: "bob",
             color: Some("blue"),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_markup_is_left_alone() {
+    fn ordinary_markup_is_unchanged() {
         for text in ["Vec<String>", "a < b", "<div></div>", "<systemd>", "1 <2"] {
             assert_eq!(defang(text), text);
         }
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_steps_out_of_its_envelope(
+        fn no_text_escapes_its_envelope(
             from in "\\PC{0,20}",
             text in "(.|\n|</?[ ]?(teammate-message|TEAMMATE-MESSAGE|system-reminder)[ >]){0,20}",
         ) {

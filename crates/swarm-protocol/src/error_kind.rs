@@ -1,39 +1,39 @@
-//! What went wrong, as scripts see it: the exit code and the word in JSON errors.
+//! Error categories for scripts: the exit code and the word in JSON errors.
 
 use serde::Serialize;
 
-/// Exit code of `swarm`, fixed by the contract in `docs/formats.md`.
+/// Exit code of `swarm`, as specified in `docs/formats.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExitCode(pub u8);
 
-/// The kind of a failure. Each maps to one exit code.
+/// Category of a failure. Each category has one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// A defect or an I/O failure without a better name.
+    /// A defect, or an I/O failure without a more specific category.
     Internal,
-    /// Wrong arguments, bad names included.
+    /// Invalid arguments, including invalid names.
     Usage,
-    /// No such team, member, task or request.
+    /// The team, member, task or request does not exist.
     NotFound,
-    /// Exists already, taken, blocked, already answered, or not yours.
+    /// Already exists, taken, blocked, already answered, or owned by another member.
     Conflict,
-    /// Refused by permission, policy, cap, budget, or by the agent.
+    /// Refused by a permission, policy, limit, budget, or by the agent.
     Refused,
     /// A deadline passed.
     TimedOut,
-    /// Something outside is missing: tmux, git, a terminal, a key.
+    /// Missing environment: tmux, git, a terminal or an API key.
     Environment,
-    /// Data on disk cannot be read; it was kept aside.
+    /// Data on disk is unreadable; a copy was kept.
     Damaged,
-    /// The agent failed with an error of its own.
+    /// The agent failed with its own error.
     AgentFailed,
-    /// A person interrupted.
+    /// Interrupted by a person.
     Interrupted,
 }
 
 impl ErrorKind {
-    /// The exit code of this kind.
+    /// Returns the exit code of this category.
     pub fn exit_code(self) -> ExitCode {
         ExitCode(match self {
             ErrorKind::Internal => 1,

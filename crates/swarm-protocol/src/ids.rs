@@ -1,4 +1,4 @@
-//! Ids: of messages, spawns, sessions, requests, panes and tasks.
+//! Identifiers of messages, spawns, sessions, requests, panes and tasks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,12 +16,12 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps the text of an id as it was read.
+            /// Wraps an id as read.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -43,12 +43,12 @@ macro_rules! uuid_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A fresh random id.
+            /// Creates a random id.
             pub fn random() -> Self {
                 Self(Uuid::new_v4())
             }
 
-            /// The uuid inside.
+            /// Returns the UUID.
             pub fn uuid(self) -> Uuid {
                 self.0
             }
@@ -70,41 +70,43 @@ macro_rules! uuid_id {
 }
 
 text_id!(
-    /// `msg_id` of an inbox entry: a random uuid where swarm or Claude Code wrote it, any text where others did.
+    /// `msg_id` of an inbox entry: a random UUID if written by swarm or Claude Code, any text
+    /// otherwise.
     MessageId
 );
 text_id!(
-    /// Id of a request that waits for an answer: `shutdown-<ms>@<name>`, `perm-<ms>-<7 base36>`,
+    /// Id of a pending request: `shutdown-<ms>@<name>`, `perm-<ms>-<7 base36>`,
     /// `plan_approval-<ms>@<name>@<team>`.
     RequestId
 );
 uuid_id!(
-    /// One spawn of one member. A respawn under the same name has another one, so a late namesake is told apart.
+    /// One spawn of a member. A respawn under the same name has a new id, which distinguishes it
+    /// from its predecessor.
     SpawnId
 );
 uuid_id!(
-    /// One conversation of one agent; names its transcript file.
+    /// One session of an agent; names its transcript file.
     SessionId
 );
 
-/// Id of a sub-agent: `a` and 16 hex digits, as Claude Code names them.
+/// Id of a sub-agent: `a` and 16 hex digits, as in Claude Code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct SubAgentId(String);
 
-/// A text is not the id of a sub-agent.
+/// A text that is not a sub-agent id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not the id of a sub-agent, which is `a` and 16 hex digits", .0.escape_debug())]
+#[error("`{}` is not a sub-agent id: use `a` followed by 16 hex digits", .0.escape_debug())]
 pub struct NotASubAgentId(pub String);
 
 impl SubAgentId {
-    /// A fresh random id.
+    /// Creates a random id.
     pub fn random() -> Self {
         let (high, _) = Uuid::new_v4().as_u64_pair();
         Self(format!("a{high:016x}"))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -137,19 +139,19 @@ impl<'de> Deserialize<'de> for SubAgentId {
 }
 
 impl MessageId {
-    /// A fresh random id.
+    /// Creates a random id.
     pub fn random() -> Self {
         Self(Uuid::new_v4().to_string())
     }
 }
 
 impl RequestId {
-    /// The id of a shutdown request to a member. Claude Code honours only this form.
+    /// Returns the id of a shutdown request to a member. Claude Code accepts only this form.
     pub fn shutdown(now_ms: u64, target: &MemberName) -> Self {
         Self(format!("shutdown-{now_ms}@{target}"))
     }
 
-    /// The id of a permission request: time and seven base-36 digits of chance.
+    /// Returns the id of a permission request: the time and seven random base-36 digits.
     pub fn permission(now_ms: u64) -> Self {
         const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
         let mut chance = Uuid::new_v4().as_u128();
@@ -163,19 +165,21 @@ impl RequestId {
         Self(format!("perm-{now_ms}-{tail}"))
     }
 
-    /// The id of a request to approve a plan.
+    /// Returns the id of a plan approval request.
     pub fn plan(now_ms: u64, member: &MemberName, team: &TeamName) -> Self {
         Self(format!("plan_approval-{now_ms}@{member}@{team}"))
     }
 
-    /// The part by which people name a request: the random end of a permission's id, else the whole id.
+    /// Returns the part by which people refer to a request: the random suffix of a permission
+    /// request, otherwise the whole id.
     pub fn short(&self) -> &str {
         let tail = self.0.strip_prefix("perm-");
         let tail = tail.and_then(|rest| rest.rsplit_once('-'));
         tail.map_or(&self.0, |(_, tail)| tail)
     }
 
-    /// Whether the text could name a file: what a person types is checked before a path is built from it.
+    /// Returns whether the text is a valid file name. Input from people is checked before a path is
+    /// built from it.
     pub fn is_file_name(&self) -> bool {
         !self.0.is_empty()
             && self.0.len() <= 200
@@ -187,20 +191,20 @@ impl RequestId {
     }
 }
 
-/// Where a member is to be seen: `%N` in tmux, `leader` for the lead, `headless:<spawn id>` without a terminal, empty
-/// until the pane exists. A roster entry without the field is kept apart from one with an empty text, so that the
-/// file can be written back as it was.
+/// Location of a member: `%N` in tmux, `leader` for the lead, `headless:<spawn id>` without a
+/// terminal, empty until the pane exists. A missing field is distinguished from an empty one so
+/// that the file is written back unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct PaneId(Option<String>);
 
 impl PaneId {
-    /// Wraps the text of an id as it was read.
+    /// Wraps an id as read.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Some(text.into()))
     }
 
-    /// The pane id of the lead's own roster entry.
+    /// Returns the pane id of the lead's roster entry.
     pub fn leader() -> Self {
         Self::new("leader")
     }
@@ -210,22 +214,22 @@ impl PaneId {
         Self::new("")
     }
 
-    /// The field is missing from a roster entry.
+    /// The field is missing from the roster entry.
     pub(crate) fn absent() -> Self {
         Self(None)
     }
 
-    /// The id as text; empty while there is no pane.
+    /// Returns the id as text; empty until the pane exists.
     pub fn as_str(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// Whether the pane exists only as an intention.
+    /// Returns whether the pane does not exist yet.
     pub fn is_none(&self) -> bool {
         self.as_str().is_empty()
     }
 
-    /// Whether the field is missing from the roster entry.
+    /// Returns whether the field is missing from the roster entry.
     pub(crate) fn is_absent(&self) -> bool {
         self.0.is_none()
     }
@@ -249,22 +253,22 @@ impl From<PaneId> for String {
     }
 }
 
-/// The number of a task in its list, from 1; a decimal string on disk and in tools.
+/// Number of a task in its list, starting at 1; a decimal string on disk and in tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(u64);
 
-/// A text is not a task id.
+/// A text that is not a task id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a task id: use the number that `swarm task list` shows", .0.escape_debug())]
 pub struct TaskIdError(pub String);
 
 impl TaskId {
-    /// The id with this number.
+    /// Creates the id with this number.
     pub fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn number(self) -> u64 {
         self.0
     }
@@ -306,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn task_ids_are_plain_decimals() {
+    fn task_ids_are_decimal_numbers() {
         assert_eq!("7".parse(), Ok(TaskId::new(7)));
         assert_eq!("#7".parse(), Ok(TaskId::new(7)));
         for bad in [
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn permission_ids_follow_the_grammar() {
+    fn permission_ids_have_the_documented_format() {
         let id = RequestId::permission(1_795_195_848_228);
         let tail = id.as_str().strip_prefix("perm-1795195848228-").unwrap();
         assert_eq!(tail.len(), 7);

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::surrogate::parse_mended;
 use crate::{IsoTime, MessageId};
 
-/// One entry of an inbox. Readers need only `from`, `text` and `timestamp`; an optional field of another type than
-/// here counts as absent, stays in `rest` and is written back as it was.
+/// One entry of an inbox. Only `from`, `text` and `timestamp` are required; an optional field of an
+/// unexpected type counts as absent, remains in `rest` and is written back unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct InboxEntry {
@@ -17,66 +17,66 @@ pub struct InboxEntry {
     pub from: String,
     /// Prose, or a control frame as compact JSON.
     pub text: String,
-    /// A few words for lists.
+    /// Short summary for lists.
     pub summary: Option<String>,
-    /// When it was written, by the sender's clock.
+    /// Time of writing, by the sender's clock.
     pub timestamp: IsoTime,
-    /// The sender's colour.
+    /// Colour of the sender.
     pub color: Option<String>,
     /// `msgV`, the version of the entry format, 1.
     pub msg_v: Option<Value>,
-    /// Its id. Entries of foreign programs may lack it until their receiver writes one.
+    /// Message id. Entries of other programs may lack it until their receiver assigns one.
     pub msg_id: Option<MessageId>,
-    /// `type`, the constant `message`.
+    /// `type`, always `message`.
     pub kind: Option<Value>,
-    /// Acknowledged: it is in the receiver's durable transcript. Missing means no.
+    /// Acknowledged: the message is in the receiver's durable transcript. Absent means false.
     pub read: bool,
-    /// swarm's own marks.
+    /// Metadata that swarm adds.
     pub swarm: Option<SwarmMark>,
-    /// Fields of others. A field above wins over one of the same name in here.
+    /// Other fields. A field above takes precedence over one of the same name here.
     pub rest: Map<String, Value>,
 }
 
-/// Why a JSON object is not an inbox entry.
+/// Reason for which a JSON object is not an inbox entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    /// A field that every reader needs is missing.
+    /// A required field is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A field that every reader needs is of another type.
+    /// A required field has another type.
     #[error("`{0}` is not a string")]
     NotText(&'static str),
 }
 
-/// What swarm notes on an entry that it wrote.
+/// Metadata that swarm adds to an entry it writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SwarmMark {
-    /// What the entry is, when it is not prose of a peer.
+    /// Kind of entry, if it is not prose of a peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MarkKind>,
-    /// To be let in between tool calls rather than at the end of the turn.
+    /// Whether to deliver it between tool calls instead of at the end of the turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub urgent: bool,
-    /// An unread entry of the same sender and key is replaced by this one.
+    /// Replaces unread entries of the same sender with the same key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersede: Option<String>,
-    /// Room for a signature of the lead.
+    /// Reserved for a signature of the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sig: Option<String>,
-    /// Fields of later versions.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// What a marked entry is.
+/// Kind of a marked entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkKind {
-    /// A control frame made by the program.
+    /// A control frame written by the program.
     Control,
-    /// A message made by the program, not by its sender's words.
+    /// A message written by the program, not by its sender.
     System,
-    /// The words of a person to the lead, in whose name people write.
+    /// A message from a person to the lead, sent under the lead's name.
     Person,
 }
 
@@ -146,7 +146,7 @@ impl From<InboxEntry> for Map<String, Value> {
 }
 
 impl InboxEntry {
-    /// A new unread entry as swarm writes it, with a fresh id.
+    /// Creates an unread entry with a new id.
     pub fn new(from: impl Into<String>, text: impl Into<String>, timestamp: IsoTime) -> Self {
         Self {
             from: from.into(),
@@ -163,47 +163,47 @@ impl InboxEntry {
         }
     }
 
-    /// Whether swarm marked it as a control frame.
+    /// Returns whether swarm marked the entry as a control frame.
     pub fn is_marked_control(&self) -> bool {
         self.swarm
             .as_ref()
             .is_some_and(|mark| mark.kind == Some(MarkKind::Control))
     }
 
-    /// Whether it carries a mark of swarm, even one that this version does not understand.
+    /// Returns whether the entry has swarm metadata, even of an unknown form.
     pub(crate) fn is_marked(&self) -> bool {
         self.swarm.is_some() || self.rest.contains_key(SWARM)
     }
 
-    /// Whether it may be let in between tool calls.
+    /// Returns whether the entry may be delivered between tool calls.
     pub fn is_urgent(&self) -> bool {
         self.swarm.as_ref().is_some_and(|mark| mark.urgent)
     }
 }
 
-/// An element of an inbox that is not an entry.
+/// An element of an inbox file that is not an entry.
 #[derive(Debug, Clone)]
 pub struct Malformed {
-    /// The element as it stands in the file.
+    /// The element as written in the file.
     pub raw: Box<RawValue>,
-    /// Why it is no entry.
+    /// Reason for which it is not an entry.
     pub reason: String,
 }
 
-/// An inbox as read: the good entries in order, and what could not be understood.
+/// A parsed inbox: the valid entries in order, and the malformed elements.
 #[derive(Debug, Clone, Default)]
 pub struct ParsedInbox {
     /// The entries, oldest first.
     pub entries: Vec<InboxEntry>,
-    /// Elements that are no entries.
+    /// Elements that are not entries.
     pub malformed: Vec<Malformed>,
 }
 
-/// Parses an inbox file. One bad element never spoils the others.
+/// Parses an inbox file. A malformed element does not affect the others.
 ///
 /// # Errors
-/// When the bytes are not a JSON array at all; an empty file counts as an empty array, since Claude Code
-/// creates the file before it fills it.
+/// If the bytes are not a JSON array. An empty file counts as an empty array because Claude Code
+/// creates the file before it writes to it.
 pub fn parse_inbox(bytes: &[u8]) -> Result<ParsedInbox, serde_json::Error> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(ParsedInbox::default());

@@ -1,4 +1,4 @@
-//! `journal.jsonl`: what happened in a team, one event a line, append-only.
+//! `journal.jsonl`: the events of a team, one per line, append-only.
 
 use std::path::PathBuf;
 
@@ -13,14 +13,14 @@ use crate::{
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// When.
+    /// Time of the event.
     pub at: UnixMs,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What can happen. Bodies of messages are not repeated here.
+/// The event types. Message bodies are not recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "type",
@@ -28,346 +28,348 @@ pub struct JournalEntry {
     rename_all_fields = "camelCase"
 )]
 pub enum Event {
-    /// The team was made.
+    /// The team was created.
     TeamCreated {
-        /// By whom.
+        /// Name of the creator.
         by: String,
     },
-    /// A place in the roster was reserved.
+    /// A roster entry was reserved.
     SpawnReserved {
-        /// For whom.
+        /// Name of the member.
         member: MemberName,
-        /// Which spawn.
+        /// Spawn of the member.
         spawn_id: SpawnId,
-        /// The tmux server in which its pane will be opened.
+        /// tmux server in which the pane will be opened.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         socket: Option<PathBuf>,
     },
-    /// Hello matched; the member is in.
+    /// The member's hello matched the request; the member has joined.
     SpawnCommitted {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Which spawn.
+        /// Spawn of the member.
         spawn_id: SpawnId,
-        /// Its pid.
+        /// Process id of the member.
         pid: u32,
-        /// What is in force in it.
+        /// Settings in force in the member.
         #[serde(flatten)]
         terms: Box<SpawnTerms>,
     },
-    /// A spawn failed or lapsed; its reservation was undone.
+    /// A spawn failed or expired; its reservation was removed.
     SpawnAborted {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Which spawn.
+        /// Spawn of the member.
         spawn_id: SpawnId,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A message was put into an inbox.
+    /// A message was added to an inbox.
     Queued {
-        /// Its id.
+        /// Id of the message.
         msg_id: MessageId,
-        /// Sender.
+        /// Name of the sender.
         from: String,
-        /// Receiver.
+        /// Name of the recipient.
         to: MemberName,
-        /// A few words.
+        /// Short summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// The control frame's type, when it is one.
+        /// Type of the control frame, if it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         frame: Option<String>,
-        /// What it is, when it is no prose of its sender.
+        /// Kind of message, if it is not prose of its sender.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<MarkKind>,
-        /// Unread messages of the same sender that it took the place of.
+        /// Unread messages of the same sender that it replaced.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         superseded: Vec<MessageId>,
     },
-    /// A message is in the receiver's durable transcript. After a crash right behind it, it may stand there twice.
+    /// A message is in the receiver's durable transcript. After a crash directly afterwards it may
+    /// be recorded twice.
     Delivered {
-        /// Its id.
+        /// Id of the message.
         msg_id: MessageId,
-        /// Receiver.
+        /// Name of the recipient.
         to: MemberName,
     },
-    /// Elements of an inbox that are no entries were set aside.
+    /// Malformed inbox elements were moved aside.
     MalformedMail {
-        /// Whose inbox.
+        /// Owner of the inbox.
         to: MemberName,
-        /// How many.
+        /// Number of elements.
         count: usize,
-        /// Where they are kept.
+        /// Path of the copy.
         kept: String,
     },
-    /// A file was damaged as a whole and was set aside before it was written again.
+    /// A damaged file was moved aside before it was rewritten.
     FileDamaged {
-        /// Which.
+        /// Path of the file.
         file: String,
-        /// Where it is kept.
+        /// Path of the copy.
         kept: String,
-        /// What is wrong with it.
+        /// Parse error.
         reason: String,
     },
-    /// A task was made.
+    /// A task was created.
     TaskCreated {
-        /// Which.
+        /// Id of the task.
         task: TaskId,
-        /// Its title.
+        /// Title of the task.
         subject: String,
-        /// By whom.
+        /// Name of the creator.
         by: String,
-        /// The task as it was written.
+        /// The task as written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         record: Option<Box<Task>>,
     },
-    /// A task was changed. Where `from` and `to` are the same, only other fields than its state were.
+    /// A task was changed. Equal `from` and `to` mean that only other fields changed.
     TaskChanged {
-        /// Which.
+        /// Id of the task.
         task: TaskId,
-        /// From which state.
+        /// State before the change.
         from: TaskState,
-        /// To which.
+        /// State after the change.
         to: TaskState,
-        /// Its owner afterwards.
+        /// Owner after the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<String>,
-        /// By whom.
+        /// Name of the actor.
         by: String,
-        /// The fields of its record that changed, as they are afterwards; `null` for one that is gone.
+        /// New values of the changed fields; `null` for a removed field.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         set: Map<String, Value>,
     },
     /// A task was deleted.
     TaskDeleted {
-        /// Which.
+        /// Id of the task.
         task: TaskId,
-        /// By whom.
+        /// Name of the actor.
         by: String,
     },
-    /// A request was put into the queue.
+    /// A request was added to the queue.
     RequestOpened {
-        /// Which.
+        /// Id of the request.
         request: RequestId,
-        /// Its number.
+        /// Number of the request in its team.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
-        /// By whom.
+        /// Name of the requester.
         from: MemberName,
-        /// For which tool.
+        /// Name of the tool.
         tool: String,
-        /// The call in one line.
+        /// One-line description of the call.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         description: String,
-        /// The call's input as JSON text, cut when it is long.
+        /// Input of the call as JSON text, truncated if long.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         input: String,
     },
     /// A request was answered.
     RequestAnswered {
-        /// Which.
+        /// Id of the request.
         request: RequestId,
-        /// Who asked.
+        /// Name of the requester.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<MemberName>,
         /// `approved`, `answered`, `denied` or `expired`.
         answer: String,
-        /// Whether the suggested grants were taken, too.
+        /// Whether the suggested rules were granted as well.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         always: bool,
-        /// Why it was denied, cut when it is long.
+        /// Reason for the denial, truncated if long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
-        /// [`crate::input_digest`] of the call that was shown to whoever answered.
+        /// [`crate::input_digest`] of the call as shown to the person who answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
-        /// The same of the input that a person put in the place of the one that was asked about.
+        /// Digest of the modified input, if a person changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_digest: Option<String>,
         /// Who answered.
         #[serde(flatten)]
         by: AnsweredBy,
     },
-    /// A member was told to change its permission mode.
+    /// A member was instructed to change its permission mode.
     ModeSet {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Which spawn; absent for a member of another program.
+        /// Spawn of the member; absent for a member of another program.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spawn_id: Option<SpawnId>,
-        /// The mode.
+        /// New mode.
         mode: String,
-        /// By whom.
+        /// Who set the mode.
         #[serde(flatten)]
         by: AnsweredBy,
     },
-    /// A rule was given to everybody in the team, for as long as the team exists.
+    /// A rule was granted to all members for the lifetime of the team.
     TeamRuleAdded {
         /// The rule, which allows calls.
         rule: String,
-        /// By whom.
+        /// Who granted the rule.
         #[serde(flatten)]
         by: AnsweredBy,
     },
-    /// Something that looked like the answer to a request was ignored: no command of a person entered it here.
+    /// An answer to a request was ignored because no command of a person recorded it.
     AnswerIgnored {
-        /// The request, which still waits.
+        /// The request, which remains pending.
         request: RequestId,
-        /// Who asked.
+        /// Name of the requester.
         member: MemberName,
-        /// What is wrong with it.
+        /// Reason for ignoring it.
         reason: String,
     },
     /// A turn ended.
     TurnEnded {
-        /// Whose.
+        /// Name of the member.
         member: MemberName,
-        /// `finished`, `failed`, `interrupted`, `turn_limit`, or `suspended` where it will be taken up again.
+        /// `finished`, `failed`, `interrupted`, `turn_limit`, or `suspended` if it will be resumed.
         outcome: String,
-        /// Tokens of the turn.
+        /// Token usage of the turn.
         usage: Usage,
         /// Name of the model.
         model: String,
     },
-    /// A run of a sub-agent ended. What it used stands in no other event.
+    /// A run of a sub-agent ended. Its usage is not part of any other event.
     SubAgentEnded {
-        /// Whose sub-agent.
+        /// Name of the parent member.
         member: MemberName,
-        /// Which.
+        /// Id of the sub-agent.
         agent: SubAgentId,
-        /// Its type.
+        /// Agent type.
         agent_type: String,
         /// `completed`, `failed`, `killed` or `interrupted`.
         outcome: String,
-        /// Tokens of the run.
+        /// Token usage of the run.
         usage: Usage,
-        /// The model's id at its provider.
+        /// Model id at the provider.
         model: String,
     },
     /// A member's conversation was compacted.
     Compacted {
-        /// Whose.
+        /// Name of the member.
         member: MemberName,
         /// `auto` or `manual`.
         trigger: String,
-        /// Tokens before.
+        /// Context size in tokens before the compaction.
         pre_tokens: u64,
-        /// About how many there were behind it.
+        /// Estimated context size in tokens after the compaction.
         tokens: u64,
     },
-    /// A person asked for a compaction, and there was none.
+    /// A compaction requested by a person failed.
     CompactionFailed {
-        /// Whose.
+        /// Name of the member.
         member: MemberName,
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
     /// A member was asked to stop.
     ShutdownRequested {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// The request.
+        /// Id of the request.
         request: RequestId,
         /// `person` or `team-lead`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         by: String,
-        /// Why.
+        /// Reason for the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// A member refused to stop.
     ShutdownRejected {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
-    /// A member takes no more turns, since its lead is gone.
+    /// A member was parked because its lead is gone.
     MemberParked {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
         /// What happened to the lead.
         reason: String,
     },
-    /// A member takes no more turns, since a person wants so.
+    /// A member was paused by a person.
     MemberPaused {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Who wants it.
+        /// Who paused it.
         by: String,
-        /// Why.
+        /// Reason for the pause.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A member that was parked or paused takes turns again.
+    /// A parked or paused member continues.
     MemberContinued {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// What it comes from: `parked` or `paused`.
+        /// Previous state: `parked` or `paused`.
         from: MemberState,
     },
-    /// A member ended as it was asked to.
+    /// A member stopped on request.
     MemberStopped {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Which spawn.
+        /// Spawn of the member.
         spawn_id: SpawnId,
         /// `approved`, `terminated` or `killed`.
         how: String,
     },
-    /// A member ended by itself.
+    /// A member exited unexpectedly.
     MemberDied {
-        /// Who.
+        /// Name of the member.
         member: MemberName,
-        /// Which spawn.
+        /// Spawn of the member.
         spawn_id: SpawnId,
-        /// What is known of the reason.
+        /// Reason, as far as it is known.
         reason: String,
-        /// Tasks that were given back.
+        /// Tasks that were released.
         released: Vec<TaskId>,
     },
-    /// Somebody took over a team whose lead was lost, or that had none.
+    /// A process or a person took over a team without a lead.
     LeadTaken {
-        /// `team-lead` where a process leads from now on, `person` where the team is driven by hand.
+        /// `team-lead` if a process leads the team, `person` if it is driven by hand.
         by: String,
-        /// The process that leads.
+        /// Id of the lead's process.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<u32>,
     },
     /// The team was deleted.
     TeamDeleted {
-        /// By whom.
+        /// Name of the actor.
         by: String,
     },
-    /// An event of a later version.
+    /// An event type of a later version.
     #[serde(other)]
     Unknown,
 }
 
-/// What is in force in a member whose spawn was committed. Every field is absent in events of earlier versions.
+/// Settings in force in a member whose spawn was committed. All fields are absent in events of
+/// earlier versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SpawnTerms {
-    /// Type of its definition.
+    /// Type of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// Its model, as `provider/model`.
+    /// Model as `provider/model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Its permission mode.
+    /// Permission mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// Its working directory.
+    /// Working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// Its isolated worktree.
+    /// Isolated worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
-    /// How it runs.
+    /// Backend of the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<BackendType>,
-    /// Its pane.
+    /// Pane of the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pane: Option<PaneId>,
 }

@@ -1,7 +1,7 @@
 //! Types on disk and on the wire: names, ids, files, control frames, tasks, events and exit codes.
 //!
-//! This crate does no I/O and depends on almost nothing, so that every other crate can speak the same words.
-//! Formats that Claude Code also writes keep fields this crate does not know.
+//! The crate does no I/O and has few dependencies, so that every other crate can use it. Unknown
+//! fields in formats that Claude Code also writes are preserved.
 
 mod agent_event;
 mod cache_lifetime;

@@ -1,28 +1,28 @@
-//! Permission modes, and how a ceiling lowers them.
+//! Permission modes and their order.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How an agent's tool calls are decided when no rule speaks. Spelled as Claude Code spells them.
+/// Decides tool calls that no rule covers. Spelled as in Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
     /// Ask for everything that is not read-only.
     #[default]
     Default,
-    /// File edits inside the working directory are allowed; the rest asks.
+    /// Allow file edits inside the working directory; ask for the rest.
     AcceptEdits,
-    /// Only reading is allowed.
+    /// Allow read-only calls only.
     Plan,
-    /// Everything is allowed but explicit denials and protected paths.
+    /// Allow everything except explicit deny rules and protected paths.
     BypassPermissions,
-    /// What would ask is refused.
+    /// Deny every call that would require approval.
     DontAsk,
 }
 
-/// A word is not a permission mode.
+/// A word that is not a permission mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not a permission mode: use default, acceptEdits, plan, dontAsk or bypassPermissions",
@@ -40,7 +40,7 @@ impl PermissionMode {
         PermissionMode::DontAsk,
     ];
 
-    /// The spelling on disk and in flags.
+    /// Returns the spelling used on disk and in options.
     pub fn name(self) -> &'static str {
         match self {
             PermissionMode::Default => "default",
@@ -51,7 +51,7 @@ impl PermissionMode {
         }
     }
 
-    /// How much the mode grants without asking; a child may not be above its parent.
+    /// Rank of the mode by how much it allows without asking; a child may not exceed its parent.
     fn rank(self) -> u8 {
         match self {
             PermissionMode::Plan => 0,
@@ -62,7 +62,7 @@ impl PermissionMode {
         }
     }
 
-    /// Whether an agent of this mode may have a child of mode `child`.
+    /// Returns whether an agent in this mode may have a child in mode `child`.
     pub fn covers(self, child: PermissionMode) -> bool {
         child.rank() <= self.rank()
     }

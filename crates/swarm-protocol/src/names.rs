@@ -1,6 +1,7 @@
-//! Names of teams and members, and the agent id made of both.
+//! Names of teams and members, and agent ids.
 //!
-//! A name becomes part of a path, so it is checked once, at the border, and is a plain string never again.
+//! A name becomes part of a path, so it is validated once, on input, and is never handled as a
+//! plain string afterwards.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,28 +10,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::SYSTEM_SENDER;
 
-/// The reserved name of every team's lead.
+/// Reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";
 
-/// What events call the person who acts through a command or in a pane.
+/// Name in events for the person who acts through a command or a pane.
 pub const PERSON: &str = "person";
 
-/// What events call the model of the lead where it answers for its team.
+/// Name in events for the lead's model when it answers on behalf of its team.
 pub const LEAD_AGENT: &str = "lead-agent";
 
-/// The variable that marks every process of a member, and of what works for it: its value is the spawn id.
+/// Environment variable that marks every process of a member and its descendants; the value is the
+/// spawn id.
 pub const SPAWN_MARK: &str = "SWARM_SPAWN_ID";
 
-/// The variable that names the config directory of all files, in every process of a member and of what works for it.
+/// Environment variable with the config directory, set in every process of a member and its
+/// descendants.
 pub const ROOT_VARIABLE: &str = "CLAUDE_CONFIG_DIR";
 
 /// Longest name in bytes (`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`, the pattern of Claude Code's Agent tool).
 const MAX_NAME: usize = 64;
 
-/// Why a string is not a name.
+/// Reason for which a string is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// The string does not match the pattern of names.
+    /// The string does not match the name pattern.
     #[error(
         "`{}` is not a {what} name: use 1 to 64 letters, digits, `_` or `-`, beginning with a letter or digit",
         .given.escape_debug()
@@ -38,21 +41,21 @@ pub enum NameError {
     Pattern {
         /// `team` or `member`.
         what: &'static str,
-        /// What was given.
+        /// The given string.
         given: String,
     },
-    /// A teammate cannot take the name of the lead or of the program.
+    /// The name of the lead or of the program cannot be used for a teammate.
     #[error("`{LEAD_NAME}` and `{SYSTEM_SENDER}` are reserved: choose another member name")]
     Reserved,
-    /// A team cannot be called like its lead.
+    /// The name of the lead cannot be used for a team.
     #[error("`{LEAD_NAME}` is reserved for the lead of a team: choose another team name")]
     LeadsName,
-    /// An agent id is not `name@team`.
+    /// The string is not of the form `name@team`.
     #[error("`{}` is not an agent id: write it as name@team", .0.escape_debug())]
     AgentId(String),
 }
 
-/// What the name of a team is called in errors.
+/// Word for a team name in errors.
 const TEAM: &str = "team";
 
 fn check(what: &'static str, given: &str) -> Result<(), NameError> {
@@ -83,16 +86,16 @@ macro_rules! name_type {
         pub struct $name(String);
 
         impl $name {
-            /// Checks a string against the pattern of names.
+            /// Parses a name.
             ///
             /// # Errors
-            /// [`NameError::Pattern`] when it does not match.
+            /// [`NameError::Pattern`] if it does not match the pattern.
             pub fn parse(given: &str) -> Result<Self, NameError> {
                 check($what, given)?;
                 Ok(Self(given.to_owned()))
             }
 
-            /// The name as text.
+            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -133,29 +136,29 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// The name of a team, which is also the name of its directories.
+    /// Name of a team; also the name of its directories.
     TeamName,
     TEAM
 );
 name_type!(
-    /// The name of a member, which is also the name of its inbox file. The lead's is [`LEAD_NAME`].
+    /// Name of a member; also the name of its inbox file. The lead's is [`LEAD_NAME`].
     MemberName,
     "member"
 );
 
 impl MemberName {
-    /// The lead's name.
+    /// Returns the lead's name.
     pub fn lead() -> Self {
         Self(LEAD_NAME.to_owned())
     }
 
-    /// Whether this is the lead's name.
+    /// Returns whether this is the lead's name.
     pub fn is_lead(&self) -> bool {
         self.0 == LEAD_NAME
     }
 
-    /// Checks a name for a teammate: the pattern, and that it is neither the lead's nor the one under
-    /// which the program itself speaks.
+    /// Parses the name of a teammate, which must match the pattern and must not be the name of the
+    /// lead or of the program.
     ///
     /// # Errors
     /// [`NameError::Pattern`] or [`NameError::Reserved`].
@@ -172,18 +175,18 @@ impl MemberName {
     }
 }
 
-/// `name@team`, as it stands in rosters and claims.
+/// `name@team`, as in rosters and claims.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId {
-    /// The member's name.
+    /// Name of the member.
     pub name: MemberName,
-    /// Its team.
+    /// Name of the team.
     pub team: TeamName,
 }
 
 impl AgentId {
-    /// The id of a member of a team.
+    /// Creates the id of a team member.
     pub fn new(name: MemberName, team: TeamName) -> Self {
         Self { name, team }
     }
@@ -221,8 +224,8 @@ impl From<AgentId> for String {
     }
 }
 
-/// Whether two names would share a directory or file under one of Claude Code's two sanitizers: one folds case and
-/// turns `_` into `-`, the other keeps both, and a file system may fold case by itself.
+/// Returns whether two names map to the same path under either of Claude Code's two sanitizers: one
+/// folds case and turns `_` into `-`, the other keeps both, and a file system may fold case itself.
 pub fn sanitized_collision(a: &str, b: &str) -> bool {
     let fold = |s: &str| s.to_ascii_lowercase().replace('_', "-");
     fold(a) == fold(b)
@@ -234,14 +237,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_team_is_not_called_like_its_lead() {
+    fn a_team_cannot_have_the_name_of_its_lead() {
         for given in ["team-lead", "Team-Lead"] {
             assert_eq!(TeamName::parse(given), Err(NameError::LeadsName));
         }
     }
 
     #[test]
-    fn names_that_leave_a_directory_are_refused() {
+    fn names_that_escape_their_directory_are_rejected() {
         for bad in [
             "",
             ".",
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_teammate_cannot_be_called_like_the_lead_or_the_program() {
+    fn a_teammate_cannot_have_the_name_of_the_lead_or_the_program() {
         assert_eq!(MemberName::teammate("team-lead"), Err(NameError::Reserved));
         assert_eq!(MemberName::teammate("Team-Lead"), Err(NameError::Reserved));
         assert_eq!(MemberName::teammate("system"), Err(NameError::Reserved));
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn names_under_both_sanitizers_collide() {
+    fn names_that_either_sanitizer_maps_to_one_path_collide() {
         assert!(sanitized_collision("My_Team", "my-team"));
         assert!(!sanitized_collision("my-team", "my-team2"));
     }
@@ -283,7 +286,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn d12_a_name_with_anything_but_plain_letters_is_refused_wherever_it_stands(
+        fn d12_a_name_with_a_forbidden_character_at_any_position_is_rejected(
             before in "[A-Za-z0-9_-]{0,20}",
             other in "\\PC|[\u{0}-\u{1f}\u{7f}-\u{9f}\u{200b}\u{202e}\u{feff}]|\\.\\.|[/\\\\~@:*?]",
             after in "[A-Za-z0-9_-]{0,20}",
@@ -297,7 +300,7 @@ mod tests {
         }
 
         #[test]
-        fn d12_the_leads_name_is_taken_however_it_is_written(upper in prop::collection::vec(any::<bool>(), 9)) {
+        fn d12_the_name_of_the_lead_is_reserved_in_any_case(upper in prop::collection::vec(any::<bool>(), 9)) {
             let cased = |(c, upper): (char, &bool)| if *upper { c.to_ascii_uppercase() } else { c };
             let given: String = LEAD_NAME.chars().zip(&upper).map(cased).collect();
             prop_assert_eq!(MemberName::teammate(&given), Err(NameError::Reserved));
@@ -306,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_its_own_file_name(given in "\\PC{0,80}") {
+        fn a_valid_name_is_a_single_path_component(given in "\\PC{0,80}") {
             if let Ok(name) = MemberName::parse(&given) {
                 prop_assert_eq!(name.as_str(), given.as_str());
                 let path = std::path::Path::new(name.as_str());

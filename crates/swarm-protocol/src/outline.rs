@@ -1,4 +1,5 @@
-//! Where the entries of an inbox file are, without parsing them: an inbox holds many messages that were read long ago.
+//! Locates the entries of an inbox file without parsing them: an inbox contains many messages that
+//! were read long ago.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,34 +10,34 @@ use serde::{Deserialize, Deserializer};
 
 use crate::parse_inbox;
 
-/// How many bytes of two texts are compared at a time.
+/// Number of bytes of two texts that are compared at a time.
 const BLOCK: usize = 512;
 
-/// Where one entry is in the text of an inbox file.
+/// Location of one entry in the text of an inbox file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// Its JSON object, in bytes.
+    /// Byte range of its JSON object.
     pub place: Range<usize>,
     /// Whether it is acknowledged.
     pub read: bool,
 }
 
-/// The text of an inbox file and where its entries are.
+/// The text of an inbox file and the locations of its entries.
 #[derive(Debug, Clone, Default)]
 pub struct OutlinedInbox {
-    /// The whole file.
+    /// Text of the whole file.
     pub text: String,
-    /// Its entries, oldest first.
+    /// Entries, oldest first.
     pub entries: Vec<Outline>,
 }
 
 impl OutlinedInbox {
-    /// Finds the entries of an inbox file. The entries it shares with an `earlier` state of the file from the beginning on are
-    /// neither copied nor parsed again.
+    /// Locates the entries of an inbox file. Leading entries that are identical in an `earlier`
+    /// state of the file are neither copied nor parsed again.
     ///
     /// # Errors
-    /// Returns the bytes if they are not a JSON array, or if an element of it is no entry or is unusual in any way:
-    /// [`parse_inbox`] tells such elements apart.
+    /// Returns the bytes if they are not a JSON array, or if an element is not an entry or is
+    /// unusual in any way; [`parse_inbox`] distinguishes such elements.
     pub fn find(bytes: Vec<u8>, earlier: Self) -> Result<Self, Vec<u8>> {
         let Self {
             mut text,
@@ -63,18 +64,18 @@ impl OutlinedInbox {
         }
     }
 
-    /// The JSON text of the entries that are not acknowledged.
+    /// Returns the JSON text of the unacknowledged entries.
     pub fn unread(&self) -> impl Iterator<Item = &str> {
         let unread = self.entries.iter().filter(|entry| !entry.read);
         unread.map(|entry| &self.text[entry.place.clone()])
     }
 }
 
-/// Counts the entries of an inbox file that are not acknowledged, as [`parse_inbox`] tells them: elements that are
-/// no entries do not count. For looks at whole teams, whose inboxes hold many entries that nobody asks about.
+/// Counts the unacknowledged entries of an inbox file as [`parse_inbox`] would: malformed elements
+/// do not count. Used by overviews of whole teams, which do not need the entries themselves.
 ///
 /// # Errors
-/// As [`parse_inbox`].
+/// As for [`parse_inbox`].
 pub fn count_unread(bytes: &[u8]) -> Result<usize, serde_json::Error> {
     let found = std::str::from_utf8(bytes)
         .ok()
@@ -98,7 +99,7 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     at + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// Finds the entries behind those that are known; `None` if anything but an entry is there.
+/// Locates the entries after the known ones; `None` if anything other than an entry is found.
 fn find_after(text: &str, mut entries: Vec<Outline>) -> Option<Vec<Outline>> {
     let mut at = entries.last().map_or(0, |last| last.place.end);
     loop {
@@ -127,15 +128,16 @@ fn find_after(text: &str, mut entries: Vec<Outline>) -> Option<Vec<Outline>> {
     (past_layout(text, at + 1) == text.len()).then_some(entries)
 }
 
-/// The next byte that is not layout.
+/// Returns the position of the next byte that is not whitespace.
 fn past_layout(text: &str, at: usize) -> usize {
     let rest = text.as_bytes()[at..].iter();
     let layout = rest.take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
     at + layout.count()
 }
 
-/// What makes an object an entry, and whether it is acknowledged. Everything else in it is parsed by the same rules as a whole
-/// entry is, and dropped: what is accepted here is accepted there.
+/// Reads the required fields of an entry and whether it is acknowledged. All other fields are
+/// parsed by the rules of a whole entry and discarded: input that is accepted here is accepted
+/// there.
 struct Brief {
     read: bool,
 }
@@ -158,7 +160,7 @@ impl<'de> Visitor<'de> for BriefVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Brief, A::Error> {
         let (mut from, mut text, mut timestamp, mut read) = (false, false, false, false);
         while let Some(field) = fields.next_key::<Field>()? {
-            // The last one of two fields of a name counts.
+            // The last of two fields with the same name counts.
             let value = fields.next_value::<Kind>()?;
             match field {
                 Field::From => from = value == Kind::Text,
@@ -175,7 +177,7 @@ impl<'de> Visitor<'de> for BriefVisitor {
     }
 }
 
-/// The fields that are asked for.
+/// The fields that are read.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "lowercase")]
 enum Field {
@@ -187,7 +189,7 @@ enum Field {
     Other,
 }
 
-/// What a value is, as far as anybody asks.
+/// The type of a value, as far as it is needed.
 #[derive(PartialEq)]
 enum Kind {
     Text,
@@ -197,7 +199,7 @@ enum Kind {
 
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // Not as an ignored value: those may be nested too deeply, or hold what is no text.
+        // Not `IgnoredAny`: an ignored value may be nested too deeply or contain invalid text.
         from.deserialize_any(KindVisitor)
     }
 }
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_what_the_whole_parse_would_count() {
+    fn the_count_matches_the_full_parse() {
         for (json, unread) in [
             (entry(""), 1),
             (entry(r#","read":false"#), 1),
@@ -278,7 +280,7 @@ mod tests {
             (entry(r#","read":{"a":[true]}"#), 1),
             (entry(r#","read":[true]"#), 1),
             (entry(r#","read":-1.5"#), 1),
-            // The last one of two counts.
+            // The last of two fields counts.
             (entry(r#","read":false,"read":true"#), 0),
             (entry(r#","text":7"#), 0),
             (entry(r#","text":7,"text":"b""#), 1),
@@ -297,7 +299,7 @@ mod tests {
             let whole = parse_inbox(file.as_bytes()).unwrap();
             let whole = whole.entries.iter().filter(|entry| !entry.read);
             assert_eq!(whole.count(), unread, "{json}");
-            // Whatever is found can be parsed.
+            // Every located entry can be parsed.
             if let Ok(found) = alone(&file) {
                 for json in found.unread() {
                     parse_mended::<InboxEntry>(json).unwrap();
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_found_where_they_are_and_anything_else_is_left_to_the_parse() {
+    fn entries_are_located_and_other_input_is_left_to_the_full_parse() {
         let one = entry(r#","read":true"#);
         let text = format!("[\n  {one} ,{}\t]\n", entry(""));
         let found = alone(&text).unwrap();
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_state_changes_nothing_about_what_is_found() {
+    fn an_earlier_state_does_not_change_the_result() {
         let texts: Vec<String> = [3, 5, 4]
             .into_iter()
             .zip(["", r#","read":true"#, r#","read":false"#])
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_within_a_character_is_found_and_bytes_that_are_no_text_are_returned() {
+    fn a_difference_within_a_character_is_found_and_invalid_text_is_returned() {
         let file = |last: &str| format!("[{},{}]", entry(""), entry(last));
         let earlier = alone(&file(r#","x":"é""#)).unwrap();
         let other = file(r#","x":"è""#);

@@ -1,4 +1,4 @@
-//! The queue of requests that wait for a person: `swarm/requests/<id>.json`.
+//! The queue of pending requests: `swarm/requests/<id>.json`.
 
 use std::borrow::Cow;
 
@@ -10,51 +10,51 @@ use crate::{
     UnixMs, input_digest,
 };
 
-/// The tool with which a plan is put forward.
+/// The tool that submits a plan.
 pub const PLAN_TOOL: &str = "ExitPlanMode";
 
-/// What a request to reach a host is called where others have the name of a tool.
+/// Stands for the tool name in a request for network access.
 const NETWORK: &str = "network";
 
-/// What is asked.
+/// What is requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RequestKind {
-    /// May this call be made?
+    /// Permission for a tool call.
     #[serde(rename_all = "camelCase")]
     Permission {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
         /// Id of the call in the model's message.
         tool_use_id: String,
-        /// The exact input.
+        /// Exact input of the call.
         input: Value,
-        /// [`crate::input_digest`] of tool and input; the answer is bound to it.
+        /// [`crate::input_digest`] of tool and input, to which the answer is bound.
         digest: String,
-        /// Rules or modes that would answer this and similar calls, in Claude Code's shape.
+        /// Rules or modes that would cover this and similar calls, in Claude Code's format.
         #[serde(default)]
         suggestions: Vec<Value>,
     },
-    /// May this plan be carried out?
+    /// Approval of a plan.
     #[serde(rename_all = "camelCase")]
     Plan {
-        /// The plan.
+        /// Text of the plan.
         plan: String,
-        /// The file that holds it.
+        /// Path of the plan file.
         plan_file_path: String,
-        /// The mode in which it is carried out.
+        /// Mode in which to carry it out.
         #[serde(default)]
         mode: PermissionMode,
     },
-    /// May a sandboxed command reach this host?
+    /// Network access to a host for a sandboxed command.
     Sandbox {
-        /// The host, possibly with wildcards.
+        /// Host name, optionally with wildcards.
         host: String,
     },
 }
 
 impl RequestKind {
-    /// The tool that is to be called, or a word for what is asked.
+    /// Returns the name of the tool, or a word for the kind of request.
     pub fn tool(&self) -> &str {
         match self {
             RequestKind::Permission { tool, .. } => tool,
@@ -63,7 +63,7 @@ impl RequestKind {
         }
     }
 
-    /// Everything that is agreed to with a yes, as the input of a call.
+    /// Returns everything that an approval covers, as the input of a call.
     pub fn input(&self) -> Cow<'_, Value> {
         match self {
             RequestKind::Permission { input, .. } => Cow::Borrowed(input),
@@ -72,12 +72,13 @@ impl RequestKind {
         }
     }
 
-    /// [`input_digest`] of what is asked. The one that a file names is not used: it may be another call's.
+    /// Computes [`input_digest`] of the request. The digest in the file is not used: it may belong
+    /// to another call.
     pub fn computed_digest(&self) -> String {
         input_digest(self.tool(), &self.input())
     }
 
-    /// Rules or modes that would answer this and similar calls.
+    /// Returns the rules or modes that would cover this and similar calls.
     pub fn suggestions(&self) -> &[Value] {
         match self {
             RequestKind::Permission { suggestions, .. } => suggestions,
@@ -86,39 +87,39 @@ impl RequestKind {
     }
 }
 
-/// A request on file.
+/// A request as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestRecord {
-    /// Its id.
+    /// Id of the request.
     pub id: RequestId,
-    /// Its number in the team, from 1, given by the queue and never used again. People name it `p3`.
+    /// Number in the team, from 1, assigned by the queue and never reused. Shown as `p3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// Who asks.
+    /// Name of the requester.
     pub from: MemberName,
-    /// Which spawn of that member; a member of another program has none.
+    /// Spawn of the requester; absent for a member of another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
-    /// What.
+    /// What is requested.
     #[serde(flatten)]
     pub request: RequestKind,
-    /// One line that says what the call does.
+    /// One-line description of the call.
     pub description: String,
-    /// Why it is asked about: the rule or the mode.
+    /// Rule or mode that requires approval.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Since when.
+    /// Time of the request.
     pub asked_at: UnixMs,
-    /// When silence becomes no; `None`: never.
+    /// Time at which it is denied automatically; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<UnixMs>,
-    /// Open, or answered.
+    /// Open or answered.
     pub state: RequestState,
 }
 
 impl RequestRecord {
-    /// The word by which people name it: `p3`, or a part of its id where it has no number.
+    /// Returns the short name: `p3`, or a part of the id if it has no number.
     pub fn short(&self) -> Cow<'_, str> {
         match self.number {
             Some(number) => Cow::Owned(format!("p{number}")),
@@ -127,51 +128,53 @@ impl RequestRecord {
     }
 }
 
-/// Where a request stands.
+/// State of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum RequestState {
-    /// Waits.
+    /// Pending.
     Open,
-    /// Has its one answer.
+    /// Answered.
     Answered {
         /// The answer.
         answer: Answer,
-        /// When.
+        /// Time of the answer.
         at: UnixMs,
     },
 }
 
-/// A person's answer.
+/// Answer of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Yes; `always` also takes the suggested rule for the rest of the member's session.
+    /// Approved; with `always` the suggested rule also applies for the rest of the member's
+    /// session.
     Approved {
-        /// Whether the suggested rules are taken too.
+        /// Whether the suggested rules are granted as well.
         #[serde(default)]
         always: bool,
-        /// The input that a person has put in the place of the one that was asked about.
+        /// Modified input that replaces the original one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_input: Option<Value>,
     },
-    /// A person's own words: to a call that asks them, or with a yes to a plan.
+    /// Text from a person: the answers to a call that asks questions, or feedback on an approved
+    /// plan.
     Answered {
-        /// One answer for each question, in their order; one text for a plan.
+        /// One answer for each question, in order; one text for a plan.
         answers: Vec<String>,
     },
-    /// No.
+    /// Denied.
     Denied {
-        /// What the model is told.
+        /// Message to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// Nobody answered in time.
+    /// The deadline passed without an answer.
     Expired,
 }
 
 impl Answer {
-    /// Yes, to this one call as it was asked.
+    /// Approves this one call as requested.
     pub fn once() -> Self {
         Self::Approved {
             always: false,
@@ -180,17 +183,17 @@ impl Answer {
     }
 }
 
-/// Who answered a request, as far as that is known.
+/// Who answered a request, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnsweredBy {
-    /// `person`, `lead-agent` (the model of the lead), `team-lead` (the lead of another program, by mail), or `system`:
-    /// nobody answered in time, or nobody waits for the answer any more.
+    /// `person`, `lead-agent` (the lead's model), `team-lead` (the lead of another program, by
+    /// message), or `system` (the deadline passed, or the requester no longer waits).
     pub by: String,
-    /// The process that gave a person's answer.
+    /// Process through which a person answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The user who ran it.
+    /// User who ran the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
@@ -205,7 +208,7 @@ impl AnsweredBy {
         }
     }
 
-    /// The lead, by mail.
+    /// The lead, by message.
     pub fn lead() -> Self {
         Self {
             by: LEAD_NAME.to_owned(),

@@ -1,4 +1,4 @@
-//! What a member may do, as it writes it down itself.
+//! Permissions of a member, as it reports them.
 
 use std::path::PathBuf;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PermissionMode, SpawnId};
 
-/// A permission rule and where it came from, as text.
+/// A permission rule and its source, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleText {
-    /// Such as `Bash(git log:*)`.
+    /// The rule, such as `Bash(git log:*)`.
     pub rule: String,
-    /// Such as a settings file, or `session` for what a person granted with `--always`.
+    /// A settings file, or `session` for a rule that a person granted with `--always`.
     pub origin: String,
 }
 
-/// `members/<name>/rights.json`: the rules in force in a member, written by the member alone.
+/// `members/<name>/rights.json`: the rules in force in a member. Only the member writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RightsReport {
-    /// Which spawn.
+    /// Spawn of the member.
     pub spawn_id: SpawnId,
-    /// The mode in force.
+    /// Mode in force.
     pub mode: PermissionMode,
-    /// The mode that it cannot rise above.
+    /// Highest mode that it may have.
     pub ceiling: PermissionMode,
-    /// Calls that are refused.
+    /// Deny rules.
     pub deny: Vec<RuleText>,
-    /// Calls that are always asked about.
+    /// Rules for calls that always require approval.
     pub ask: Vec<RuleText>,
-    /// Calls that run without a question.
+    /// Allow rules.
     pub allow: Vec<RuleText>,
-    /// Directories that count as part of the working directory.
+    /// Additional working directories.
     #[serde(default)]
     pub directories: Vec<PathBuf>,
 }

@@ -1,44 +1,45 @@
-//! What surrounds the shell commands of agents; it travels from the settings to every member.
+//! Isolation of agents' shell commands; passed from the settings to every member.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What surrounds the shell commands of agents. The default is nothing at all.
+/// Isolation of agents' shell commands. The default is no isolation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ShellGuards {
-    /// Whose commands run in the kernel's sandbox.
+    /// Which commands run in the kernel's sandbox.
     pub sandbox: SandboxUse,
-    /// Whether commands that should run in it are refused where the kernel has none.
+    /// Whether sandboxed commands are refused if the kernel does not support the sandbox.
     pub required: bool,
-    /// A program and its first words that takes rights from itself and then becomes the command. Empty: there is none.
+    /// Program and leading arguments of the helper that drops privileges and then executes the
+    /// command; empty if there is none.
     pub helper: Vec<String>,
-    /// A directory that stands first on the search path of commands.
+    /// Directory that is prepended to the search path of commands.
     pub shims: Option<PathBuf>,
-    /// Directories that commands in the sandbox may write to besides their own.
+    /// Additional directories to which sandboxed commands may write.
     pub write: Vec<PathBuf>,
 }
 
-/// Whose commands run in the sandbox.
+/// Which commands run in the sandbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxUse {
-    /// Those of every agent.
+    /// Commands of every agent.
     Always,
-    /// Those of agents that have a worktree of their own.
+    /// Commands of agents in an isolated worktree.
     #[default]
     Worktree,
-    /// Nobody's.
+    /// No commands.
     Off,
 }
 
 impl SandboxUse {
-    /// Every value, from least to most freedom for the agents.
+    /// Every value, from the most to the least restrictive.
     pub const ALL: [SandboxUse; 3] = [SandboxUse::Always, SandboxUse::Worktree, SandboxUse::Off];
 
-    /// The spelling in settings.
+    /// Returns the spelling used in settings.
     pub fn name(self) -> &'static str {
         match self {
             SandboxUse::Always => "always",

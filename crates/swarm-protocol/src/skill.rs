@@ -1,26 +1,27 @@
-//! Skills: instructions that an agent reads when it needs them.
+//! Skills: instructions that an agent reads on demand.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A skill that was found, as `<directory>/skills/<name>/SKILL.md`. The text stays in its file until it is asked for.
+/// A skill, found as `<directory>/skills/<name>/SKILL.md`. The text stays in its file until it is
+/// needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Skill {
-    /// The name of its directory.
+    /// Name of its directory.
     pub name: String,
-    /// When to use it, on one line; empty where the file does not say.
+    /// When to use it, on one line; empty if the file does not say.
     pub description: String,
-    /// Its `SKILL.md`.
+    /// Path of its `SKILL.md`.
     pub path: PathBuf,
-    /// Permission rules whose calls run without a question while it is in use; empty where its source may grant nothing.
+    /// Allow rules that apply while it is in use; empty if its source may not grant permissions.
     pub allowed_tools: Vec<String>,
-    /// Whether an agent of its own follows it (`context: fork`).
+    /// Whether a separate agent follows it (`context: fork`).
     pub fork: bool,
-    /// The type of that agent; `None` is the general one.
+    /// Type of that agent; `None` is the general-purpose type.
     pub agent: Option<String>,
-    /// The model of that agent.
+    /// Model of that agent.
     pub model: Option<String>,
     /// Whether only a person may start it (`disable-model-invocation`).
     pub person_only: bool,

@@ -1,4 +1,4 @@
-//! What a member says of itself: hello at the start, its life record, and what it is doing.
+//! What a member reports about itself: hello at startup, its life record, and its current state.
 
 use std::path::PathBuf;
 
@@ -6,145 +6,147 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ContextUse, PaneId, PermissionMode, SessionId, SpawnId, TaskId, UnixMs, Usage};
 
-/// Where a checkout stands: what was ordered of a member's worktree, and what the member finds.
+/// State of a worktree: the requested one and the one that the member finds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeReport {
-    /// Its uppermost directory, without symbolic links.
+    /// Top-level directory, with symbolic links resolved.
     pub toplevel: PathBuf,
-    /// The branch that is checked out; none where HEAD is detached.
+    /// Checked-out branch; `None` if HEAD is detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The commit that is checked out.
+    /// Checked-out commit.
     pub head: String,
 }
 
-/// `members/<name>/hello.json`: the values in force in the child, which the spawner compares with its request.
+/// `members/<name>/hello.json`: the settings in force in the member, which the spawner compares
+/// with its request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hello {
-    /// Which spawn.
+    /// Spawn of the member.
     pub spawn_id: SpawnId,
-    /// The child's pid.
+    /// Process id of the member.
     pub pid: u32,
-    /// Its start time in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub proc_start: String,
-    /// The pane it finds itself in.
+    /// Pane in which it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<PaneId>,
-    /// Its working directory.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// Its isolated worktree.
+    /// Isolated worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<WorktreeReport>,
-    /// Its model, as `provider/model`.
+    /// Model as `provider/model`.
     pub model: String,
-    /// Its permission mode.
+    /// Permission mode.
     pub mode: PermissionMode,
-    /// The tools it offers its model.
+    /// Tools offered to the model.
     pub tools: Vec<String>,
-    /// Its conversation.
+    /// Session of the member.
     pub session_id: SessionId,
     /// Version of the program.
     pub version: String,
-    /// What of its definition is in force; absent where it has none.
+    /// Settings from its definition; absent without a definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<DefinitionReport>,
 }
 
-/// What of a definition is in force in a child.
+/// Settings from a definition that are in force in a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DefinitionReport {
-    /// The type.
+    /// Type of the definition.
     pub agent_type: String,
-    /// Who chose the model: environment, call, definition or parent.
+    /// Source of the model: environment, call, definition or parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_source: Option<String>,
-    /// Model requests in one turn.
+    /// Maximum number of model requests in one turn.
     pub max_turns: u32,
-    /// How hard the model thinks.
+    /// Reasoning effort of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<crate::Effort>,
-    /// Skills whose text it has.
+    /// Skills whose text is loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// Where it keeps what it learns.
+    /// Memory directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<PathBuf>,
-    /// Whether a text stands before its first prompt.
+    /// Whether a text precedes its first prompt.
     pub initial_prompt: bool,
 }
 
-/// What kind of thing holds a life lock.
+/// What holds a life lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LifeKind {
-    /// A process of its own.
+    /// A separate process.
     Process,
     /// A task inside another member's process.
     Task,
 }
 
-/// Content of `members/<name>/life`.
+/// Content of `members/<name>/life`, the file whose lock shows that a member is running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LifeRecord {
     /// Process or task.
     pub kind: LifeKind,
-    /// The holder's pid.
+    /// Process id of the holder.
     pub pid: u32,
-    /// Its start time in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub proc_start: String,
-    /// Which spawn; a lead has one too.
+    /// Spawn of the member; a lead has one too.
     pub spawn_id: SpawnId,
-    /// Name of the machine.
+    /// Host name.
     pub host: String,
-    /// Host and pid namespace within which the pid has its meaning, as in `leadProcess`; empty in files of earlier versions.
+    /// Host and PID namespace in which the pid is valid, as in `leadProcess`; empty in files of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pid_space: String,
 }
 
-/// What a member is doing, as shown to people and scripts.
+/// State of a member, as shown to people and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemberState {
-    /// Spawned, not committed.
+    /// Spawned but not committed.
     Starting,
-    /// In a turn.
+    /// A turn is running.
     Working,
-    /// Its call waits for an answer.
+    /// A call waits for permission.
     WaitingPermission,
-    /// Its plan waits for approval.
+    /// A plan waits for approval.
     WaitingPlan,
-    /// Its turn is over, a background job runs.
+    /// The turn is over; a background job is running.
     Background,
-    /// Its turn is over and reported.
+    /// The turn is over and reported.
     Idle,
-    /// Its turn is over without a report.
+    /// The turn is over but not reported.
     IdleUnreported,
-    /// The provider slows it down.
+    /// Rate-limited by the provider.
     Throttled,
-    /// Its conversation fills the context window and could not be compacted.
+    /// The conversation fills the context window and could not be compacted.
     Exhausted,
-    /// Its last turn failed; it continues with its next message.
+    /// The last turn failed; the next message starts another one.
     Failed,
-    /// Stopped between turns by a person.
+    /// Paused between turns by a person.
     Paused,
-    /// Its lead is gone; it takes no turn.
+    /// The lead is gone; no turns start.
     Parked,
-    /// It has agreed to stop.
+    /// The member agreed to stop.
     Stopping,
-    /// It ended in order.
+    /// Stopped gracefully.
     Stopped,
-    /// It ended otherwise.
+    /// Exited unexpectedly.
     Dead,
-    /// A member of another program: its life is not known.
+    /// A member of another program: its state is unknown.
     Foreign,
 }
 
 impl MemberState {
-    /// Whether no turn is under way and the next message starts one.
+    /// Returns whether no turn is running and the next message starts one.
     pub fn waits_for_mail(self) -> bool {
         matches!(
             self,
@@ -152,7 +154,7 @@ impl MemberState {
         )
     }
 
-    /// The word that is shown.
+    /// Returns the word that is displayed.
     pub fn name(self) -> &'static str {
         match self {
             MemberState::Starting => "starting",
@@ -175,72 +177,73 @@ impl MemberState {
     }
 }
 
-/// `members/<name>/state.json`, written by the member alone.
+/// `members/<name>/state.json`. Only the member writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StateReport {
-    /// Which spawn reports.
+    /// Spawn of the member.
     pub spawn_id: SpawnId,
-    /// What it is doing.
+    /// Current state.
     pub state: MemberState,
-    /// Since when.
+    /// Time of the last state change.
     pub since: UnixMs,
     /// Tool, request or reason that belongs to the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The task it has in progress.
+    /// Task in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Model turns taken so far.
+    /// Number of model turns so far.
     #[serde(default)]
     pub turns: u64,
-    /// Steps made so far (model events and tool results): a worker that hangs stops counting.
+    /// Number of steps so far (model events and tool results); it stops increasing if the member
+    /// hangs.
     #[serde(default)]
     pub progress: u64,
-    /// Tokens used so far.
+    /// Token usage so far.
     #[serde(default)]
     pub usage: Usage,
-    /// How full its context window is, where that is known.
+    /// Context window usage, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUse>,
-    /// The commands that it runs in the background, each in one line.
+    /// Background commands, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
 
-/// `members/<name>/paused`: there for as long as a person wants this spawn to take no turn.
+/// `members/<name>/paused`: exists while a person keeps this spawn paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PauseMark {
-    /// Which spawn is meant; a later one of the name is not paused.
+    /// Paused spawn; later spawns of the same name are not paused.
     pub spawn_id: SpawnId,
-    /// Who wants it.
+    /// Who paused it.
     pub by: String,
-    /// Since when.
+    /// Time of the pause.
     pub at: UnixMs,
-    /// Why.
+    /// Reason for the pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What a member does when the process that leads its team has died.
+/// What a member does when the process that leads its team dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLost {
-    /// It takes no turn until somebody leads the team again.
+    /// Starts no turn until the team has a lead again.
     #[default]
     Park,
-    /// It ends in order.
+    /// Stops gracefully.
     Stop,
-    /// It goes on as in a team that a person drives by hand.
+    /// Continues, as in a team that a person drives by hand.
     Continue,
 }
 
 impl OnLost {
-    /// All of them, in the order of the documentation.
+    /// All values, in the order of the documentation.
     pub const ALL: [Self; 3] = [Self::Park, Self::Stop, Self::Continue];
 
-    /// The word of settings and orders.
+    /// Returns the word used in settings and spawn requests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Park => "park",

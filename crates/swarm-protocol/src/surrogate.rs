@@ -1,5 +1,6 @@
-//! Half characters. JavaScript cuts strings between the two halves of a UTF-16 surrogate pair (a summary that ends
-//! within an emoji, say) and writes the half that is left as a lone `\\udXXX` escape, which is no text in Rust.
+//! Lone surrogates. JavaScript may cut a string between the two halves of a UTF-16 surrogate pair
+//! (for example a summary that ends within an emoji) and write the remaining half as a lone
+//! `\\udXXX` escape, which is not valid in Rust strings.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -9,14 +10,14 @@ use serde::de::DeserializeOwned;
 const HIGH: RangeInclusive<u16> = 0xD800..=0xDBFF;
 const LOW: RangeInclusive<u16> = 0xDC00..=0xDFFF;
 
-/// Bytes of one `\\uXXXX` escape.
+/// Number of bytes of one `\\uXXXX` escape.
 const ESCAPE: usize = 6;
 
-/// Parses JSON that JavaScript may have written; where that fails, once more with each half character replaced by
-/// U+FFFD.
+/// Parses JSON that JavaScript may have written. If that fails, retries with each lone surrogate
+/// replaced by U+FFFD.
 ///
 /// # Errors
-/// The first parse's error when the mended text does not parse either.
+/// The error of the first attempt if the second one fails too.
 pub fn parse_mended<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(json).or_else(|error| match mend(json) {
         Cow::Owned(mended) => serde_json::from_str(&mended).map_err(|_second| error),
@@ -24,7 +25,7 @@ pub fn parse_mended<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Er
     })
 }
 
-/// The text with every lone surrogate escape replaced by that of U+FFFD.
+/// Replaces every lone surrogate escape by U+FFFD.
 fn mend(json: &str) -> Cow<'_, str> {
     let mut mended = String::new();
     let mut copied = 0;
@@ -55,14 +56,14 @@ fn mend(json: &str) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// The UTF-16 unit that the escape at `at` stands for, when one stands there.
+/// Returns the UTF-16 unit of the escape at `at`, if there is one.
 fn escape_at(json: &str, at: usize) -> Option<u16> {
     let digits = json.get(at..at + ESCAPE)?.strip_prefix("\\u")?;
     let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
     hex.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Where the text goes on after an escape of two characters that begins at `at`.
+/// Returns the position after the two-character escape at `at`.
 fn after_escape(json: &str, at: usize) -> usize {
     let mut rest = json[at..].char_indices().skip(2);
     rest.next().map_or(json.len(), |(offset, _)| at + offset)
@@ -74,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn half_characters_become_the_replacement_character() {
+    fn lone_surrogates_become_the_replacement_character() {
         for (json, text) in [
             (r#""a\ud83d""#, "a\u{fffd}"),
             (r#""\ude00b""#, "\u{fffd}b"),
@@ -89,13 +90,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sound_json_is_left_alone(text in any::<String>()) {
+        fn valid_json_is_unchanged(text in any::<String>()) {
             let json = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(mend(&json), json.as_str());
         }
 
         #[test]
-        fn nothing_panics_and_only_half_characters_are_touched(json in r#"(\\|\\u|d83d|de00|u|"|é|[a-f0-9]){0,20}"#) {
+        fn no_input_panics_and_only_lone_surrogates_change(json in r#"(\\|\\u|d83d|de00|u|"|é|[a-f0-9]){0,20}"#) {
             let mended = mend(&json);
             if let Ok(text) = serde_json::from_str::<String>(&json) {
                 prop_assert_eq!(serde_json::from_str::<String>(&mended).unwrap(), text);
@@ -103,7 +104,7 @@ mod tests {
         }
 
         #[test]
-        fn any_run_of_units_parses(units in prop::collection::vec(any::<u16>(), 0..12)) {
+        fn any_sequence_of_utf16_units_parses(units in prop::collection::vec(any::<u16>(), 0..12)) {
             let escapes: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
             let expected = String::from_utf16_lossy(&units);
             prop_assert_eq!(parse_mended::<String>(&format!("\"{}\"", escapes.concat())).unwrap(), expected);

@@ -1,4 +1,5 @@
-//! Task files: one JSON object each, in Claude Code's format, ours under `metadata.swarm`.
+//! Task files: one JSON object each, in Claude Code's format, with swarm's fields under
+//! `metadata.swarm`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,41 +7,41 @@ use serde_json::{Map, Value};
 use crate::surrogate::parse_mended;
 use crate::{AgentId, MemberName, SpawnId, TaskId, UnixMs};
 
-/// The status word on disk. A failed task is `pending` with `metadata.swarm.failed`.
+/// Status on disk. A failed task is `pending` with `metadata.swarm.failed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Nobody works on it.
+    /// Not started.
     Pending,
-    /// Its owner works on it.
+    /// Its owner is working on it.
     InProgress,
-    /// Done.
+    /// Completed.
     Completed,
 }
 
-/// The state that people see.
+/// State as displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
-    /// To be done, nothing in its way.
+    /// Ready to be started.
     Pending,
-    /// To be done after its blockers.
+    /// Waits for its blockers.
     Blocked,
-    /// Its owner works on it.
+    /// Its owner is working on it.
     InProgress,
-    /// Done.
+    /// Completed.
     Completed,
-    /// Given up after failed attempts.
+    /// Abandoned after failed attempts.
     Failed,
 }
 
 impl TaskState {
-    /// Whether nothing more will happen to the task by itself.
+    /// Returns whether the task is finished and does not change without intervention.
     pub fn is_terminal(self) -> bool {
         matches!(self, TaskState::Completed | TaskState::Failed)
     }
 
-    /// The word that is shown.
+    /// Returns the word that is displayed.
     pub fn name(self) -> &'static str {
         match self {
             TaskState::Pending => "pending",
@@ -56,107 +57,107 @@ impl TaskState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// Its number; equals the file's stem.
+    /// Task number, equal to the stem of the file name.
     pub id: TaskId,
-    /// Imperative title.
+    /// Title in the imperative.
     pub subject: String,
-    /// What is to be done.
+    /// Description of the work.
     pub description: String,
-    /// The title while it is worked on.
+    /// Title while the task is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// Name (or, by others, agent id) of the owner.
+    /// Name (or, in other programs, agent id) of the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Status word.
     pub status: TaskStatus,
-    /// Tasks that wait for this one.
+    /// Tasks that this task blocks.
     pub blocks: Vec<TaskId>,
-    /// Tasks that this one waits for; kept after they are completed.
+    /// Tasks that block this task; kept after they are completed.
     pub blocked_by: Vec<TaskId>,
-    /// Free data; `swarm` is ours.
+    /// Arbitrary data; `swarm` belongs to this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// Fields of others.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// What swarm keeps under `metadata.swarm`.
+/// The fields under `metadata.swarm`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SwarmTask {
-    /// Raised by each write; a claim compares it.
+    /// Incremented by each write; a claim compares it.
     #[serde(default)]
     pub version: u64,
-    /// Who claimed it.
+    /// Agent that claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<AgentId>,
-    /// Which spawn of that member: a replaced namesake is not the owner.
+    /// Spawn of that member; distinguishes the owner from a later member of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
-    /// When.
+    /// Time of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_at: Option<UnixMs>,
-    /// How many claims ended with the owner's death.
+    /// Number of claims that ended with the death of the owner.
     #[serde(default)]
     pub attempt: u32,
-    /// How the last attempt ended that counts.
+    /// Note about the end of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What came out.
+    /// Result of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Set when the attempts are used up.
+    /// Set when the attempts are exhausted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedTask>,
-    /// Fields of later versions.
+    /// Unknown fields, preserved on write.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// Why a task was given up.
+/// Reason for which a task was abandoned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTask {
-    /// The last reason.
+    /// Reason of the last failure.
     pub reason: String,
-    /// After how many attempts.
+    /// Number of attempts.
     pub attempts: u32,
 }
 
-/// A task to be made.
+/// A task to be created.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewTask {
-    /// Imperative title.
+    /// Title in the imperative.
     pub subject: String,
-    /// What is to be done.
+    /// Description of the work.
     #[serde(default)]
     pub description: String,
-    /// The title while it is worked on.
+    /// Title while the task is in progress.
     #[serde(default)]
     pub active_form: Option<String>,
-    /// Who shall own it.
+    /// Owner of the task.
     #[serde(default)]
     pub owner: Option<MemberName>,
     /// Tasks that must be completed first.
     #[serde(default)]
     pub blocked_by: Vec<TaskId>,
-    /// Tasks made in the same call that must be completed first, by their place in it, counted from 0.
+    /// Tasks of the same call that must be completed first, by index from 0.
     #[serde(skip)]
     pub after: Vec<usize>,
-    /// Free data.
+    /// Arbitrary data.
     #[serde(default)]
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// Why a file is not a task.
+/// Reason for which a file is not a valid task.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskFileError {
-    /// Not JSON, or fields missing or of the wrong type.
+    /// Not JSON, or a field is missing or of the wrong type.
     #[error("not a task: {0}")]
     Json(#[from] serde_json::Error),
-    /// `metadata.swarm` is of another shape.
+    /// `metadata.swarm` is malformed.
     #[error("metadata.swarm: {0}")]
     Swarm(serde_json::Error),
 }
@@ -165,9 +166,9 @@ impl Task {
     /// Parses a task file.
     ///
     /// # Errors
-    /// [`TaskFileError`] when it is not a task or our own part is damaged.
+    /// [`TaskFileError`] if it is not a task or `metadata.swarm` is malformed.
     pub fn parse(bytes: &[u8]) -> Result<Self, TaskFileError> {
-        // What is not UTF-8 fails in the slice parser, whose error says where.
+        // Invalid UTF-8 fails in the slice parser, whose error contains the position.
         let task: Self = std::str::from_utf8(bytes)
             .map_or_else(|_| serde_json::from_slice(bytes), parse_mended)?;
         task.read_swarm()?;
@@ -185,12 +186,12 @@ impl Task {
         }
     }
 
-    /// Our own part; the default where another program made the task.
+    /// Returns the fields under `metadata.swarm`; the default if another program created the task.
     pub fn swarm(&self) -> SwarmTask {
         self.read_swarm().unwrap_or_default()
     }
 
-    /// Replaces our own part.
+    /// Replaces the fields under `metadata.swarm`.
     pub fn set_swarm(&mut self, swarm: &SwarmTask) {
         // Numbers, strings and ids always serialize.
         let value = serde_json::to_value(swarm).unwrap_or_default();
@@ -199,7 +200,7 @@ impl Task {
             .insert("swarm".to_owned(), value);
     }
 
-    /// The state that people see, given which tasks are completed.
+    /// Returns the displayed state, given which tasks are completed.
     pub fn state(&self, is_completed: impl Fn(TaskId) -> bool) -> TaskState {
         match self.status {
             TaskStatus::Completed => TaskState::Completed,
@@ -212,7 +213,8 @@ impl Task {
         }
     }
 
-    /// Whether `name` owns it, however the owner was written.
+    /// Returns whether `agent` owns the task, whether the owner is written as a name or as an agent
+    /// id.
     pub fn is_owned_by(&self, agent: &AgentId) -> bool {
         let owner = self.owner.as_deref();
         let behind_name = owner.and_then(|owner| owner.strip_prefix(agent.name.as_str()));
@@ -227,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_is_known_by_its_name_or_its_whole_id() {
+    fn an_owner_is_recognized_by_name_or_agent_id() {
         let bob: AgentId = "bob@demo".parse().unwrap();
         for (owner, owns) in [
             ("bob", true),

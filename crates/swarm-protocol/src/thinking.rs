@@ -1,25 +1,25 @@
-//! Whether a model thinks before it answers.
+//! Extended thinking of a model.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Extended thinking: whether a model thinks before it answers, and for how long. Files have it as text: `off`,
-/// `adaptive`, or a number of tokens.
+/// Extended thinking: whether a model thinks before it answers, and for how long. Written in files
+/// as `off`, `adaptive`, or a number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Thinking {
-    /// Not at all.
+    /// No thinking.
     #[default]
     Off,
-    /// As long as the model finds right. Models without adaptive thinking do not think.
+    /// The model decides. Models without adaptive thinking do not think.
     Adaptive,
-    /// At most so many tokens, at least [`Thinking::LEAST`].
+    /// At most this many tokens, at least [`Thinking::LEAST`].
     Tokens(u32),
 }
 
-/// A text that is not a setting of thinking.
+/// A text that is not a thinking setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a thinking setting; use off, adaptive or a number of tokens from {}", .0.escape_debug(), Thinking::LEAST)]
 pub struct UnknownThinking(pub String);
@@ -29,7 +29,8 @@ impl Thinking {
     /// (<https://docs.claude.com/en/docs/build-with-claude/extended-thinking>).
     pub const LEAST: u32 = 1024;
 
-    /// A budget in tokens as `MAX_THINKING_TOKENS` gives it: 0 is off, and a budget below the smallest is that one.
+    /// Converts a budget in tokens as in `MAX_THINKING_TOKENS`: 0 is off, and a budget below the
+    /// minimum is raised to it.
     pub fn of_tokens(tokens: u32) -> Self {
         match tokens {
             0 => Self::Off,
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thinking_is_read_as_it_is_written_and_small_budgets_are_refused() {
+    fn thinking_settings_round_trip_and_small_budgets_are_rejected() {
         for thinking in [Thinking::Off, Thinking::Adaptive, Thinking::Tokens(8000)] {
             assert_eq!(thinking.to_string().parse(), Ok(thinking));
             let json = serde_json::to_string(&thinking).unwrap();

@@ -1,25 +1,25 @@
-//! What a tool does to the world, as far as permission is concerned.
+//! Tool categories for permission decisions.
 
 use serde::{Deserialize, Serialize};
 
-/// The family of a tool; permission modes speak of families.
+/// Category of a tool; permission modes apply to categories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
-    /// Looks at files.
+    /// Reads files.
     Read,
     /// Changes files.
     Edit,
     /// Runs a program.
     Execute,
-    /// Messages, tasks and team life: acts through the store, under its own checks.
+    /// Messages, tasks and members: acts through the store, which has its own checks.
     Team,
-    /// The agent's own books: its list of steps, its plan mode, what it is told. Touches nothing else.
+    /// The agent's internal state: its to-do list, plan mode and notifications. No other effects.
     Own,
-    /// Puts something before a person: each call waits for one.
+    /// Asks a person; each call waits for the answer.
     Person,
-    /// Fetches from the network: changes nothing here, but the other side learns what it is asked for.
+    /// Fetches from the network: changes nothing locally, but discloses the request to the server.
     Web,
-    /// Anything else.
+    /// Any other effect.
     Other,
 }

@@ -1,10 +1,10 @@
-//! Tokens that a model call used.
+//! Token usage of model calls.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Token counts in the names of the Messages API.
+/// Token counts, named as in the Messages API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All tokens together.
+    /// Returns the sum of all counts.
     pub fn total(self) -> u64 {
         self.input_tokens
             + self.output_tokens

@@ -1,11 +1,8 @@
-//! Files that Claude Code 2.1.329 wrote, and what it made of entries that others wrote.
+//! Files written by Claude Code 2.1.329, and its handling of entries written by other programs.
 //!
-//! The samples are real; only the paths inside them were made anonymous.
+//! The samples are real except for anonymized paths.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a sample that cannot be read is a failed test"
-)]
+#![expect(clippy::unwrap_used, reason = "an unreadable sample fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +17,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/claude-code-2.1.329")
 }
 
-/// The samples of a subdirectory, as file stem and content.
+/// Returns the samples of a subdirectory as file stem and content.
 fn samples(subdirectory: &str) -> Vec<(String, String)> {
     let mut samples: Vec<_> = fs::read_dir(directory().join(subdirectory))
         .unwrap()
@@ -43,7 +40,7 @@ fn entry(stem: &str) -> InboxEntry {
 }
 
 #[test]
-fn every_config_is_written_back_as_it_was() {
+fn every_config_round_trips() {
     for (stem, text) in samples("config") {
         let config: TeamConfig = serde_json::from_str(&text).unwrap();
         let original: Value = serde_json::from_str(&text).unwrap();
@@ -61,7 +58,7 @@ fn every_config_is_written_back_as_it_was() {
 }
 
 #[test]
-fn every_inbox_entry_is_written_back_as_it_was() {
+fn every_inbox_entry_round_trips() {
     for (stem, text) in samples("inbox-entries") {
         let inbox = parse_inbox(format!("[{text}]").as_bytes()).unwrap();
         assert!(inbox.malformed.is_empty(), "{stem}: {:?}", inbox.malformed);
@@ -77,8 +74,8 @@ fn every_inbox_entry_is_written_back_as_it_was() {
 }
 
 #[test]
-fn every_task_is_written_back_as_it_was_or_refused_with_a_reason() {
-    // Claude Code skips these three without a word.
+fn every_task_round_trips_or_is_rejected_with_a_reason() {
+    // Claude Code skips these three silently.
     let broken = [
         ("task-6", "missing field `description`"),
         ("task-10", "unknown variant `weird`"),
@@ -101,7 +98,7 @@ fn every_task_is_written_back_as_it_was_or_refused_with_a_reason() {
 }
 
 #[test]
-fn every_control_frame_is_of_the_type_it_says_and_written_back_as_it_was() {
+fn every_control_frame_has_its_declared_type_and_round_trips() {
     for (stem, text) in samples("inbox-entries") {
         let entry: InboxEntry = serde_json::from_str(&text).unwrap();
         let frame = ControlFrame::from_text(&entry.text);
@@ -114,7 +111,7 @@ fn every_control_frame_is_of_the_type_it_says_and_written_back_as_it_was() {
         let written: Value = serde_json::from_str(&frame.to_text()).unwrap();
         let original: Value = serde_json::from_str(&entry.text).unwrap();
         assert_eq!(written, original, "{stem}");
-        // A member that asks another to stop is no lead: its frame is text.
+        // Only a lead may ask a member to stop: from a peer, the frame is delivered as text.
         let from_a_peer = stem == "shutdown_request-1";
         assert_eq!(
             ControlFrame::of_entry(&entry).is_none(),
@@ -125,7 +122,7 @@ fn every_control_frame_is_of_the_type_it_says_and_written_back_as_it_was() {
 }
 
 #[test]
-fn a_refusal_carries_its_words_and_a_grant_its_input() {
+fn a_denial_contains_its_message_and_an_approval_its_input() {
     let answer = |stem: &str| match ControlFrame::of_entry(&entry(stem)) {
         Some(ControlFrame::PermissionResponse(response)) => response.result,
         other => panic!("{stem}: {other:?}"),
@@ -137,7 +134,7 @@ fn a_refusal_carries_its_words_and_a_grant_its_input() {
         }
     );
     let PermissionResult::Success { response } = answer("permission_response-signed-1") else {
-        panic!("not a grant");
+        panic!("not an approval");
     };
     assert_eq!(
         response.unwrap()["updated_input"]["description"],
@@ -145,9 +142,9 @@ fn a_refusal_carries_its_words_and_a_grant_its_input() {
     );
 }
 
-/// Of the captured digests this is the one whose input has no path in it, so the one that can be computed again.
+/// The only captured digest whose input has no anonymized path, so that it can be recomputed.
 #[test]
-fn the_digest_of_a_call_is_that_of_claude_code() {
+fn the_digest_of_a_call_matches_claude_code() {
     let Some(ControlFrame::PermissionResponse(response)) =
         ControlFrame::of_entry(&entry("permission_response-1"))
     else {
@@ -160,7 +157,7 @@ fn the_digest_of_a_call_is_that_of_claude_code() {
     );
 }
 
-/// What the lab did with one entry: the user texts that came of it, and the inbox afterwards.
+/// Claude Code's handling of one entry: the injected user texts, and the inbox afterwards.
 #[derive(serde::Deserialize)]
 struct LabCase {
     case: String,
@@ -174,7 +171,7 @@ fn lab_cases() -> Vec<LabCase> {
 }
 
 #[test]
-fn odd_entries_are_delivered_or_set_aside_as_claude_code_does() {
+fn unusual_entries_are_delivered_or_moved_aside_as_in_claude_code() {
     for LabCase {
         case,
         entry,
@@ -202,16 +199,16 @@ fn odd_entries_are_delivered_or_set_aside_as_claude_code_does() {
     }
 }
 
-/// The text that swarm injects where Claude Code injected `captured`.
+/// Returns the text that swarm injects where Claude Code injected `captured`.
 fn expected(case: &str, captured: &str) -> String {
     let text = captured.replace("\\n", "\n");
     match case {
-        // Claude Code breaks the closing tag of its own frame only. A peer could still write what looks like a
-        // word of the program itself, so swarm breaks those tags as well.
+        // Claude Code breaks only the closing tag of its own frame. A peer could still imitate a
+        // message from the program, so swarm breaks those tags as well.
         "tag injection" => text
             .replace("<system-reminder>", "<\\system-reminder>")
             .replace("</system-reminder>", "<\\/system-reminder>"),
-        // The sample keeps neither the long text nor the whole of what was injected.
+        // The sample contains neither the long text nor the whole injected text.
         "big 200kB" => {
             "<teammate-message teammate_id=\"bob\">\nx*200000\n</teammate-message>".to_owned()
         }
@@ -220,7 +217,7 @@ fn expected(case: &str, captured: &str) -> String {
 }
 
 #[test]
-fn each_malformed_entry_has_a_reason_and_is_kept_as_it_was() {
+fn each_malformed_entry_has_a_reason_and_is_preserved() {
     let elements: Vec<Value> = lab_cases().into_iter().map(|case| case.entry).collect();
     let inbox = parse_inbox(Value::from(elements.clone()).to_string().as_bytes()).unwrap();
     let reasons: Vec<_> = inbox

@@ -1,9 +1,10 @@
-//! Who may send which control frame, and how each one stands on the wire.
+//! Which control frame each sender may send, and its wire format.
 
 use serde_json::{Value, json};
 use swarm_protocol::{ControlFrame, InboxEntry, IsoTime};
 
-/// One frame of each type as Claude Code writes it when `bob`, a member, is the other side; and who may send it.
+/// Returns one frame of each type as Claude Code writes it when the member `bob` is the other side,
+/// and its permitted sender.
 fn frames() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -90,7 +91,7 @@ fn received(sender: &str, frame: &Value) -> Option<ControlFrame> {
 }
 
 #[test]
-fn each_frame_is_written_back_as_it_was() {
+fn each_frame_round_trips() {
     for (_, wire) in frames() {
         let frame = ControlFrame::from_text(&wire.to_string()).unwrap();
         assert_eq!(Value::from(frame.type_name()), wire["type"]);
@@ -102,7 +103,7 @@ fn each_frame_is_written_back_as_it_was() {
 }
 
 #[test]
-fn a_frame_counts_only_from_who_may_send_it() {
+fn a_frame_is_recognized_only_from_a_permitted_sender() {
     for (sender, wire) in frames() {
         for other in ["team-lead", "bob", "mallory", "system", ""] {
             let counts = received(other, &wire).is_some();
@@ -112,7 +113,7 @@ fn a_frame_counts_only_from_who_may_send_it() {
 }
 
 #[test]
-fn a_lead_that_signs_with_another_name_asks_nobody_to_stop() {
+fn a_shutdown_request_under_another_name_than_the_leads_is_text() {
     let wire = json!({"type": "shutdown_request", "requestId": "shutdown-1@bob", "from": "mallory",
         "timestamp": "now"});
     assert_eq!(received("team-lead", &wire), None);
@@ -121,7 +122,7 @@ fn a_lead_that_signs_with_another_name_asks_nobody_to_stop() {
 }
 
 #[test]
-fn what_is_no_known_frame_is_text() {
+fn an_unknown_frame_is_text() {
     for text in [
         "",
         "hello",

@@ -1,4 +1,4 @@
-//! Files of others are written back with every field this crate does not know.
+//! Files of other programs are written back with all unknown fields.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -29,12 +29,12 @@ fn text() -> impl Strategy<Value = Value> {
     any::<String>().prop_map(Value::from)
 }
 
-/// Fields that no version knows.
+/// Fields that no version defines.
 fn unknown_fields() -> impl Strategy<Value = Vec<(String, Value)>> {
     prop::collection::vec(("x-\\PC{0,8}", any_json()), 0..4)
 }
 
-/// A field that is there or not.
+/// An optional field.
 fn maybe(
     name: &'static str,
     value: impl Strategy<Value = Value>,
@@ -65,7 +65,7 @@ macro_rules! object_of {
     };
 }
 
-/// An entry whose optional fields may be of any type.
+/// An entry whose optional fields may have any type.
 fn any_entry() -> impl Strategy<Value = Value> {
     object_of![
         always("from", text()),
@@ -111,7 +111,7 @@ fn time() -> impl Strategy<Value = Value> {
     (1..u64::MAX).prop_map(Value::from)
 }
 
-/// swarm's own part of an entry, as a later version may write it.
+/// swarm's metadata of an entry, as a later version may write it.
 fn any_mark() -> impl Strategy<Value = Value> {
     let id = any::<u128>().prop_map(|id| Value::from(uuid::Uuid::from_u128(id).to_string()));
     let reservation = object_of![
@@ -180,7 +180,7 @@ fn any_config() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn an_entry_keeps_what_it_does_not_know(original in any_entry()) {
+    fn an_entry_preserves_unknown_fields(original in any_entry()) {
         let inbox = parse_inbox(format!("[{original}]").as_bytes()).unwrap();
         prop_assert_eq!(inbox.malformed.len(), 0);
         let mut expected = original.clone();
@@ -189,24 +189,24 @@ proptest! {
     }
 
     #[test]
-    fn a_task_keeps_what_it_does_not_know(original in any_task()) {
+    fn a_task_preserves_unknown_fields(original in any_task()) {
         let task = Task::parse(original.to_string().as_bytes()).unwrap();
         prop_assert_eq!(serde_json::to_value(&task).unwrap(), original);
     }
 
     #[test]
-    fn a_roster_keeps_what_it_does_not_know(original in any_config()) {
+    fn a_roster_preserves_unknown_fields(original in any_config()) {
         let config: TeamConfig = serde_json::from_str(&original.to_string()).unwrap();
         prop_assert_eq!(serde_json::to_value(&config).unwrap(), original);
     }
 
     #[test]
-    fn no_bytes_make_an_inbox_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn parsing_arbitrary_bytes_as_an_inbox_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _any_outcome = parse_inbox(&bytes);
     }
 
     #[test]
-    fn one_bad_element_spoils_no_other(
+    fn a_malformed_element_does_not_affect_the_others(
         elements in prop::collection::vec(prop_oneof![any_entry(), any_json()], 0..5),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -237,7 +237,7 @@ fn a_field_that_swarm_sets_replaces_an_ill_typed_one() {
 }
 
 #[test]
-fn a_half_character_in_a_summary_loses_no_message() {
+fn a_lone_surrogate_in_a_summary_loses_no_message() {
     let text = r#"[{"from":"bob","text":"t","summary":"done \ud83d","timestamp":"now"}]"#;
     let inbox = parse_inbox(text.as_bytes()).unwrap();
     assert_eq!(inbox.entries[0].summary.as_deref(), Some("done \u{fffd}"));
@@ -272,7 +272,7 @@ fn a_report_that_quotes_a_frame_is_text() {
 }
 
 #[test]
-fn a_mark_of_a_later_version_makes_no_control_frame() {
+fn a_mark_of_a_later_version_does_not_create_a_control_frame() {
     let mut foreign = InboxEntry::new("team-lead", SHUTDOWN, IsoTime::new("now"));
     assert!(ControlFrame::of_entry(&foreign).is_some());
     foreign

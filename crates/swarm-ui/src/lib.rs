@@ -1,7 +1,7 @@
-//! All drawing, from typed events: a teammate's pane, tables, pictures of panes.
+//! All drawing from typed events: a teammate's pane, tables, pictures of panes.
 //!
-//! Nothing here decides anything or looks at the environment: [`Theme`] says how to draw, and every text of others
-//! passes [`clean_text`] or [`clean_line`] before it reaches a terminal.
+//! This crate makes no decisions and does not read the environment: [`Theme`] determines the style,
+//! and all untrusted text passes [`clean_text`] or [`clean_line`] before it reaches a terminal.
 
 mod console;
 mod pane;

@@ -1,10 +1,12 @@
-//! The one door for text that somebody else wrote: agents, peers, files, programs.
+//! Sanitizes all untrusted text: from agents, peers, files and programs.
 //!
-//! A terminal obeys control characters, so none passes: an escape sequence could set the clipboard, retitle the
-//! window or hide what follows, and a bidirectional override shows a command as another one. Sequences that only
-//! colour text are dropped, other controls become visible signs.
+//! A terminal interprets control characters, so all are removed or replaced: an escape sequence
+//! could set the clipboard, change the window title or hide the following text, and a bidirectional
+//! override disguises a command. Colour sequences are dropped, other controls become visible
+//! characters.
 
-/// Text of one line: as [`clean_text`], with line ends and tabs as single spaces and none at the ends.
+/// Sanitizes text for one line: as [`clean_text`], with line breaks and tabs as single spaces,
+/// trimmed.
 pub fn clean_line(text: &str) -> String {
     if is_plain_line(text) {
         return text.to_owned();
@@ -13,7 +15,8 @@ pub fn clean_line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a text is one line of printable ASCII without superfluous spaces, as nearly all fields of tables are.
+/// Returns whether a text is one line of printable ASCII without superfluous spaces, as are nearly
+/// all fields of tables.
 fn is_plain_line(text: &str) -> bool {
     let mut before = b' ';
     let is_plain = text.bytes().all(|byte| {
@@ -24,12 +27,13 @@ fn is_plain_line(text: &str) -> bool {
     is_plain && (before != b' ' || text.is_empty())
 }
 
-/// Text of many lines. Tabs and line ends are kept, CRLF and the separators of Unicode become plain line ends.
+/// Sanitizes text of several lines. Tabs and line breaks are kept; CRLF and Unicode separators
+/// become plain line breaks.
 pub fn clean_text(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
     loop {
-        // Nearly everything is plain ASCII, which is copied as a whole.
+        // Fast path: nearly all text is plain ASCII.
         let (plain, other) = rest.split_at(plain_length(rest));
         clean.push_str(plain);
         rest = other;
@@ -45,17 +49,18 @@ pub fn clean_text(text: &str) -> String {
     }
 }
 
-/// Length of the printable ASCII, line ends and tabs that `text` begins with.
+/// Returns the length of the leading printable ASCII, line breaks and tabs.
 fn plain_length(text: &str) -> usize {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     let other = text.bytes().position(|byte| !is_plain(&byte));
     other.unwrap_or(text.len())
 }
 
-/// Length of the control sequence (`ESC [ … letter`, as for colours) that `text` begins with.
+/// Returns the length of the control sequence (`ESC [ … letter`, as for colours) at the start of
+/// `text`.
 ///
-/// Only the parameters of such a sequence are swallowed. Sequences that carry free text (OSC and its kin) are not
-/// taken out as a whole, or they could hide it.
+/// Only such sequences are removed entirely. Sequences that carry free text (such as OSC) are not,
+/// because the removal could hide the text.
 fn csi_sequence(text: &str) -> Option<usize> {
     let body = text
         .strip_prefix("\u{1b}[")
@@ -74,20 +79,21 @@ fn csi_sequence(text: &str) -> Option<usize> {
 fn push_safe(clean: &mut String, c: char, rest: &str) {
     match c {
         '\n' | '\t' => clean.push(c),
-        // The line end of other systems; at the end of a piece its other half may be in the next one.
+        // A line break of other systems; at the end of a piece, its second half may be in the next
+        // one.
         '\r' if rest.is_empty() || rest.starts_with('\n') => {}
         '\u{2028}' | '\u{2029}' | '\u{85}' => clean.push('\n'),
         c => clean.extend(shown(c)),
     }
 }
 
-/// The character that stands for one that a terminal would obey, the character itself where it would not, and
-/// nothing for one without a picture.
+/// Returns the displayed form of a character: a visible substitute for one that a terminal would
+/// interpret, nothing for an invisible one, and the character itself otherwise.
 pub(crate) fn shown(c: char) -> Option<char> {
     match c {
         '\0'..='\u{1f}' => char::from_u32(CONTROL_PICTURES + u32::from(c)),
         '\u{7f}' => Some('\u{2421}'),
-        // C1 controls, separators of lines, and directional embeddings, overrides and isolates.
+        // C1 controls, line separators, and directional embeddings, overrides and isolates.
         '\u{80}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             Some(char::REPLACEMENT_CHARACTER)
         }
@@ -95,11 +101,11 @@ pub(crate) fn shown(c: char) -> Option<char> {
     }
 }
 
-/// First of the visible pictures of the C0 controls.
+/// First of the visible symbols for the C0 controls.
 const CONTROL_PICTURES: u32 = 0x2400;
 
-/// Characters without a picture, in which text can be hidden: direction marks, fillers, annotations and tags. The
-/// joiner and the variation selectors, which emoji are made with, are not among them.
+/// Invisible characters that can hide text: direction marks, fillers, annotations and tags. The
+/// joiner and the variation selectors, which are part of emoji, are not included.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
@@ -113,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_passes() {
+    fn no_control_character_passes() {
         for (given, shown) in [
             ("a\u{1b}[31mred\u{1b}[0m", "ared"),
             ("\u{1b}]52;c;ZXZpbA==\u{7}", "␛]52;c;ZXZpbA==␇"),
@@ -132,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line() {
+    fn a_cleaned_line_is_a_single_line() {
         assert_eq!(clean_line("  a\tb\r\n c\n"), "a b c");
         for (given, plain) in [
             ("", true),
@@ -150,8 +156,8 @@ mod tests {
         }
     }
 
-    /// Whether a terminal would do something else with the text than to show it.
-    fn is_obeyed(text: &str) -> bool {
+    /// Returns whether a terminal would interpret the text.
+    fn is_interpreted(text: &str) -> bool {
         text.chars().any(|c| {
             (c.is_control() && c != '\n' && c != '\t')
                 || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -160,20 +166,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_obeyed(text in "(\\x1b|\\[|\\]|[0-9;]|m|\\PC|\\pC){0,40}") {
-            prop_assert!(!is_obeyed(&clean_text(&text)));
-            prop_assert!(!is_obeyed(&clean_line(&text)));
+        fn no_cleaned_text_is_interpreted(text in "(\\x1b|\\[|\\]|[0-9;]|m|\\PC|\\pC){0,40}") {
+            prop_assert!(!is_interpreted(&clean_text(&text)));
+            prop_assert!(!is_interpreted(&clean_line(&text)));
             prop_assert!(!clean_line(&text).contains(['\n', '\t']));
             prop_assert!(!is_plain_line(&text) || clean_text(&text) == text);
         }
 
         #[test]
-        fn no_cut_between_two_pieces_is_obeyed(
+        fn no_split_text_is_interpreted(
             text in "(\\x1b|\\[|\\]|[0-9;]|m|\\n|\\r|a){0,20}", cut in any::<prop::sample::Index>(),
         ) {
             let (one, two) = text.split_at(cut.index(text.len() + 1));
             let joined = clean_text(one) + &clean_text(two);
-            prop_assert!(!is_obeyed(&joined));
+            prop_assert!(!is_interpreted(&joined));
         }
 
         #[test]
@@ -183,7 +189,7 @@ mod tests {
         }
 
         #[test]
-        fn plain_words_are_left_alone(text in "[a-zA-Z0-9 äöü中文😀.,;:!?<>(){}\\[\\]\n\t]{0,40}") {
+        fn plain_text_is_unchanged(text in "[a-zA-Z0-9 äöü中文😀.,;:!?<>(){}\\[\\]\n\t]{0,40}") {
             prop_assert_eq!(clean_text(&text), text);
         }
     }

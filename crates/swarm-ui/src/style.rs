@@ -1,34 +1,34 @@
-//! swarm's own escape sequences: the only ones that ever reach the output.
+//! swarm's own escape sequences, the only ones in the output.
 
 use swarm_protocol::Color;
 
 use crate::Theme;
 
-/// What a piece of text is, which decides how it looks.
+/// Meaning of a piece of text, which determines its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Of lesser weight.
+    /// De-emphasized.
     Dim,
-    /// Of greater weight.
+    /// Emphasized.
     Bold,
-    /// A name, in its bearer's colour.
+    /// A name, in the colour of its agent.
     Name(Option<Color>),
-    /// A name on a ground of its bearer's colour.
+    /// A name on a background in the colour of its agent.
     Badge(Option<Color>),
     /// In a colour.
     Tint(Color),
-    /// It worked.
+    /// Success.
     Good,
-    /// It failed.
+    /// Failure.
     Bad,
-    /// It is slow or odd.
+    /// Slow or unusual.
     Warn,
-    /// Somebody is needed.
-    Loud,
+    /// Requires attention.
+    Attention,
 }
 
 impl Style {
-    /// The parameters of the SGR sequence.
+    /// Returns the parameters of the SGR sequence.
     fn sgr(self) -> String {
         match self {
             Style::Dim => "2".to_owned(),
@@ -40,13 +40,14 @@ impl Style {
             Style::Good => "32".to_owned(),
             Style::Bad => "31".to_owned(),
             Style::Warn => "33".to_owned(),
-            // Both colours are named, so that it reads the same on light and dark grounds.
-            Style::Loud => "1;38;5;16;48;5;220".to_owned(),
+            // Foreground and background are both set, so that it is readable on light and dark
+            // backgrounds.
+            Style::Attention => "1;38;5;16;48;5;220".to_owned(),
         }
     }
 }
 
-/// The text in a style; unchanged where no colours are wanted.
+/// Returns the text in a style; unchanged if colours are disabled.
 pub(crate) fn paint(theme: Theme, style: Style, text: &str) -> String {
     if theme.color && !text.is_empty() {
         format!("\u{1b}[{}m{text}\u{1b}[0m", style.sgr())
@@ -55,7 +56,7 @@ pub(crate) fn paint(theme: Theme, style: Style, text: &str) -> String {
     }
 }
 
-/// A sign in somebody's colour.
+/// Returns a sign in an agent's colour.
 pub(crate) fn tinted(theme: Theme, color: Option<Color>, sign: &str) -> String {
     paint(theme, color.map_or(Style::Bold, Style::Tint), sign)
 }

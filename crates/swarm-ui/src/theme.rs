@@ -1,42 +1,45 @@
-//! What the caller found out about the place that is drawn into.
+//! Capabilities of the output.
 
-/// Tells how many columns the place has at present, and `None` while that is not known. It is asked before every event
-/// that is drawn, so it must be cheap.
+/// Returns the current width in columns, or `None` if it is unknown. It is called before every
+/// event that is drawn, so it must be cheap.
 pub type WidthSource = Box<dyn Fn() -> Option<usize> + Send>;
 
-/// How to draw. Whoever knows the terminal fills it in; nothing here looks at the environment.
+/// How to draw. The caller determines the capabilities of the terminal; this crate does not read
+/// the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
-    /// Whether colours and other attributes may be used. Without them the output holds no escape sequence.
+    /// Whether colours and other attributes are enabled. Without them the output contains no escape
+    /// sequences.
     pub color: bool,
-    /// Columns to draw for; `None` leaves breaking of long lines to the terminal. What is drawn over time, as a pane
-    /// is, may have a [`WidthSource`] instead.
+    /// Width in columns; `None` leaves line wrapping to the terminal. A pane, which is drawn over
+    /// time, may use a [`WidthSource`] instead.
     pub width: Option<usize>,
-    /// Whether the terminal shows more than ASCII. Only swarm's own signs follow it, not the text of agents.
+    /// Whether the terminal supports Unicode. This affects swarm's own signs only, not the text of
+    /// agents.
     pub unicode: bool,
 }
 
 impl Theme {
-    /// Neither colours nor a width: for pipes and files.
+    /// No colours and no width: for pipes and files.
     pub const PLAIN: Theme = Theme {
         color: false,
         width: None,
         unicode: true,
     };
 
-    /// Columns that are left when `taken` are used.
+    /// Returns the remaining columns if `taken` are used.
     pub(crate) fn room(self, taken: usize) -> usize {
         self.width
             .map_or(usize::MAX, |width| width.saturating_sub(taken))
     }
 
-    /// The signs to draw with.
+    /// Returns the signs to draw with.
     pub(crate) fn signs(self) -> &'static Signs {
         if self.unicode { &UNICODE } else { &ASCII }
     }
 }
 
-/// The signs that begin or join lines.
+/// Signs at the start of lines and between their parts.
 #[derive(Debug)]
 pub(crate) struct Signs {
     pub(crate) call: &'static str,
@@ -56,7 +59,7 @@ pub(crate) struct Signs {
     pub(crate) ellipsis: &'static str,
 }
 
-/// The edge of a sub-agent's lines.
+/// Signs at the edge of a sub-agent's lines.
 #[derive(Debug)]
 pub(crate) struct Branch {
     pub(crate) begin: &'static str,

@@ -1,8 +1,8 @@
-//! How many columns text takes.
+//! Display width of text.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that a text without control characters takes.
+/// Returns the width of a text without control characters, in columns.
 pub(crate) fn columns(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -10,7 +10,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// The text, cut to `limit` columns with `ellipsis` at its end where it is longer.
+/// Truncates text to `limit` columns, with `ellipsis` at its end if it was truncated.
 pub(crate) fn fit(text: &str, limit: usize, ellipsis: &str) -> String {
     if columns(text) <= limit {
         return text.to_owned();
@@ -19,15 +19,16 @@ pub(crate) fn fit(text: &str, limit: usize, ellipsis: &str) -> String {
         Some(room) => (ellipsis, room),
         None => ("", limit),
     };
-    let kept = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    let end = kept
+    let golden = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = golden
         .take_while(|end| columns(&text[..*end]) <= room)
         .last()
         .unwrap_or(0);
     format!("{}{mark}", text[..end].trim_end())
 }
 
-/// Whether a line may be broken after this character: wide scripts are written without spaces.
+/// Returns whether a line may be wrapped after this character: wide scripts are written without
+/// spaces.
 pub(crate) fn breaks_after(c: char) -> bool {
     c.width() == Some(2)
 }
@@ -38,7 +39,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_cut_text_says_so_and_fits() {
+    fn a_truncated_text_fits_and_ends_in_an_ellipsis() {
         assert_eq!(fit("hello world", 11, "…"), "hello world");
         assert_eq!(fit("hello world", 7, "…"), "hello…");
         assert_eq!(fit("日本語", 5, "…"), "日本…");
@@ -49,7 +50,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_fitted_text_never_takes_more(text in "\\PC{0,30}", limit in 0_usize..20) {
+        fn a_truncated_text_never_exceeds_the_limit(text in "\\PC{0,30}", limit in 0_usize..20) {
             prop_assert!(columns(&fit(&text, limit, "…")) <= limit);
         }
     }

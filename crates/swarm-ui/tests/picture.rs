@@ -1,9 +1,9 @@
-//! Pictures of panes: straight columns, no broken markup, whatever a pane showed.
+//! Pictures of panes: aligned columns and valid markup for any content.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a picture that cannot be read is a failed test"
+    reason = "an unreadable picture fails the test"
 )]
 
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use quick_xml::events::Event;
 use swarm_protocol::Color;
 use swarm_ui::picture::{Pane, Window, svg, text};
 
-/// A lead beside two teammates, as `tmux` lays them out with titles on the border above each pane.
+/// A lead next to two teammates, in tmux's layout with titles on the border above each pane.
 fn team() -> Window {
     let pane = |left, top, width, height| Pane {
         left,
@@ -53,7 +53,7 @@ fn team() -> Window {
 }
 
 #[test]
-fn a_window_in_characters_has_its_panes_in_boxes() {
+fn a_text_picture_draws_panes_as_boxes() {
     assert_eq!(
         text(&[team()], true),
         "\
@@ -75,7 +75,7 @@ swarm-view
 }
 
 #[test]
-fn boxes_are_drawn_in_ascii_where_that_is_all_there_is() {
+fn boxes_are_drawn_in_ascii_without_unicode() {
     let mut window = team();
     window.panes.truncate(2);
     window.panes[1].height = 9;
@@ -92,7 +92,7 @@ fn boxes_are_drawn_in_ascii_where_that_is_all_there_is() {
 }
 
 #[test]
-fn a_lone_pane_without_a_title_gets_a_whole_frame() {
+fn a_single_pane_without_a_title_has_a_complete_frame() {
     let window = Window {
         columns: 6,
         rows: 1,
@@ -107,7 +107,7 @@ fn a_lone_pane_without_a_title_gets_a_whole_frame() {
     assert_eq!(text(&[window], true), "┌──────┐\n│hi    │\n└──────┘\n");
 }
 
-/// The text of a picture. Fails on markup that is not well-formed.
+/// Returns the text of a picture. Fails on markup that is not well-formed.
 fn text_of(svg: &str) -> String {
     assert!(svg.chars().all(is_xml_char));
     let mut reader = Reader::from_str(svg);
@@ -168,7 +168,7 @@ fn a_picture_has_the_text_and_the_colours_of_the_panes() {
 }
 
 #[test]
-fn a_window_beyond_all_measure_is_cut() {
+fn a_window_of_excessive_size_is_truncated() {
     let huge = Window {
         columns: u16::MAX,
         rows: 3,
@@ -260,12 +260,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_capture_gives_sound_markup(windows in prop::collection::vec(any_window(), 0..3)) {
+    fn any_capture_gives_valid_markup(windows in prop::collection::vec(any_window(), 0..3)) {
         text_of(&svg(&windows));
     }
 
     #[test]
-    fn any_capture_gives_lines_that_a_terminal_only_shows(windows in prop::collection::vec(any_window(), 0..3)) {
+    fn any_capture_gives_lines_without_control_sequences(windows in prop::collection::vec(any_window(), 0..3)) {
         let drawn = text(&windows, true);
         let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         prop_assert!(!drawn.contains(obeyed));

@@ -1,4 +1,4 @@
-//! The main screens in terminals of several sizes, as a terminal emulator shows what is written to them.
+//! The main screens in terminals of several sizes, rendered by a terminal emulator.
 
 use std::io::{self, Write};
 use std::num::NonZero;
@@ -13,13 +13,13 @@ use swarm_ui::{Alert, Choice, Console, Dialog, PaneHeader, PaneView, SessionStat
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 50)];
 
-/// A terminal emulator that is written to.
+/// A terminal emulator as a writer.
 #[derive(Clone)]
 struct Emulator(Arc<Mutex<vt100::Parser>>);
 
 impl Write for Emulator {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // As the terminal driver does with the output of a program that knows no terminal.
+        // As the terminal driver does with the output of a program.
         let text = String::from_utf8_lossy(bytes)
             .replace("\r\n", "\n")
             .replace('\n', "\r\n");
@@ -39,7 +39,7 @@ impl Emulator {
         Self(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))))
     }
 
-    /// What is on the screen, with the place of the cursor.
+    /// Returns the content of the screen and the position of the cursor.
     fn picture(&self) -> String {
         let parser = self.0.lock();
         let screen = parser.screen();
@@ -222,7 +222,7 @@ fn a_turn_and_its_status_line_fit_every_size() {
 }
 
 #[test]
-fn a_question_stands_above_an_input_of_several_rows() {
+fn a_dialog_is_shown_above_an_input_of_several_rows() {
     for (columns, rows) in SIZES {
         let mut lead = Lead::on((columns, rows), true);
         lead.events(vec![
@@ -239,14 +239,14 @@ fn a_question_stands_above_an_input_of_several_rows() {
 }
 
 #[test]
-fn without_colours_text_is_as_the_model_wrote_it() {
+fn without_colours_markdown_is_unchanged() {
     let mut lead = Lead::on((80, 24), false);
     lead.events(turn());
     insta::assert_snapshot!("plain-80x24", lead.emulator.picture());
 }
 
 #[test]
-fn what_was_folded_is_shown_in_full() {
+fn a_folded_result_is_expanded() {
     let mut lead = Lead::on((80, 24), true);
     let mut events = turn();
     events.push(AgentEvent::TurnEnded {

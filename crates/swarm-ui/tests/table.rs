@@ -1,4 +1,4 @@
-//! Tables stay aligned whatever is in them.
+//! Tables are aligned for any content.
 
 use proptest::prelude::*;
 use swarm_protocol::Color;
@@ -19,7 +19,7 @@ fn status() -> Table {
 }
 
 #[test]
-fn columns_are_aligned_by_what_the_eye_sees() {
+fn columns_are_aligned_by_display_width() {
     assert_eq!(
         status().render(Theme::PLAIN),
         "\
@@ -32,7 +32,7 @@ implementer  dead                3 Fix the mean of an empty list
 }
 
 #[test]
-fn a_narrow_table_cuts_its_widest_columns() {
+fn a_narrow_table_truncates_its_widest_columns() {
     let narrow = Theme {
         width: Some(48),
         ..Theme::PLAIN
@@ -49,7 +49,7 @@ implementer  dead           3 Fix the m…
 }
 
 #[test]
-fn colours_are_around_the_words_only() {
+fn colours_do_not_extend_to_padding() {
     let color = Theme {
         color: true,
         ..Theme::PLAIN
@@ -60,7 +60,7 @@ fn colours_are_around_the_words_only() {
 }
 
 #[test]
-fn spare_columns_go_before_a_name_is_cut_and_empty_ones_before_those() {
+fn empty_columns_are_omitted_first_then_spare_ones_before_names_are_truncated() {
     let mut table = Table::new(["MEMBER", "PANE", "UNREAD", "DOING"]).spare([1]);
     table.row(["explorer", "%12", "", "Bash cargo test"].map(Cell::from));
     let drawn = |width| {
@@ -79,7 +79,7 @@ fn spare_columns_go_before_a_name_is_cut_and_empty_ones_before_those() {
 }
 
 #[test]
-fn an_empty_table_is_its_headings() {
+fn an_empty_table_consists_of_its_headings() {
     let table = Table::new(["ID", "SUBJECT"]);
     assert!(table.is_empty());
     assert_eq!(table.render(Theme::PLAIN), "ID  SUBJECT\n");
@@ -106,7 +106,7 @@ proptest! {
         let drawn = table.render(Theme { width: Some(width), ..Theme::PLAIN });
         prop_assert_eq!(drawn.lines().count(), rows.len() + 1);
         for line in drawn.lines() {
-            // Three columns have two gaps, which stay.
+            // Three columns have two gaps, which remain.
             prop_assert!(line.width() <= width.max(4), "{line:?}");
             prop_assert_eq!(line, line.trim_end());
         }

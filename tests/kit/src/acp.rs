@@ -1,5 +1,5 @@
-//! A second runtime: another program that speaks the Agent Client Protocol (version 1, JSON-RPC 2.0 by lines over
-//! standard streams), as far as a turn needs it.
+//! A second runtime: another program that speaks the Agent Client Protocol (version 1, JSON-RPC 2.0
+//! in lines over standard streams), as far as a turn needs it.
 
 use std::process::Stdio;
 
@@ -12,16 +12,16 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Mutex;
 
-/// What the fake agent is: a shell program.
+/// The fake agent, a shell script.
 const AGENT: &str = include_str!("acp-agent.sh");
 
-/// Answers by a fake agent that is a process of its own, started at the first turn.
+/// Lets a fake agent answer that is a separate process, started at the first turn.
 #[derive(Debug, Default)]
 pub struct FakeAcpAgent(Mutex<Option<Connection>>);
 
 #[derive(Debug)]
 struct Connection {
-    /// Ended when this is dropped.
+    /// Terminated on drop.
     _agent: Child,
     stdin: ChildStdin,
     stdout: Lines<BufReader<ChildStdout>>,
@@ -46,7 +46,7 @@ impl AgentRuntime for FakeAcpAgent {
         loop {
             let text = connection.prompt(turn).await?;
             if turn.finish(&text, Usage::default()).await? {
-                // A connection on which something went wrong is not used again.
+                // A connection is not reused after an error.
                 *slot = Some(connection);
                 return Ok(());
             }
@@ -88,7 +88,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// One prompt with what waits in the conversation; returns what the agent said.
+    /// Sends one prompt with the pending messages; returns the response of the agent.
     async fn prompt(&mut self, turn: &mut Turn<'_>) -> Result<String, TurnStop> {
         let texts = turn.input().into_iter();
         let blocks: Vec<Value> = texts
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Passes a question on to the member's own gate.
+    /// Passes a permission request to the member's own broker.
     async fn permission(&mut self, turn: &Turn<'_>, message: &Value) -> Result<(), TurnStop> {
         let params = &message["params"];
         let call = &params["toolCall"];
@@ -182,6 +182,6 @@ impl Connection {
 
 async fn read(lines: &mut Lines<BufReader<ChildStdout>>) -> Result<Value, TurnStop> {
     let line = lines.next_line().await.map_err(failed)?;
-    let line = line.ok_or_else(|| failed("it ended in the middle of a turn"))?;
+    let line = line.ok_or_else(|| failed("it exited in the middle of a turn"))?;
     serde_json::from_str(&line).map_err(failed)
 }

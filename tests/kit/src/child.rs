@@ -1,4 +1,4 @@
-//! A member's process: this test program again, told by its environment whom to play.
+//! A member's process: this test program again, with its role in the environment.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -16,22 +16,23 @@ const NAME: &str = "SWARM_LEAD_TEST_NAME";
 const LOCK: &str = "SWARM_LEAD_TEST_LOCK";
 const SPAWN: &str = "SWARM_SPAWN_ID";
 
-/// A process that lives as a member until it is ended.
+/// A process that plays a running member until it is terminated.
 #[derive(Debug)]
 pub struct Child(std::process::Child);
 
 impl Child {
-    /// One that ends at SIGTERM.
+    /// Starts a process that terminates on SIGTERM.
     pub fn start(root: &Path, member: &str, spawn: SpawnId) -> Self {
         Self::start_by(r#"exec "$0" "$@""#, root, member, spawn)
     }
 
-    /// One that SIGTERM does not end.
+    /// Starts a process that ignores SIGTERM.
     pub fn stubborn(root: &Path, member: &str, spawn: SpawnId) -> Self {
         Self::start_by(r#"trap '' TERM; exec "$0" "$@""#, root, member, spawn)
     }
 
-    /// One that is frozen in the middle of its work on a file, with the lock of it: `inbox` (its own) or `roster`.
+    /// Starts a process that stops while it works on a file and holds its lock: `inbox` (its own)
+    /// or `roster`.
     pub fn frozen_with(lock: &str, root: &Path, member: &str, spawn: SpawnId) -> Self {
         let script = format!(r#"export {LOCK}={lock}; exec "$0" "$@""#);
         let child = Self::start_by(&script, root, member, spawn);
@@ -56,11 +57,11 @@ impl Child {
             .unwrap();
         let mut says = BufReader::new(process.stdout.take().unwrap()).lines();
         let ready = says.find(|line| line.as_ref().is_ok_and(|line| line == "@ready"));
-        assert!(ready.is_some(), "the child lives");
+        assert!(ready.is_some(), "the child is running");
         Self(process)
     }
 
-    /// Whether it has ended by now; collects it then.
+    /// Returns whether it has exited, and reaps it.
     pub fn has_ended(&mut self) -> bool {
         self.0.try_wait().unwrap().is_some()
     }
@@ -68,28 +69,35 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how a parent talks to its child")]
-fn told(name: &str) -> Option<String> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the parent passes the role in the environment"
+)]
+fn role_variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Plays a member, if a test has started this process for that. Each test binary that uses [`Child`] has an ignored test
-/// `played_member` that calls this.
+/// Plays a member if a test started this process for that. Each test binary that uses [`Child`] has
+/// an ignored test `played_member` that calls this.
 pub fn play_child() {
-    let (Some(root), Some(member), Some(spawn)) = (told(ROOT), told(NAME), told(SPAWN)) else {
+    let (Some(root), Some(member), Some(spawn)) = (
+        role_variable(ROOT),
+        role_variable(NAME),
+        role_variable(SPAWN),
+    ) else {
         return;
     };
     let store = FileStore::new(root.into(), Arc::new(SystemClock));
     let spawn = spawn.parse().unwrap();
     let _life = hold_life(&store, &team(), &member, spawn);
     report_state(&store, &team(), &member, spawn, MemberState::Idle);
-    match told(LOCK).as_deref() {
+    match role_variable(LOCK).as_deref() {
         Some("inbox") => {
             let directory = store.team(&team()).team_directory();
             let plan = LockPlan {
@@ -107,7 +115,7 @@ pub fn play_child() {
     }
 }
 
-/// Says that all is as it should be, and stays until it is ended.
+/// Reports readiness and waits until it is terminated.
 fn live_on() -> ! {
     println!("\n@ready");
     loop {

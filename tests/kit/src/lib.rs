@@ -6,7 +6,7 @@
     clippy::new_without_default,
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "only tests use it: a panic is a failed test, and names say what it is"
+    reason = "used by tests only: a panic fails the test, and the names are self-explanatory"
 )]
 
 mod acp;

@@ -1,4 +1,4 @@
-//! A model that plays a script and remembers what it was asked.
+//! A scripted model that records its requests.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,14 +17,14 @@ use tokio_util::sync::CancellationToken;
 
 type Script = Box<dyn FnOnce(&ModelRequest) -> Reply + Send>;
 
-/// What the model does with one request.
+/// Reply of the model to one request.
 #[derive(Debug)]
 pub enum Reply {
-    /// Answers.
+    /// Answers immediately.
     Now(ModelResponse),
-    /// Answers when it is let.
+    /// Answers after the notification.
     When(Arc<Notify>, ModelResponse),
-    /// Is silent for ever.
+    /// Never answers.
     Hang,
     Fail(ModelError),
 }
@@ -50,17 +50,17 @@ impl FakeModel {
         model
     }
 
-    /// The next reply.
+    /// Adds the next reply.
     pub fn then(&self, reply: Reply) {
         self.on(move |_| reply);
     }
 
-    /// The next reply, made when it is asked for.
+    /// Adds the next reply, created when it is requested.
     pub fn on(&self, script: impl FnOnce(&ModelRequest) -> Reply + Send + 'static) {
         self.script.lock().push_back(Box::new(script));
     }
 
-    /// The next reply to a sub-agent.
+    /// Adds the next reply to a sub-agent.
     pub fn beside(&self, reply: Reply) {
         self.beside.lock().push_back(Box::new(move |_| reply));
     }
@@ -120,12 +120,12 @@ pub fn words(text: &str) -> ModelResponse {
     response(vec![ContentBlock::text(text)], StopReason::EndTurn)
 }
 
-/// An answer that ends the turn.
+/// Creates an answer that ends the turn.
 pub fn say(text: &str) -> Reply {
     Reply::Now(words(text))
 }
 
-/// A call of one tool.
+/// Creates a call of one tool.
 pub fn call(tool: &str, input: Value) -> Reply {
     let block = ContentBlock::ToolUse {
         id: format!("toolu_{}", uuid::Uuid::new_v4().simple()),
@@ -135,7 +135,7 @@ pub fn call(tool: &str, input: Value) -> Reply {
     Reply::Now(response(vec![block], StopReason::ToolUse))
 }
 
-/// Everything that the model was told in a request, as one text.
+/// Returns all text of a request.
 pub fn heard(request: &ModelRequest) -> String {
     let messages = request.messages.iter();
     let blocks = messages.flat_map(|message| message.message().content);

@@ -2,31 +2,32 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
+/// Timeout of a condition. Generous because the machine may be busy; a passing test never reaches
+/// it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-const LOOK: Duration = Duration::from_millis(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
-/// Waits until a condition gives a value, and names it when it never does.
+/// Waits until a condition returns a value; the failure names the condition.
 pub async fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
     loop {
         if let Some(value) = condition() {
             return value;
         }
-        assert!(Instant::now() < end, "waited in vain for: {what}");
-        tokio::time::sleep(LOOK).await;
+        assert!(Instant::now() < end, "timed out waiting for: {what}");
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// The same for a plain thread.
+/// Like [`until`], on a plain thread.
 pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
     loop {
         if let Some(value) = condition() {
             return value;
         }
-        assert!(Instant::now() < end, "waited in vain for: {what}");
-        std::thread::park_timeout(LOOK);
+        assert!(Instant::now() < end, "timed out waiting for: {what}");
+        std::thread::park_timeout(POLL_INTERVAL);
     }
 }

@@ -1,4 +1,4 @@
-//! A team on disk, and everything that leading it takes.
+//! A team on disk with everything that is needed to lead it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub fn team() -> TeamName {
     TeamName::parse("crew").unwrap()
 }
 
-/// Remembers events.
+/// Records events.
 #[derive(Debug, Default)]
 pub struct Events(Mutex<Vec<AgentEvent>>);
 
@@ -46,7 +46,7 @@ impl Events {
         notices.collect()
     }
 
-    /// Questions of members, each with its sender, call and id.
+    /// Returns the permission requests of members, each with sender, call and id.
     pub fn asked(&self) -> Vec<[String; 3]> {
         let events = self.0.lock();
         let asked = events.iter().filter_map(|event| match event {
@@ -79,14 +79,14 @@ pub struct World {
 }
 
 impl World {
-    /// With the team `crew` and nobody but its lead.
+    /// Creates a config directory with the team `crew`, which has only its lead.
     pub fn new() -> Self {
         let world = Self::without_team();
         world.create_team();
         world
     }
 
-    /// Makes the team `crew`.
+    /// Creates the team `crew`.
     pub fn create_team(&self) {
         let new = NewTeam {
             name: team(),
@@ -120,7 +120,7 @@ impl World {
         reserve(&self.store, &self.path(), member, prompt)
     }
 
-    /// A committed member; nothing is alive yet.
+    /// Adds a committed member without a process.
     pub fn join(&self, member: &str) -> SpawnId {
         let spawn = self.reserve(member, None);
         commit(&self.store, spawn);
@@ -150,7 +150,7 @@ impl World {
         inbox.unread().count()
     }
 
-    /// Adds an entry without a mark to the lead's inbox, as another program would.
+    /// Adds an unmarked entry to the lead's inbox, as another program would.
     pub fn write_raw(&self, from: &str, text: &str) {
         let path = self
             .store
@@ -175,7 +175,7 @@ impl World {
         entries.map(|entry| entry.event).collect()
     }
 
-    /// How the journal says that members stopped.
+    /// Returns how members stopped, according to the journal.
     pub fn stops(&self) -> Vec<String> {
         let events = self.journal().into_iter();
         events
@@ -186,7 +186,7 @@ impl World {
             .collect()
     }
 
-    /// A task that a member works on.
+    /// Creates a task that a member works on.
     pub fn task_of(&self, member: &str, spawn: SpawnId) -> TaskId {
         let new = NewTask {
             subject: "paint".to_owned(),
@@ -203,7 +203,7 @@ impl World {
         id
     }
 
-    /// Plays a member in a thread until it has been asked to stop and `answer` has been given.
+    /// Plays a member in a thread until it was asked to stop and has given `answer`.
     pub fn play(
         &self,
         member: &str,
@@ -229,7 +229,7 @@ impl World {
     }
 }
 
-/// What a played member says to a shutdown request.
+/// Answer of a simulated member to a shutdown request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Approve,
@@ -258,7 +258,7 @@ impl Answer {
     }
 }
 
-/// The shutdown request in a member's inbox.
+/// Returns the shutdown request in a member's inbox.
 pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
     let unread = store.team(&team()).take_unread(&name(member)).unwrap();
     sort_mail(unread)
@@ -266,7 +266,7 @@ pub fn asked(store: &FileStore, member: &str) -> Option<ShutdownRequest> {
         .find_map(|incoming| incoming.shutdown_request().cloned())
 }
 
-/// A member's last words in a turn.
+/// Sends the idle notification of a member at the end of a turn.
 pub fn idle_notice(store: &FileStore, member: &str, result: Option<&str>) {
     let frame = ControlFrame::IdleNotification(IdleNotification {
         from: member.to_owned(),

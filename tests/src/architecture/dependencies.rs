@@ -1,14 +1,14 @@
-//! Dependencies between the workspace crates, and where external packages may be used.
+//! Dependencies between the workspace crates, and permitted uses of external packages.
 
 use super::map::{ArchitecturePage, Uses};
 use super::workspace::{Dependency, DependencyKind, Package};
 
-/// The package of this harness, which may use what tests may use.
+/// The package of this harness, which may use everything that tests may use.
 const TESTS: &str = "swarm-tests";
-/// What the tests of every crate may use.
+/// The test support that the tests of every crate may use.
 const TEST_KIT: &str = "swarm-testkit";
 
-/// Every dependency that the map does not allow, and every row of the map that nothing answers to.
+/// Returns every dependency that the map does not allow, and every unused row of the map.
 pub fn check_dependencies(packages: &[Package], map: &ArchitecturePage) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages {
@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_map_allows_passes() {
+    fn an_allowed_dependency_passes() {
         use DependencyKind::{Dev, Normal};
         let uses = [("swarm-os", Normal), ("serde", Normal), ("tempfile", Dev)];
         assert_eq!(violations(&uses, &[]), Vec::<String>::new());
     }
 
     #[test]
-    fn a_dependency_that_is_not_listed_is_found_even_in_tests() {
+    fn an_unlisted_dependency_is_found_even_in_tests() {
         let found = violations(&[], &["swarm-store"]);
         assert_eq!(
             found,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_map_does_not_know_is_found() {
+    fn crates_and_packages_missing_from_the_map_are_found() {
         let found = violations(&[("left-pad", DependencyKind::Normal)], &[]);
         assert!(found[0].contains("left-pad"), "{found:?}");
         let map = ArchitecturePage::parse(PAGE).unwrap();
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(
             found.len(),
             5,
-            "two crates and three packages without use: {found:?}"
+            "two unused crates and three unused packages: {found:?}"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! Rules about prose: what the pages name must exist, and the project's top directory stays small.
+//! Rules about prose: everything that pages mention must exist, and the repository root stays
+//! small.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::map::ArchitecturePage;
 
-/// What may stand in the top directory, beside dot-files.
+/// Permitted entries of the repository root, in addition to dot-files.
 const TOP: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -24,22 +25,22 @@ const TOP: [&str; 13] = [
     "tests",
 ];
 
-/// Strangers in the top directory. The build directory is git's business.
+/// Returns unexpected entries of the repository root. The build directory is ignored by git.
 pub fn check_top(names: &[String]) -> Vec<String> {
     names
         .iter()
         .filter(|name| !name.starts_with('.') && *name != "target" && !TOP.contains(&name.as_str()))
-        .map(|name| format!("{name} does not belong in the project's top directory"))
+        .map(|name| format!("{name} does not belong in the repository root"))
         .collect()
 }
 
-/// The names in a directory.
+/// Returns the names in a directory.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn names_in(directory: &Path) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(directory)
-        .with_context(|| format!("{} could not be read", directory.display()))?;
+        .with_context(|| format!("{} cannot be read", directory.display()))?;
     let mut names = Vec::new();
     for entry in entries {
         names.push(entry?.file_name().to_string_lossy().into_owned());
@@ -47,16 +48,16 @@ pub fn names_in(directory: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Crates whose documentation does not begin with the sentence that the map gives.
+/// Returns the crates whose documentation does not begin with the sentence in the map.
 ///
 /// # Errors
-/// When a crate's root file cannot be read.
+/// If a crate's root file cannot be read.
 pub fn check_sentences(root: &Path, map: &ArchitecturePage) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for (name, row) in &map.crates {
         let path = root.join(&row.directory).join("src/lib.rs");
         let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("{} could not be read", path.display()))?;
+            .with_context(|| format!("{} cannot be read", path.display()))?;
         found.extend(sentence_differs(name, &text, &row.sentence));
     }
     Ok(found)
@@ -68,7 +69,7 @@ fn sentence_differs(name: &str, text: &str, wanted: &str) -> Option<String> {
         .then(|| format!("{name}: docs/architecture.md says `{wanted}`, the crate says `{found}`"))
 }
 
-/// The first sentence of a crate's documentation; where it has a colon, up to there and beyond to the full stop.
+/// Returns the first sentence of a crate's documentation, including the part after a colon.
 fn first_sentence(text: &str) -> String {
     let doc: Vec<&str> = text
         .lines()
@@ -82,7 +83,7 @@ fn first_sentence(text: &str) -> String {
     }
 }
 
-/// The commands that a page shows: scripts, and `swarm` with its first argument.
+/// Returns the commands on a page: scripts, and `swarm` with its first argument.
 pub fn shown_commands(page: &str) -> BTreeSet<String> {
     let mut fenced = false;
     let mut commands = BTreeSet::new();
@@ -114,10 +115,10 @@ fn command(line: &str) -> Option<String> {
     }
 }
 
-/// Links of a page to files of the project that are not there.
+/// Returns the links of a page to missing files of the project.
 pub fn check_links(root: &Path, page: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join(page))
-        .with_context(|| format!("{} could not be read", page.display()))?;
+        .with_context(|| format!("{} cannot be read", page.display()))?;
     let directory = root.join(page.parent().unwrap_or(page));
     let found = links(&text)
         .filter(|link| !directory.join(link).exists())
@@ -125,7 +126,7 @@ pub fn check_links(root: &Path, page: &Path) -> Result<Vec<String>> {
     Ok(found.collect())
 }
 
-/// The targets of a page's links that lie in the project, without the part after `#`.
+/// Returns the link targets within the project, without fragments.
 fn links(page: &str) -> impl Iterator<Item = &str> {
     let targets = page
         .split("](")
@@ -137,7 +138,7 @@ fn links(page: &str) -> impl Iterator<Item = &str> {
         .filter(|target| !target.is_empty())
 }
 
-/// Scripts that a page shows and that cannot be run.
+/// Returns the scripts on a page that cannot be run.
 pub fn check_scripts(root: &Path, page: &str) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt as _;
     shown_commands(page)
@@ -148,7 +149,7 @@ pub fn check_scripts(root: &Path, page: &str) -> Vec<String> {
                 .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
             !runnable
         })
-        .map(|script| format!("{script} is shown, but there is no such program"))
+        .map(|script| format!("{script} is mentioned but does not exist"))
         .collect()
 }
 
@@ -157,16 +158,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_in_the_top_directory_is_found() {
+    fn an_unexpected_file_in_the_repository_root_is_found() {
         let names = ["Cargo.toml", ".ci", "target", "notes.txt"].map(str::to_owned);
         assert_eq!(
             check_top(&names),
-            ["notes.txt does not belong in the project's top directory"]
+            ["notes.txt does not belong in the repository root"]
         );
     }
 
     #[test]
-    fn a_crate_that_says_something_else_is_found() {
+    fn a_crate_with_another_first_sentence_is_found() {
         let text = "//! The disk: locks,\n//! names. More.\n\nmod a;";
         assert_eq!(sentence_differs("a", text, "The disk: locks, names."), None);
         assert!(sentence_differs("a", text, "The tape.").is_some());
@@ -197,9 +198,6 @@ mod tests {
             &super::super::workspace::root(),
             "`scripts/test` and `scripts/tset`",
         );
-        assert_eq!(
-            found,
-            ["scripts/tset is shown, but there is no such program"]
-        );
+        assert_eq!(found, ["scripts/tset is mentioned but does not exist"]);
     }
 }

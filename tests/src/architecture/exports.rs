@@ -1,4 +1,4 @@
-//! A rule about names: what two crates export under one name reads as one thing and is two.
+//! Exported names are unique: one name in two crates suggests one item but denotes two.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::files::{RustFile, statements};
 use super::source::{Source, without_attributes};
 
-/// Names that the roots of several crates export, with the crates.
+/// Returns names that several crate roots export, with the crates.
 pub fn check_exports(files: &[RustFile]) -> Vec<String> {
     let mut crates: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for file in files {
@@ -22,7 +22,7 @@ pub fn check_exports(files: &[RustFile]) -> Vec<String> {
         .collect()
 }
 
-/// The crate of which a file is the root.
+/// Returns the crate whose root is a file.
 fn root_of(path: &Path) -> Option<&str> {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     match parts.as_slice() {
@@ -31,7 +31,7 @@ fn root_of(path: &Path) -> Option<&str> {
     }
 }
 
-/// The names of `pub use` statements.
+/// Returns the names in `pub use` statements.
 fn exported(root: &str) -> Vec<String> {
     let bare = without_attributes(&Source::new(root).code());
     statements(&bare)

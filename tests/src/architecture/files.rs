@@ -1,5 +1,5 @@
-//! Rules about files: how long they may be, what crate roots may hold, what modules may be called, what libraries
-//! may not do.
+//! Rules about files: maximum length, contents of crate roots, module names, and forbidden actions
+//! of libraries.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use anyhow::{Context, Result};
 
 use super::source::{Source, without_attributes};
 
-/// No file is longer than this before its tests; most are far shorter.
+/// Maximum number of lines before the tests.
 const CEILING: usize = 800;
 
-/// Names under which everything ends up sooner or later.
+/// Module names that attract unrelated code.
 const FORBIDDEN: [&str; 8] = [
     "utils", "util", "helpers", "helper", "common", "manager", "misc", "shared",
 ];
 
-/// What a library may not do, with the reason that is given.
+/// Forbidden actions of libraries, with the reason in the message.
 const NOISE: [(&str, &str); 9] = [
     ("env::var", "reads the environment"),
     ("env::args", "reads the command line"),
@@ -28,32 +28,32 @@ const NOISE: [(&str, &str); 9] = [
     ("dbg!", "prints"),
 ];
 
-/// One Rust file of the project.
+/// A Rust file of the project.
 #[derive(Debug, Clone)]
 pub struct RustFile {
-    /// Its path below the project's root.
+    /// Path relative to the repository root.
     pub path: PathBuf,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// Every Rust file below a directory of the project, sorted by path.
+/// Returns every Rust file below a directory of the project, sorted by path.
 ///
 /// # Errors
-/// When a directory or file cannot be read.
+/// If a directory or file cannot be read.
 pub fn rust_files(root: &Path, below: &str) -> Result<Vec<RustFile>> {
     let mut files = Vec::new();
     let mut directories = vec![root.join(below)];
     while let Some(directory) = directories.pop() {
         let entries = std::fs::read_dir(&directory)
-            .with_context(|| format!("{} could not be read", directory.display()))?;
+            .with_context(|| format!("{} cannot be read", directory.display()))?;
         for entry in entries {
             let path = entry?.path();
             if path.is_dir() {
                 directories.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path)
-                    .with_context(|| format!("{} could not be read", path.display()))?;
+                    .with_context(|| format!("{} cannot be read", path.display()))?;
                 let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
                 files.push(RustFile { path, text });
             }
@@ -63,7 +63,7 @@ pub fn rust_files(root: &Path, below: &str) -> Result<Vec<RustFile>> {
     Ok(files)
 }
 
-/// Files that are too long.
+/// Returns files that are too long.
 pub fn check_size(files: &[RustFile]) -> Vec<String> {
     files
         .iter()
@@ -76,7 +76,7 @@ pub fn check_size(files: &[RustFile]) -> Vec<String> {
         .collect()
 }
 
-/// Crate roots and `mod.rs` files that hold more than modules and re-exports.
+/// Returns crate roots and `mod.rs` files that contain more than modules and re-exports.
 pub fn check_roots(files: &[RustFile]) -> Vec<String> {
     let roots = files.iter().filter(|file| {
         let name = file.path.file_name().unwrap_or_default();
@@ -89,13 +89,13 @@ pub fn check_roots(files: &[RustFile]) -> Vec<String> {
             let stray = statements(&bare).find(|statement| !is_re_export(statement))?;
             let path = file.path.display();
             Some(format!(
-                "{path} holds more than modules and re-exports: `{stray}`"
+                "{path} contains more than modules and re-exports: `{stray}`"
             ))
         })
         .collect()
 }
 
-/// Pieces that end in `;`, and whatever stands after the last one.
+/// Returns the pieces that end in `;`, and the rest after the last one.
 pub(super) fn statements(code: &str) -> impl Iterator<Item = String> {
     code.split(';')
         .map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -112,7 +112,7 @@ fn is_re_export(statement: &str) -> bool {
     item.starts_with("use ") || (item.starts_with("mod ") && !item.contains('{'))
 }
 
-/// Modules whose name says nothing.
+/// Returns modules with a meaningless name.
 pub fn check_names(files: &[RustFile]) -> Vec<String> {
     files
         .iter()
@@ -123,7 +123,7 @@ pub fn check_names(files: &[RustFile]) -> Vec<String> {
             });
             let path = file.path.display();
             Some(format!(
-                "{path}: a module called `{}` attracts everything",
+                "{path}: the module name `{}` is not specific",
                 bad?
             ))
         })
@@ -137,7 +137,7 @@ fn is_forbidden(name: &str) -> bool {
             .any(|end| name.ends_with(end))
 }
 
-/// Libraries that print, or read the environment.
+/// Returns libraries that print or read the environment.
 pub fn check_silence(files: &[RustFile]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| is_silent_library(&file.path)) {
@@ -153,7 +153,8 @@ pub fn check_silence(files: &[RustFile]) -> Vec<String> {
     found
 }
 
-/// Sources of library crates: all but the command line's, and without files that hold tests or examples only.
+/// Returns whether a file is a source of a library crate: all except the command line's and files
+/// that contain only tests or examples.
 fn is_silent_library(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -169,7 +170,8 @@ fn is_test_file(name: &str) -> bool {
     name == "tests.rs" || name.ends_with("_tests.rs")
 }
 
-/// Whether a word stands in the line and is not the end of a longer one: `print!` is not in `eprint!`.
+/// Returns whether a line contains a word that is not the end of a longer one: `print!` is not in
+/// `eprint!`.
 fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -177,8 +179,8 @@ fn contains_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Ignored tests that nothing runs. One that plays the part of another process is run by its own file, which passes
-/// `--ignored` to its own test program, or by `swarm_testkit::Child`.
+/// Returns ignored tests that are never run. A test that plays another process is run by its own
+/// file, which passes `--ignored` to its own test program, or by `swarm_testkit::Child`.
 pub fn check_ignored(files: &[RustFile]) -> Vec<String> {
     files
         .iter()
@@ -187,7 +189,12 @@ pub fn check_ignored(files: &[RustFile]) -> Vec<String> {
             let runs = ["\"--ignored\"", "swarm_testkit::play_child()"];
             !runs.iter().any(|run| file.text.contains(run))
         })
-        .map(|file| format!("{} has a test that is never run", file.path.display()))
+        .map(|file| {
+            format!(
+                "{} has an ignored test that is never run",
+                file.path.display()
+            )
+        })
         .collect()
 }
 
@@ -248,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_says_nothing_is_found() {
+    fn a_meaningless_name_is_found() {
         for bad in [
             "crates/a/src/utils.rs",
             "crates/a/src/common/b.rs",
@@ -263,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loud_library_is_found() {
+    fn a_library_that_prints_is_found() {
         for bad in [
             "std::env::var(\"HOME\")",
             "println!(\"x\")",

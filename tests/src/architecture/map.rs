@@ -1,5 +1,5 @@
-//! The tables of `docs/architecture.md`: which crate may use which, and where a package from
-//! outside may be used. The page is the only place where either is written down.
+//! Parses the tables of `docs/architecture.md`: permitted dependencies between crates and permitted
+//! uses of external packages. The page is the only definition of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,51 +10,51 @@ const CRATES: &str = "## Crates";
 /// Heading of the table of external packages.
 const PACKAGES: &str = "## Dependencies";
 
-/// What the page says of one crate.
+/// Row of a crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrateRow {
-    /// Its directory below `crates/`, or `tests`.
+    /// Directory below `crates/`, or `tests`.
     pub directory: String,
-    /// The first sentence of its documentation.
+    /// First sentence of its documentation.
     pub sentence: String,
-    /// The workspace crates that it may use.
+    /// Workspace crates that it may use.
     pub uses: Uses,
 }
 
-/// Which workspace crates a crate may use.
+/// Workspace crates that a crate may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uses {
-    /// Every one.
+    /// All crates.
     All,
-    /// These, by package name.
+    /// These crates, by package name.
     Some(BTreeSet<String>),
 }
 
-/// Where a package from outside may be used.
+/// Permitted uses of an external package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedUse {
-    /// In every crate.
+    /// Permitted in every crate.
     pub anywhere: bool,
-    /// In tests: dev-dependencies of every crate, and the tests package.
+    /// Permitted in tests: dev-dependencies of every crate, and the tests package.
     pub tests: bool,
-    /// In these crates, by package name.
+    /// Permitted in these crates, by package name.
     pub crates: BTreeSet<String>,
 }
 
 /// The two tables of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchitecturePage {
-    /// The crates by package name.
+    /// Crates by package name.
     pub crates: BTreeMap<String, CrateRow>,
-    /// The packages from outside by name.
+    /// External packages by name.
     pub packages: BTreeMap<String, AllowedUse>,
 }
 
 impl ArchitecturePage {
-    /// Reads the page.
+    /// Parses the page.
     ///
     /// # Errors
-    /// When a table is missing or a row is not of its form.
+    /// If a table is missing or a row is malformed.
     pub fn parse(page: &str) -> Result<Self> {
         let mut crates = BTreeMap::new();
         for row in table(page, CRATES)? {
@@ -113,7 +113,7 @@ fn parse_allowed_use(cell: &str) -> AllowedUse {
     allowed
 }
 
-/// Tables leave out the `swarm-` that all names share; the command line's package is called `swarm` itself.
+/// Adds the prefix `swarm-` that tables omit; the package of the command line is `swarm` itself.
 fn package_name(short: &str) -> String {
     match short {
         "cli" => "swarm".to_owned(),
@@ -129,7 +129,7 @@ fn list(cell: &str) -> impl Iterator<Item = String> {
     cell.split(',').map(|word| plain(word.trim()))
 }
 
-/// The rows of the first table under a heading, without its head.
+/// Returns the rows of the first table under a heading, without its header.
 fn table(page: &str, heading: &str) -> Result<Vec<Vec<String>>> {
     let (_, section) = page
         .split_once(&format!("{heading}\n"))
@@ -168,7 +168,7 @@ mod tests {
         | `serde`, `serde_json` | anywhere | JSON. |\n| `tempfile` | os, tests | Names. |\n\n## More\n";
 
     #[test]
-    fn both_tables_are_read() {
+    fn both_tables_are_parsed() {
         let map = ArchitecturePage::parse(PAGE).unwrap();
         assert_eq!(map.crates["swarm"].uses, Uses::All);
         assert_eq!(map.crates["swarm-os"].uses, Uses::Some(BTreeSet::new()));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_its_tables_is_refused() {
+    fn a_page_without_its_tables_is_rejected() {
         assert!(ArchitecturePage::parse("# Architecture\n").is_err());
         assert!(ArchitecturePage::parse(&PAGE.replace("| os, protocol |", "|")).is_err());
     }

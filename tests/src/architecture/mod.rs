@@ -1,5 +1,5 @@
-//! The architecture rules as functions that return violations. Each is tried here on small made-up input and
-//! applied to the whole project by the suite.
+//! The architecture rules as functions that return violations. Each is tested here on small samples
+//! and applied to the whole project by the suite.
 
 mod dependencies;
 mod documents;

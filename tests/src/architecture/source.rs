@@ -1,9 +1,9 @@
-//! Rust source reduced to what a rule may look at: comments and the insides of literals are blanked out, and items
-//! that exist only under `cfg(test)` can be taken away. Positions and lines stay as they were.
+//! Reduces Rust source to what rules may inspect: comments and the contents of literals are blanked
+//! out, and items under `cfg(test)` can be removed. Positions and lines do not change.
 
 use std::ops::Range;
 
-/// A Rust file with its comments and literals blanked out.
+/// A Rust file with blanked comments and literals.
 #[derive(Debug, Clone)]
 pub struct Source {
     blanked: Vec<char>,
@@ -11,7 +11,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads a file's text.
+    /// Parses a file.
     pub fn new(text: &str) -> Self {
         let blanked = blank(text);
         let test_items = test_items(&blanked);
@@ -21,7 +21,7 @@ impl Source {
         }
     }
 
-    /// The code without comments, insides of literals, and test items.
+    /// Returns the code without comments, contents of literals, and test items.
     pub fn code(&self) -> String {
         let mut code = self.blanked.clone();
         for item in &self.test_items {
@@ -34,13 +34,13 @@ impl Source {
         code.into_iter().collect()
     }
 
-    /// Whether a test is marked as one that is not run by itself.
+    /// Returns whether the file has an ignored test.
     pub fn has_ignored_test(&self) -> bool {
         let visible: String = self.blanked.iter().collect();
         visible.contains("#[ignore")
     }
 
-    /// How many lines the file has beside its test items.
+    /// Returns the number of lines excluding test items.
     pub fn lines_before_tests(&self) -> usize {
         let all = lines(&self.blanked);
         let of_tests: usize = self
@@ -57,7 +57,7 @@ fn lines(text: &[char]) -> usize {
     breaks + usize::from(text.last().is_some_and(|c| *c != '\n'))
 }
 
-/// What the reader of a file is inside of.
+/// Lexical context of a position.
 enum Inside {
     Code,
     LineComment,
@@ -85,7 +85,8 @@ fn blank(text: &str) -> Vec<char> {
     out
 }
 
-/// How many characters to take, what they lead into, and whether they stay visible.
+/// Returns the number of characters to consume, the context that they start, and whether they
+/// remain visible.
 fn step(inside: &Inside, rest: &[char], before: Option<char>) -> (usize, Option<Inside>, bool) {
     match inside {
         Inside::Code => step_in_code(rest, before),
@@ -142,12 +143,13 @@ fn step_in_code(rest: &[char], before: Option<char>) -> (usize, Option<Inside>, 
     }
 }
 
-/// Whether an `r` after this character belongs to a longer word; `br"…"` and `cr"…"` are raw strings too.
+/// Returns whether an `r` after this character belongs to a longer word; `br"…"` and `cr"…"` are
+/// raw strings too.
 fn is_word_but_prefix(c: char) -> bool {
     (c.is_alphanumeric() || c == '_') && c != 'b' && c != 'c'
 }
 
-/// Where the items stand that are compiled for tests only, each with its attributes.
+/// Returns the ranges of items that are compiled for tests only, including their attributes.
 fn test_items(blanked: &[char]) -> Vec<Range<usize>> {
     let mut items = Vec::new();
     let mut at = 0;
@@ -167,7 +169,7 @@ fn test_items(blanked: &[char]) -> Vec<Range<usize>> {
     items
 }
 
-/// The end of the outer attribute that begins here, if one does.
+/// Returns the end of the outer attribute at a position, if there is one.
 fn attribute_end(blanked: &[char], at: usize) -> Option<usize> {
     (blanked[at..].starts_with(&['#', '['])).then(|| closing(blanked, at + 1, '[', ']'))
 }
@@ -177,7 +179,7 @@ fn is_test_attribute(attribute: &[char]) -> bool {
     text.starts_with("#[cfg(test)") || text.starts_with("#[cfg(all(test,")
 }
 
-/// The end of the item whose attributes end here: its `;`, or the brace that closes its body.
+/// Returns the end of the item after its attributes: its `;`, or the closing brace of its body.
 fn item_end(blanked: &[char], from: usize) -> usize {
     let mut at = from;
     while at < blanked.len() {
@@ -194,7 +196,7 @@ fn item_end(blanked: &[char], from: usize) -> usize {
     at
 }
 
-/// The position after the bracket that closes the one at `from`, or the end of the text.
+/// Returns the position after the bracket that closes the one at `from`, or the end of the text.
 fn closing(blanked: &[char], from: usize, open: char, close: char) -> usize {
     let mut depth = 0_usize;
     for (offset, c) in blanked[from..].iter().enumerate() {
@@ -210,7 +212,7 @@ fn closing(blanked: &[char], from: usize, open: char, close: char) -> usize {
     blanked.len()
 }
 
-/// Takes attributes away, outer and inner, so that only items are left.
+/// Removes outer and inner attributes, so that only items remain.
 pub(crate) fn without_attributes(code: &str) -> String {
     let chars: Vec<char> = code.chars().collect();
     let mut out = String::with_capacity(code.len());
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_literals_hide_their_insides() {
+    fn contents_of_comments_and_literals_are_hidden() {
         let text = r##"
             let a = "println!"; // println!
             /* println! /* println! */ println! */ let b = 'p';
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn test_items_are_taken_away_and_what_follows_stays() {
+    fn test_items_are_removed_and_following_items_stay() {
         let text = "#[cfg(test)]\n#[path = \"a_tests.rs\"]\nmod tests;\nfn stays() {}\n#[cfg(test)]\nmod inner {\n    fn goes() { { } }\n}\nfn stays_too() {}\n";
         let kept = code(text);
         assert!(kept.contains("fn stays()") && kept.contains("fn stays_too()"));
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_go_with_all_their_lines() {
+    fn attributes_are_removed_with_all_their_lines() {
         let text = "#![allow(\n    a,\n    reason = \"[\"\n)]\n#[b]\nmod x;";
         let bare = without_attributes(&Source::new(text).code());
         assert_eq!(bare.trim(), "mod x;");

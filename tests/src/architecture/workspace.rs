@@ -1,4 +1,4 @@
-//! The workspace as cargo sees it.
+//! The workspace according to cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,45 +6,46 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// What a dependency is for.
+/// Kind of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DependencyKind {
-    /// The crate itself, or its build script.
+    /// Used by the crate itself or its build script.
     Normal,
-    /// Its tests.
+    /// Used by its tests.
     Dev,
 }
 
-/// One dependency that a package declares.
+/// A declared dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
-    /// Name of the package that is depended on.
+    /// Name of the package.
     pub package: String,
-    /// What it is for.
+    /// Kind of the dependency.
     pub kind: DependencyKind,
 }
 
-/// One package of the workspace.
+/// A package of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
-    /// Its directory.
+    /// Directory of the package.
     pub directory: PathBuf,
-    /// What it declares.
+    /// Declared dependencies.
     pub dependencies: Vec<Dependency>,
 }
 
-/// The project's config directory.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// The packages of the workspace, asked of cargo without network and without looking at other packages.
+/// Returns the packages of the workspace from cargo, without network access and without other
+/// packages.
 ///
 /// # Errors
-/// When cargo cannot be run or answers something else than metadata.
+/// If cargo cannot be run or its output is not valid metadata.
 pub fn packages() -> Result<Vec<Package>> {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -56,7 +57,7 @@ pub fn packages() -> Result<Vec<Package>> {
         ])
         .current_dir(root())
         .output()
-        .context("cargo metadata could not be run")?;
+        .context("cargo metadata cannot be run")?;
     if !output.status.success() {
         bail!(
             "cargo metadata failed: {}",

@@ -1,10 +1,10 @@
-//! Numbers of one kind, from several runs.
+//! Measurements from several runs.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What a number counts.
+/// Unit of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Seconds.
@@ -15,7 +15,7 @@ pub(crate) enum Unit {
     Count,
 }
 
-/// The same number from several runs.
+/// The measurements of several runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Figure {
     unit: Unit,
@@ -23,7 +23,7 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// Numbers in the order in which they were taken, or any other.
+    /// Creates a figure from values in any order.
     pub(crate) fn of(unit: Unit, samples: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = samples.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -38,23 +38,23 @@ impl Figure {
         )
     }
 
-    /// How many runs there were.
+    /// Returns the number of runs.
     pub(crate) fn runs(&self) -> usize {
         self.sorted.len()
     }
 
-    /// The number that half of the runs stay below.
+    /// Returns the median.
     pub(crate) fn median(&self) -> f64 {
         self.percentile(50)
     }
 
-    /// The number that a given share of the runs, in hundredths, stay at or below. Zero when there was no run.
+    /// Returns the given percentile. Zero without runs.
     pub(crate) fn percentile(&self, hundredths: usize) -> f64 {
         let rank = (self.sorted.len() * hundredths).div_ceil(100).max(1);
         self.sorted.get(rank - 1).copied().unwrap_or_default()
     }
 
-    /// The unit, median, 99th percentile and number of runs.
+    /// Returns unit, median, 99th percentile and number of runs.
     pub(crate) fn json(&self) -> Value {
         let unit = match self.unit {
             Unit::Time => "seconds",
@@ -65,7 +65,7 @@ impl Figure {
         json!({"unit": unit, "median": self.median(), "p99": self.percentile(99), "runs": self.runs()})
     }
 
-    /// A number of this kind for people.
+    /// Formats a value of this unit.
     pub(crate) fn show(&self, number: f64) -> String {
         match self.unit {
             Unit::Time if number < 1e-3 => format!("{:.0} µs", number * 1e6),
@@ -80,7 +80,7 @@ impl Figure {
     }
 }
 
-/// A count as a figure has it.
+/// Converts a count to a value.
 pub(crate) fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -1,8 +1,8 @@
-//! The machine under the figures, in a line.
+//! Description of the machine in one line.
 
 use std::fs;
 
-/// What the figures depend on.
+/// Properties that affect the figures.
 pub(crate) fn describe() -> String {
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -21,18 +21,18 @@ pub(crate) fn describe() -> String {
     )
 }
 
-/// The load at the end, which is in part our own.
+/// The load at the end, which includes the benchmark's own.
 pub(crate) fn load_line() -> String {
     format!("load at the end {}", load())
 }
 
-/// Processes that wanted to run in the last minute.
+/// Load average of the last minute.
 pub(crate) fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or("unknown").to_owned()
 }
 
-/// The kind of file system that a directory is on: the mount with the longest path that leads there.
+/// Returns the type of the file system of a directory: that of its longest mount point.
 fn file_system(directory: &str) -> String {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let leads_there = |place: &str| {

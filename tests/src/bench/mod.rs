@@ -1,4 +1,5 @@
-//! What swarm costs, measured beside bare programs on the same machine in the same run: `scripts/bench`.
+//! Costs of swarm compared with minimal programs on the same machine in the same run:
+//! `scripts/bench`.
 
 mod figure;
 mod floor;

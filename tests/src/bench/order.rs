@@ -1,4 +1,4 @@
-//! What is asked of a bench, on its command line.
+//! Command line arguments of a benchmark.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,24 +8,25 @@ use anyhow::{Context, Result, bail, ensure};
 /// What to measure, how often, and with which programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// The directory of `swarm` and `swarm-teammate`.
+    /// Directory of `swarm` and `swarm-teammate`.
     pub(crate) programs: PathBuf,
-    /// Rows by name; none stands for the usual ones.
+    /// Rows by name; empty selects the default ones.
     pub(crate) rows: Vec<String>,
-    /// How many runs a row makes in hundredths of what it makes by itself.
+    /// Number of runs in percent of the default.
     pub(crate) effort: usize,
-    /// How long a soak takes.
+    /// Duration of a soak.
     pub(crate) minutes: u64,
-    /// How many members a soak has.
+    /// Number of members of a soak.
     pub(crate) members: usize,
-    /// Whether the results are printed as JSON instead of a table.
+    /// Whether to print JSON instead of a table.
     pub(crate) json: bool,
 }
 
 impl Order {
-    /// Reads arguments.
+    /// Parses arguments.
     ///
     /// # Errors
+    /// If one is unknown.
     /// When one is not understood.
     pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self> {
         let mut order = Self {
@@ -50,7 +51,7 @@ impl Order {
                 "--json" => order.json = true,
                 _ if word.starts_with('-') => {
                     bail!(
-                        "there is no option {word}; there are --effort N, --minutes N, --members N and --json"
+                        "unknown option {word}; the options are --effort N, --minutes N, --members N and --json"
                     )
                 }
                 _ => order.rows.push(word),
@@ -61,18 +62,18 @@ impl Order {
         Ok(order)
     }
 
-    /// So many runs, more or fewer by the effort that was asked for; at least two.
+    /// Scales a number of runs by the effort; at least two.
     pub(crate) fn runs(&self, usual: usize) -> usize {
         (usual * self.effort / 100).max(2)
     }
 
-    /// One of the programs.
+    /// Returns one of the programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
 }
 
-/// The number behind an option.
+/// Parses the value of an option.
 fn number<T: FromStr>(option: &str, given: &str) -> Result<T> {
     let number = given.parse().ok();
     number.with_context(|| format!("{option} needs a number, and `{given}` is none"))

@@ -1,19 +1,18 @@
-//! What the kernel says about a process.
+//! Process statistics of the kernel.
 
 use std::fs;
 
-/// Bytes of memory that it has for itself or shares, resident.
+/// Returns the resident set size in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
     kilobytes(&read(pid, "status"), "VmRSS:") * 1024
 }
 
-/// Bytes of memory that it has for itself, and its part of what it shares: those of all processes together are what is
-/// used.
+/// Returns the proportional set size in bytes: the sum over all processes is the memory in use.
 pub(crate) fn proportional(pid: u32) -> u64 {
     kilobytes(&read(pid, "smaps_rollup"), "Pss:") * 1024
 }
 
-/// Bytes of memory that would be free again if it ended, as far as the kernel tells.
+/// Returns the bytes of memory that its exit would free, as far as the kernel reports.
 pub(crate) fn unshared(pid: u32) -> u64 {
     let rollup = read(pid, "smaps_rollup");
     let parts = ["Private_Clean:", "Private_Dirty:"];
@@ -24,7 +23,7 @@ pub(crate) fn unshared(pid: u32) -> u64 {
         * 1024
 }
 
-/// Its threads.
+/// Returns the number of its threads.
 pub(crate) fn threads(pid: u32) -> Vec<u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task"));
     let entries = entries.into_iter().flatten().flatten();
@@ -33,7 +32,7 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// How often its threads have gone to sleep so far: each wake-up ends in one.
+/// Returns the voluntary context switches of its threads: each wake-up ends in one.
 pub(crate) fn sleeps(pid: u32) -> u64 {
     let of_thread = |thread: &u32| {
         let status = read(pid, &format!("task/{thread}/status"));
@@ -42,7 +41,7 @@ pub(crate) fn sleeps(pid: u32) -> u64 {
     threads(pid).iter().map(of_thread).sum()
 }
 
-/// Processor time so far, in clock ticks of a hundredth of a second.
+/// Returns the processor time in clock ticks of 10 ms.
 pub(crate) fn ticks(pid: u32) -> u64 {
     let stat = read(pid, "stat");
     let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
@@ -52,7 +51,7 @@ pub(crate) fn ticks(pid: u32) -> u64 {
     tick(11).unwrap_or(0_u64) + tick(12).unwrap_or(0_u64)
 }
 
-/// How many files it has open.
+/// Returns the number of its open files.
 pub(crate) fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
@@ -61,7 +60,7 @@ fn read(pid: u32, file: &str) -> String {
     fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
 }
 
-/// The first number of a line that begins so.
+/// Returns the first number of a line with this prefix.
 fn kilobytes(text: &str, key: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(key));
     let word = line.and_then(|line| line.split_whitespace().next());

@@ -1,4 +1,4 @@
-//! The parts that further processes of a bench play.
+//! Roles of the further processes of a benchmark.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail};
 use super::floor::{receiver, sender};
 use super::rows::{send, spawn};
 
-/// The first argument of a process that plays a part.
+/// The first argument of a process with a role.
 pub(crate) const FLAG: &str = "--part";
 
-/// Plays a part: its name, then what it needs to know.
+/// Runs a role: its name, then its arguments.
 ///
 /// # Errors
-/// Whatever keeps it from its part.
+/// Any error of the role.
 pub(crate) fn play(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -24,14 +24,14 @@ pub(crate) fn play(words: &[String]) -> Result<()> {
         ["write", rest @ ..] => send::write(rest),
         ["read", rest @ ..] => send::read(rest),
         ["ask", rest @ ..] => spawn::ask(rest),
-        _ => bail!("there is no such part: {words:?}"),
+        _ => bail!("unknown role: {words:?}"),
     }
 }
 
-/// Says that this process is ready, and waits for the word to begin.
+/// Reports that this process is ready, and waits for the start signal.
 ///
 /// # Errors
-/// When nobody is there to say it.
+/// If the parent is gone.
 pub(crate) fn ready() -> Result<()> {
     say("ready")?;
     let mut word = String::new();
@@ -39,17 +39,17 @@ pub(crate) fn ready() -> Result<()> {
     Ok(())
 }
 
-/// A line for whoever started this process.
+/// Writes a line to the parent.
 ///
 /// # Errors
-/// When nobody listens.
+/// If the parent is gone.
 pub(crate) fn say(line: &str) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
-/// Waits until whoever started this process has closed its stdin.
+/// Waits until the parent has closed stdin.
 pub(crate) fn until_closed() {
     let mut line = String::new();
     while std::io::stdin()
@@ -58,7 +58,7 @@ pub(crate) fn until_closed() {
     {}
 }
 
-/// A process that plays a part. It is killed when this is dropped.
+/// A process with a role, killed on drop.
 #[derive(Debug)]
 pub(crate) struct Part {
     child: Child,
@@ -67,10 +67,10 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Starts it and waits until it says that it is ready.
+    /// Starts it and waits until it is ready.
     ///
     /// # Errors
-    /// When it cannot be started, or ends at once.
+    /// If it cannot be started, or exits immediately.
     pub(crate) fn start(words: &[&str]) -> Result<Self> {
         let program = std::env::current_exe()?;
         let mut child = Command::new(program)
@@ -92,30 +92,30 @@ impl Part {
         }
     }
 
-    /// Tells it to begin.
+    /// Sends the start signal.
     ///
     /// # Errors
-    /// When it has ended.
+    /// If it has exited.
     pub(crate) fn begin(&mut self) -> Result<()> {
         let stdin = self.stdin.as_mut().context("it was told to end")?;
         stdin.write_all(b"go\n")?;
         Ok(stdin.flush()?)
     }
 
-    /// Its next line; none at its end.
+    /// Returns its next line; `None` at the end.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub(crate) fn line(&mut self) -> Result<Option<String>> {
         let mut line = String::new();
         let read = self.stdout.read_line(&mut line)?;
         Ok((read > 0).then(|| line.trim_end().to_owned()))
     }
 
-    /// Closes its stdin and waits for its end; the lines that it still wrote.
+    /// Closes its stdin and waits for its exit; returns its remaining lines.
     ///
     /// # Errors
-    /// When it fails.
+    /// If it fails.
     pub(crate) fn end(mut self) -> Result<Vec<String>> {
         self.stdin = None;
         let mut lines = Vec::new();
@@ -133,7 +133,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have exited.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,4 +1,4 @@
-//! The order in which things are measured.
+//! Runs the measurements.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use super::rows::{self, Row};
 use super::table::{self, Line};
 use super::{machine, roles};
 
-/// Measures what was asked for and prints one table, or plays the part of a process that is measured.
+/// Runs the requested measurements and prints one table, or runs a role of a measured process.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.peek().is_some_and(|word| word == roles::FLAG) {
@@ -22,7 +22,7 @@ pub fn main() -> ExitCode {
     let asked = Order::parse(arguments).and_then(|order| Ok((chosen(&order)?, order)));
     match asked {
         Ok((wanted, order)) => told(measure(&wanted, &order), ExitCode::FAILURE),
-        // Nothing was begun.
+        // Nothing was started.
         Err(error) => told(Err(error), ExitCode::from(2)),
     }
 }
@@ -73,7 +73,7 @@ fn chosen(order: &Order) -> Result<Vec<&'static Row>> {
     let find = |name: &String| {
         let Some(row) = rows::ALL.iter().find(|row| row.name == name) else {
             let known: Vec<_> = rows::ALL.iter().map(|row| row.name).collect();
-            bail!("there is no row {name}; there are {}", known.join(", "))
+            bail!("unknown row {name}; the rows are {}", known.join(", "))
         };
         Ok(row)
     };

@@ -1,24 +1,25 @@
-//! Directories to measure in.
+//! Directories for measurements.
 
 use std::path::{Path, PathBuf};
 
 use crate::guard::note;
 
-/// What the directory that is not in memory is called.
+/// Name of the directory that is not in memory.
 pub(crate) const ON_DISK: &str = "disk";
 
-/// Where files are on a disk, and where they are in memory alone.
+/// Paths of files on a disk, and in memory.
 const PLACES: [&str; 2] = ["/tmp", "/dev/shm"];
 
-/// A private directory on a disk.
+/// Creates a private directory on a disk.
 ///
 /// # Panics
+/// If it cannot be created.
 /// When it cannot be made.
 pub(crate) fn on_disk() -> tempfile::TempDir {
     private_directory(Path::new(PLACES[0]))
 }
 
-/// Private directories by the name of what they are on: a disk, and where there is one, memory.
+/// Returns private directories by the name of their storage: a disk, and memory if available.
 pub(crate) fn everywhere() -> Vec<(&'static str, tempfile::TempDir)> {
     let memory = PathBuf::from(PLACES[1]);
     let mut directories = vec![(ON_DISK, on_disk())];

@@ -1,4 +1,4 @@
-//! The table that is printed.
+//! The printed table.
 
 use std::io::Write;
 
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use super::figure::Figure;
 
-/// What was wished for.
+/// Target of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Aim {
-    /// Nothing; the number is worth knowing.
+    /// No target; for information.
     None,
-    /// At most this many times the other side.
+    /// At most this multiple of the other figure.
     Ratio(f64),
-    /// At least this many times the other side.
+    /// At least this multiple of the other figure.
     AtLeast(f64),
-    /// At most this, in the unit of the figure.
+    /// At most this value, in the unit of the figure.
     AtMost(f64),
 }
 
-/// One comparison.
+/// A comparison.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) what: String,
@@ -29,7 +29,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A figure that stands alone.
+    /// Creates a row with a single figure.
     pub(crate) fn alone(what: impl Into<String>, ours: Figure, aim: Aim) -> Self {
         Self {
             what: what.into(),
@@ -39,7 +39,7 @@ impl Line {
         }
     }
 
-    /// A figure beside another, taken in the same run.
+    /// Creates a comparison of two figures of the same run.
     pub(crate) fn against(
         what: impl Into<String>,
         ours: Figure,
@@ -60,7 +60,7 @@ impl Line {
         Some(self.ours.median() / theirs.median())
     }
 
-    /// Whether the aim is met; absent where there is none.
+    /// Returns whether the target is met; `None` without one.
     fn is_met(&self) -> Option<bool> {
         match self.aim {
             Aim::None => None,
@@ -79,7 +79,7 @@ impl Line {
         }
     }
 
-    /// The same as a record: times in seconds, sizes in bytes.
+    /// Returns the row as a record: times in seconds, sizes in bytes.
     pub(crate) fn json(&self) -> Value {
         let aim = match self.aim {
             Aim::None => Value::Null,
@@ -133,10 +133,10 @@ const HEAD: [&str; 9] = [
     "what", "median", "p99", "runs", "against", "median", "ratio", "aim", "",
 ];
 
-/// Prints lines below a head, in Markdown that also reads well as it is.
+/// Prints lines below a header, in Markdown that is also readable as text.
 ///
 /// # Errors
-/// When nobody takes the output.
+/// If the output is closed.
 pub(crate) fn print(lines: &[Line], to: &mut impl Write) -> std::io::Result<()> {
     let rows: Vec<[String; 9]> = std::iter::once(HEAD.map(str::to_owned))
         .chain(lines.iter().map(Line::cells))

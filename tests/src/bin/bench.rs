@@ -1,4 +1,4 @@
-//! Measures swarm beside bare programs that do the least that the same work can be done with. Started by `scripts/bench`.
+//! Measures swarm against minimal programs that do the same work. Started by `scripts/bench`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A teammate that says some last words and exits with 7 before it has said hello.
+//! A teammate that prints some lines and exits with 7 before its hello.
 
 use std::process::ExitCode;
 

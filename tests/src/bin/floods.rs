@@ -1,4 +1,4 @@
-//! A program that writes without end, with bytes that are no text and sequences that would take over a terminal.
+//! A program that writes endlessly: invalid text and sequences that would take over a terminal.
 
 use std::io::{self, Write as _};
 

@@ -1,5 +1,5 @@
-//! A program that takes the terminal for itself: raw mode, the other screen, no cursor, mouse reports, and every key.
-//! It gives nothing back.
+//! A program that takes over the terminal: raw mode, alternate screen, no cursor, mouse reports,
+//! and every key. It restores nothing.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

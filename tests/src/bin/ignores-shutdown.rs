@@ -1,4 +1,4 @@
-//! A teammate that never says hello and does not listen to SIGTERM, SIGHUP or SIGINT.
+//! A teammate that never sends its hello and ignores SIGTERM, SIGHUP and SIGINT.
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -8,7 +8,7 @@ fn main() -> anyhow::Result<()> {
         .enable_io()
         .build()?;
     runtime.block_on(async {
-        // A signal that somebody listens to ends nothing by itself.
+        // A handled signal does not terminate the process.
         let mut polite = Vec::new();
         for kind in [
             SignalKind::terminate(),

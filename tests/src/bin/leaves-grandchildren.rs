@@ -1,9 +1,9 @@
-//! A program that leaves processes behind: children in sessions of their own, which outlive it and its process group.
-//! They sleep until they are killed.
+//! A program that leaves processes behind: children in separate sessions, which survive it and its
+//! process group. They sleep until they are killed.
 
 use std::process::{Command, Stdio};
 
-/// How many are left behind.
+/// Number of processes left behind.
 const CHILDREN: usize = 3;
 
 fn main() -> anyhow::Result<()> {

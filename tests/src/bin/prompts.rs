@@ -1,4 +1,4 @@
-//! A program that asks a person something before it does anything, and waits for the answer.
+//! A program that asks a person a question before anything else, and waits for the answer.
 
 use std::io::{self, Write as _};
 
@@ -6,7 +6,7 @@ fn main() {
     swarm_tests::hostile::answer_version();
     swarm_tests::hostile::say("Welcome back.");
     let mut out = io::stdout();
-    // Nobody may be there to read it.
+    // The other end may be closed.
     drop(write!(
         out,
         "Do you trust the files in this directory? [y/N] "

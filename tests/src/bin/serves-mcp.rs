@@ -1,5 +1,6 @@
-//! An MCP server, which can be told to misbehave. It speaks JSON-RPC over standard streams, or with `--http FILE` over
-//! streamable HTTP on a port that it writes into the file. Each start adds its pid to the file after `--starts`.
+//! An MCP server with configurable faults. It speaks JSON-RPC over standard streams, or with
+//! `--http FILE` over streamable HTTP on a port that it writes into the file. Each start adds its
+//! pid to the file after `--starts`.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, Write as _};
@@ -19,7 +20,7 @@ fn main() -> anyhow::Result<()> {
             "--mode" => behaviour = value.parse().map_err(anyhow::Error::msg)?,
             "--http" => http = Some(PathBuf::from(value)),
             "--starts" => starts = Some(PathBuf::from(value)),
-            other => anyhow::bail!("what is {other}?"),
+            other => anyhow::bail!("unknown argument {other}"),
         }
     }
     let mut is_first_start = true;
@@ -40,7 +41,7 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
     match behaviour {
         Behaviour::Exits => {
             writeln!(io::stderr(), "the licence has run out")?;
-            #[expect(clippy::exit, reason = "that is what it is for")]
+            #[expect(clippy::exit, reason = "exiting is the purpose of this behaviour")]
             std::process::exit(3);
         }
         Behaviour::Silent => swarm_tests::hostile::stay(),
@@ -51,7 +52,7 @@ fn misbehave_first(behaviour: Behaviour) -> anyhow::Result<()> {
             });
         }
         Behaviour::Stubborn => {
-            // Both ignore SIGTERM, and the child is in a session of its own.
+            // Both ignore SIGTERM, and the child has a separate session.
             Command::new("setsid")
                 .args(["sh", "-c", "trap '' TERM; while :; do sleep 600; done"])
                 .stdin(Stdio::null())
@@ -90,11 +91,12 @@ fn serve_streams(server: &Arc<Server>, is_first_start: bool) -> anyhow::Result<(
             continue;
         }
         let (server, lines) = (Arc::clone(server), std::mem::take(&mut held));
-        // Each request on its own thread: one that is slow does not hold up the notification that cancels it.
+        // Each request has its own thread, so that a slow one does not block the notification that
+        // cancels it.
         std::thread::spawn(move || {
             for line in lines {
                 if let Reply::Json(answer) = server.answer(&line) {
-                    // Whole lines: nobody else writes while this one does.
+                    // The lock keeps lines of concurrent responses intact.
                     let mut out = io::stdout().lock();
                     drop(writeln!(out, "{answer}").and_then(|()| out.flush()));
                 }

@@ -1,5 +1,5 @@
-//! A server that outlives whoever started it: in a session of its own it listens on a port of this machine, and says
-//! which.
+//! A server that survives the process that started it: it has a separate session, listens on a
+//! local port, and prints the port.
 
 use std::net::{Ipv4Addr, TcpListener};
 

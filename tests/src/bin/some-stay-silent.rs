@@ -1,4 +1,5 @@
-//! A teammate that never says hello if its name begins with `silent`, and is the real program otherwise.
+//! A teammate that never sends its hello if its name begins with `silent`, and is the real program
+//! otherwise.
 
 use std::process::ExitCode;
 

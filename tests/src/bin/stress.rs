@@ -1,4 +1,4 @@
-//! The long runs of everything that goes wrong: `stress [PART…] [--seed N] [--minutes M]`.
+//! Long-running fault tests: `stress [PART…] [--seed N] [--minutes M]`.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `swarm` and `swarm-teammate` in one, for tests: the name under which it is called says which of them it is. Built
-//! here so that cargo tells tests where it is.
+//! `swarm` and `swarm-teammate` in one program for tests, selected by the name under which it is
+//! called. Built here so that cargo passes its path to tests.
 
 use std::process::ExitCode;
 

@@ -1,27 +1,27 @@
-//! A request as a test looks at it: who asks, and what has happened so far.
+//! A model request as seen by a test: the agent, and the conversation so far.
 
 use serde_json::Value;
 
-/// The texts in a system prompt after which the asking agent's name stands. A teammate's prompt gives its agent id, a
-/// lead's only its name.
+/// Texts in a system prompt that precede the agent's name. A teammate's prompt contains its agent
+/// id, a lead's only its name.
 const MARKS: [&str; 2] = ["agent id ", "You are "];
 
-/// The name under which requests are kept whose system prompt names no agent.
+/// The name for requests whose system prompt names no agent.
 const NOBODY: &str = "nobody";
 
-/// One request for a model's answer.
+/// A model request.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// The agent's name, as its system prompt gives it.
+    /// Name of the agent according to its system prompt.
     pub agent: String,
-    /// Which of this agent's requests it is, from 1. A repeated request counts again.
+    /// Number of the request among those of this agent, from 1. A retry counts again.
     pub number: usize,
     /// The whole body.
     pub body: Value,
 }
 
 impl Ask {
-    /// The request with this body.
+    /// Creates a request from its body.
     pub fn new(body: Value, number_of: impl FnOnce(&str) -> usize) -> Self {
         let agent = agent_of(&system_text(&body));
         let number = number_of(&agent);
@@ -32,17 +32,17 @@ impl Ask {
         }
     }
 
-    /// The system prompt as one text.
+    /// Returns the system prompt as one text.
     pub fn system(&self) -> String {
         system_text(&self.body)
     }
 
-    /// The conversation.
+    /// Returns the conversation.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The names of the tools that are offered.
+    /// Returns the names of the offered tools.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
         tools
@@ -51,12 +51,12 @@ impl Ask {
             .collect()
     }
 
-    /// Everything that the last message says: texts and tool results.
+    /// Returns all text of the last message: texts and tool results.
     pub fn news(&self) -> String {
         self.messages().last().map(text_of).unwrap_or_default()
     }
 
-    /// Tokens of the prompt, four bytes of JSON each.
+    /// Returns the estimated tokens of the prompt, four bytes of JSON each.
     pub fn tokens(&self) -> u64 {
         let parts = ["tools", "system", "messages"];
         let bytes: usize = parts
@@ -66,24 +66,24 @@ impl Ask {
         (bytes / 4) as u64
     }
 
-    /// Whether the last message asks for a summary of the conversation.
+    /// Returns whether the last message requests a summary of the conversation.
     pub fn asks_for_summary(&self) -> bool {
         self.news_has("6. Exact next step")
     }
 
-    /// Whether the last message says this.
+    /// Returns whether the last message contains this text.
     pub fn news_has(&self, needle: &str) -> bool {
         self.news().contains(needle)
     }
 
-    /// Whether any message of the conversation says this, whoever wrote it.
+    /// Returns whether any message of the conversation contains this text.
     pub fn has_seen(&self, needle: &str) -> bool {
         self.messages()
             .iter()
             .any(|message| text_of(message).contains(needle))
     }
 
-    /// The answers that the agent was given so far, as texts.
+    /// Returns the agent's previous answers.
     pub fn own_texts(&self) -> impl Iterator<Item = String> {
         self.messages()
             .iter()
@@ -91,7 +91,7 @@ impl Ask {
             .map(text_of)
     }
 
-    /// How many times the agent was told exactly this in a message or a result, as lines of their own.
+    /// Returns how often a message or result contains exactly these lines.
     pub fn times_told(&self, lines: &str) -> usize {
         let told = self
             .messages()
@@ -105,7 +105,7 @@ impl Ask {
         .sum()
     }
 
-    /// The result of the call with this id, and whether it was an error.
+    /// Returns the result of the call with this id, and whether it was an error.
     pub fn result_of(&self, tool_use_id: &str) -> Option<(String, bool)> {
         let blocks = self.messages().iter().flat_map(blocks);
         let result = blocks
@@ -118,7 +118,7 @@ impl Ask {
     }
 }
 
-/// The name of the agent that a system prompt speaks to, without its team.
+/// Returns the name of the agent in a system prompt, without its team.
 pub fn agent_of(system: &str) -> String {
     let after = MARKS
         .iter()
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_asking_agent_is_named_by_its_system_prompt() {
+    fn the_agent_is_identified_by_its_system_prompt() {
         assert_eq!(
             agent_of("You are an agent (agent id bob@demo). Work."),
             "bob"
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn news_and_results_are_found_in_every_shape() {
+    fn news_and_results_are_found_in_every_form() {
         let body = json!({"system": [{"type": "text", "text": "agent id a-b@t"}], "tools": [{"name": "Read"}],
             "messages": [
                 {"role": "user", "content": "hello"},

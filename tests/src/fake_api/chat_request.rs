@@ -1,9 +1,9 @@
-//! A request of the chat completions API, checked as OpenAI checks it and told in the words of the Messages API, so that
-//! one script serves both.
+//! Converts requests of the chat completions API, validated as by OpenAI, to the Messages API, so
+//! that one script serves both.
 
 use serde_json::{Map, Value, json};
 
-/// The request in the words of the Messages API; an error says what a strict server has against it.
+/// Converts a request to the Messages API; the error is that of a strict server.
 pub(crate) fn understood(body: &Value) -> Result<Value, String> {
     let said = body["messages"].as_array().ok_or("no messages")?;
     check_order(said)?;
@@ -21,7 +21,7 @@ pub(crate) fn understood(body: &Value) -> Result<Value, String> {
     Ok(Value::Object(told))
 }
 
-/// Every call is answered once, directly after it, before anything else is said.
+/// Checks that every call is answered once, directly after it.
 fn check_order(said: &[Value]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for (at, message) in said.iter().enumerate() {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_told_in_the_words_of_the_messages_api() {
+    fn a_request_is_converted_to_the_messages_api() {
         let told = asked(&json!([
             {"role": "system", "content": "agent id bob@t"},
             {"role": "user", "content": "go"},
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_strict_server_refuses_is_refused() {
+    fn requests_that_a_strict_server_rejects_are_rejected() {
         let speak =
             json!({"role": "assistant", "content": "", "tool_calls": [call("a"), call("b")]});
         let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": ""});

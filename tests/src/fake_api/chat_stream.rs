@@ -1,11 +1,11 @@
-//! A reply as the pieces that the chat completions API streams.
+//! Streams a reply as chunks of the chat completions API.
 
 use serde_json::{Value, json};
 
 use super::reply::{Block, Reply};
 use super::stream::pieces;
 
-/// The pieces of a reply in order, each with the line that ends it.
+/// Returns the chunks of a reply in order, each with its terminator.
 pub(crate) fn frames(reply: &Reply, id: &str, model: &str, usage: &Value) -> Vec<String> {
     let piece = |choices: Value| json!({"id": id, "object": "chat.completion.chunk", "model": model, "choices": choices});
     let grow = |delta: Value| piece(json!([{"index": 0, "delta": delta, "finish_reason": null}]));
@@ -39,7 +39,8 @@ pub(crate) fn frames(reply: &Reply, id: &str, model: &str, usage: &Value) -> Vec
     all.chain(["data: [DONE]\n\n".to_owned()]).collect()
 }
 
-/// What a block grows by. A call's first piece has its id and name, the others only its index.
+/// Returns the deltas of a block. The first one of a call has its id and name, the others only its
+/// index.
 fn deltas(block: &Block, call: usize) -> Vec<Value> {
     match block {
         Block::Text(text) => pieces(text)
@@ -69,7 +70,7 @@ fn finish_reason(stop_reason: &str) -> &str {
     }
 }
 
-/// What an error looks like, in a stream and as the body of a refusal.
+/// Returns the format of an error, in a stream and as the body of an error response.
 pub(crate) fn error_body(kind: &str, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
 }

@@ -1,11 +1,11 @@
-//! The APIs that the server speaks, told apart by where a request goes.
+//! The APIs of the server, distinguished by request path.
 
 use serde_json::Value;
 
 use super::reply::Reply;
 use super::{chat_request, chat_stream, stream};
 
-/// One of the APIs.
+/// An API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// The Messages API.
@@ -15,7 +15,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// The API whose place a path is.
+    /// Returns the API of a path.
     pub(crate) fn of(path: &str) -> Option<Self> {
         if path.starts_with("/v1/messages") {
             Some(Self::Messages)
@@ -26,7 +26,7 @@ impl Dialect {
         }
     }
 
-    /// A request in the words of the Messages API; an error says what a strict server has against it.
+    /// Converts a request to the Messages API; the error is that of a strict server.
     pub(crate) fn understood(self, body: &Value) -> Result<Value, String> {
         match self {
             Self::Messages => Ok(body.clone()),
@@ -34,7 +34,7 @@ impl Dialect {
         }
     }
 
-    /// A reply as it goes over the wire, event by event.
+    /// Encodes a reply, event by event.
     pub(crate) fn frames(
         self,
         reply: &Reply,
@@ -53,7 +53,7 @@ impl Dialect {
         }
     }
 
-    /// The event with which a stream reports a failure.
+    /// Returns the event that reports a failure in a stream.
     pub(crate) fn error_frame(self, kind: &str) -> String {
         let body = self.error_body(kind, &stream::made_up(kind));
         match self {
@@ -62,7 +62,7 @@ impl Dialect {
         }
     }
 
-    /// The body of a refusal.
+    /// Returns the body of an error response.
     pub(crate) fn error_body(self, kind: &str, message: &str) -> Value {
         match self {
             Self::Messages => stream::error_body(kind, message),

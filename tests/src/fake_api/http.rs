@@ -1,18 +1,18 @@
-//! The little of HTTP/1.1 that a client of a model uses: a POST with a length, a chunked answer.
+//! The parts of HTTP/1.1 that a model client uses: POST with a length, chunked responses.
 
 use std::io::{self, BufRead, Read as _, Write};
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Names in lower case, in the order in which they came.
+    /// Headers in order, with lower-case names.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Reads the next request of a connection; `None` when the client has closed it.
+/// Reads the next request of a connection; `None` if the client has closed it.
 pub(crate) fn read_request(from: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(first) = read_line(from)? else {
         return Ok(None);
@@ -43,7 +43,7 @@ pub(crate) fn read_request(from: &mut impl BufRead) -> io::Result<Option<Request
     Ok(Some(request))
 }
 
-/// The value of a header, by its name in lower case.
+/// Returns the value of a header by its lower-case name.
 pub(crate) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = headers.iter().find(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str())
@@ -57,7 +57,7 @@ fn read_line(from: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// Sends an answer whose body is known as a whole.
+/// Sends a response with a complete body.
 pub(crate) fn write_whole(
     to: &mut impl Write,
     status: u16,
@@ -78,7 +78,7 @@ pub(crate) fn write_whole(
     to.flush()
 }
 
-/// Sends the head of a streamed answer; its chunks follow.
+/// Sends the head of a streamed response; its chunks follow.
 pub(crate) fn begin_stream(to: &mut impl Write) -> io::Result<()> {
     let headers = [
         ("content-type", "text/event-stream; charset=utf-8"),
@@ -94,7 +94,7 @@ pub(crate) fn write_chunk(to: &mut impl Write, data: &str) -> io::Result<()> {
     to.flush()
 }
 
-/// Sends the chunk that ends an answer.
+/// Sends the last chunk of a response.
 pub(crate) fn end_stream(to: &mut impl Write) -> io::Result<()> {
     to.write_all(b"0\r\n\r\n")?;
     to.flush()
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_requests_on_one_connection_are_told_apart() {
+    fn two_requests_on_one_connection_are_separated() {
         let wire = b"POST /v1/messages HTTP/1.1\r\nX-Api-Key: k\r\nContent-Length: 2\r\n\r\n{}GET / HTTP/1.1\r\n\r\n";
         let mut wire = &wire[..];
         let first = read_request(&mut wire).unwrap().unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_breaks_off_is_an_error() {
+    fn a_truncated_request_is_an_error() {
         let mut wire = &b"POST / HTTP/1.1\r\nContent-Le"[..];
         assert!(read_request(&mut wire).is_err());
     }

@@ -1,6 +1,6 @@
-//! A server on the loopback address that speaks the Messages API and the chat completions API: it writes down every
-//! request and answers as a test tells it to, whole or in ways that real servers fail. Scripts are written in the words of
-//! the Messages API and serve both.
+//! A server on the loopback address with the Messages API and the chat completions API: it records
+//! every request and sends the answers of a test, including realistic faults. Scripts use the
+//! Messages API and serve both.
 
 mod ask;
 mod chat_request;

@@ -1,29 +1,30 @@
-//! The prompt cache of a provider, and the token counts that follow from it.
+//! The prompt cache of a provider, and the resulting token counts.
 //!
-//! The rules are those of the Messages API (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>), read
-//! strictly where they leave room. A prompt is a row of blocks: tools, system prompt, messages. An entry is written at
-//! each marked block whose prefix is long enough, and can be read once the answer to the request that wrote it has
-//! begun. A request reads the longest entry that one of its marks finds: at its own block, or at one of the blocks
-//! before it. Nothing is forgotten by time.
+//! The rules are those of the Messages API
+//! (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>), interpreted strictly. A
+//! prompt is a sequence of blocks: tools, system prompt, messages. An entry is written at each
+//! marked block with a sufficiently long prefix, and can be read once the response to its request
+//! has started. A request reads the longest entry that one of its marks finds: at its own block, or
+//! at one of the preceding blocks. Entries do not expire.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 
 use serde_json::{Map, Value, json};
 
-/// Marks that a request may carry.
+/// Maximum number of marks in a request.
 const MOST_MARKS: usize = 4;
 
-/// Blocks at which a mark looks for an entry: its own, and those before it.
+/// Number of blocks at which a mark looks for an entry: its own, and preceding ones.
 const LOOK_BACK: usize = 20;
 
-/// Tokens below which a prefix is not kept.
+/// Minimum number of tokens of a cached prefix.
 const SHORTEST_PREFIX: u64 = 1024;
 
-/// Bytes of JSON that are taken for a token.
+/// Number of bytes of JSON per token.
 const BYTES_A_TOKEN: usize = 4;
 
-/// What is counted of a request's prompt.
+/// Token counts of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PromptTokens {
     /// Neither read from the cache nor written to it.
@@ -35,16 +36,16 @@ pub struct PromptTokens {
 }
 
 impl PromptTokens {
-    /// All of them.
+    /// Returns the sum.
     pub fn total(self) -> u64 {
         self.fresh + self.read + self.written
     }
 
-    /// How requests are counted that come in rounds: within a round all of them are there before an answer begins. A
-    /// cache of its own begins with nothing.
+    /// Counts requests in rounds: all requests of a round arrive before the first response starts.
+    /// Starts with an empty cache.
     ///
     /// # Panics
-    /// When the API would refuse one.
+    /// If the API would reject a request.
     pub fn of_rounds(rounds: &[Vec<Value>]) -> Vec<Vec<Self>> {
         let mut cache = PromptCache::default();
         let rounds = rounds.iter().map(|bodies| {
@@ -59,7 +60,7 @@ impl PromptTokens {
         rounds.collect()
     }
 
-    /// The `usage` at the head of an answer.
+    /// Returns the `usage` at the start of a response.
     pub(crate) fn usage(self) -> Value {
         json!({
             "input_tokens": self.fresh,
@@ -80,16 +81,16 @@ impl std::iter::Sum for PromptTokens {
     }
 }
 
-/// The digest of everything up to and with a block.
+/// The digest of all blocks up to and including one.
 type Prefix = u64;
 
-/// What can be read, from whichever agent it came: agents of one key share their cache.
+/// The cache entries: agents with one key share their cache.
 #[derive(Debug, Default)]
 pub(crate) struct PromptCache {
     entries: HashSet<Prefix>,
 }
 
-/// A request that was counted. What it writes can be read after [`PromptCache::answer_begins`].
+/// A counted request. Its entries can be read after [`PromptCache::answer_begins`].
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) tokens: PromptTokens,
@@ -97,7 +98,7 @@ pub(crate) struct Counted {
 }
 
 impl PromptCache {
-    /// Counts a request when it comes in. The error says what the API has against its marks.
+    /// Counts an incoming request. The error is that of the API about its marks.
     pub(crate) fn count(&self, body: &Value) -> Result<Counted, String> {
         if let Some(tool) = listed(&body["tools"])
             .iter()
@@ -145,13 +146,13 @@ impl PromptCache {
         })
     }
 
-    /// The answer begins: what the request wrote can be read from now on.
+    /// Makes the entries of a request readable because its response starts.
     pub(crate) fn answer_begins(&mut self, counted: Counted) {
         self.entries.extend(counted.writes);
     }
 }
 
-/// A block of a prompt in its place.
+/// A block of a prompt.
 #[derive(Debug)]
 struct Block {
     prefix: Prefix,
@@ -160,8 +161,9 @@ struct Block {
     takes_mark: bool,
 }
 
-/// The prompt in the order in which the API reads it. A prefix depends on the model and on every byte before its end,
-/// marks left out; one in the messages also on how the model is to think and choose.
+/// Returns the blocks of a prompt in the order of the API. A prefix depends on the model and on
+/// every byte before its end, without marks; in messages also on the thinking and tool choice
+/// settings.
 fn blocks(body: &Value) -> Vec<Block> {
     let mut digest = DefaultHasher::new();
     digest.write(body["model"].to_string().as_bytes());
@@ -172,7 +174,7 @@ fn blocks(body: &Value) -> Vec<Block> {
         let takes_mark = !matches!(kind, "thinking" | "redacted_thinking") && block["text"] != "";
         let (plain, is_marked) = without_mark(block);
         let plain = plain.to_string();
-        // The length keeps two blocks from running into one.
+        // The length separates adjacent blocks.
         digest.write(format!("{role} {} {plain}", plain.len()).as_bytes());
         bytes += plain.len();
         blocks.push(Block {
@@ -182,7 +184,7 @@ fn blocks(body: &Value) -> Vec<Block> {
             takes_mark,
         });
     };
-    // A deferred tool is no part of the prefix.
+    // A deferred tool is not part of the prefix.
     for tool in listed(&body["tools"]) {
         if tool["defer_loading"] == true {
             continue;
@@ -204,7 +206,7 @@ fn blocks(body: &Value) -> Vec<Block> {
     blocks
 }
 
-/// The elements of a list; a string is a list of one text block.
+/// Returns the elements of a list; a string is a list of one text block.
 fn listed(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(items) => items.clone(),

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A text of about this many tokens.
+/// Returns a text of about this many tokens.
 fn long(tokens: usize) -> String {
     "word".repeat(tokens)
 }
@@ -16,14 +16,14 @@ fn marked(mut block: Value) -> Value {
     block
 }
 
-/// A request whose conversation is one user message of these blocks.
+/// Returns a request whose conversation is one user message of these blocks.
 fn body(system: &str, content: &[Value]) -> Value {
     json!({"model": "m", "system": [marked(text(system))],
         "messages": [{"role": "user", "content": content}]})
 }
 
 impl PromptCache {
-    /// Counts a request whose answer begins at once.
+    /// Counts a request whose response starts immediately.
     fn answered(&mut self, body: &Value) -> PromptTokens {
         let counted = self.count(body).unwrap();
         let tokens = counted.tokens;
@@ -32,7 +32,7 @@ impl PromptCache {
     }
 }
 
-/// What is read by a request with a long system prompt and these further blocks, after one with others.
+/// Returns the counts of two requests with a long system prompt and these further blocks.
 fn read_after(first: &[Value], second: &[Value]) -> (PromptTokens, PromptTokens) {
     let mut cache = PromptCache::default();
     let system = long(1100);
@@ -48,7 +48,7 @@ fn every_token_of_a_prompt_is_counted_once() {
         &[first.clone(), marked(text(&long(300))), text(&long(200))],
     );
     assert_eq!((one.read, one.fresh), (0, 0));
-    assert_eq!(two.read, one.written, "what was written is read");
+    assert_eq!(two.read, one.written, "the written entry is read");
     assert!((300..330).contains(&two.written), "{two:?}");
     assert!((200..230).contains(&two.fresh), "{two:?}");
     assert_eq!(two.usage()["cache_read_input_tokens"], two.read);
@@ -56,7 +56,7 @@ fn every_token_of_a_prompt_is_counted_once() {
 }
 
 #[test]
-fn only_what_ends_at_a_mark_is_kept_and_only_a_mark_finds_it() {
+fn only_marks_write_and_find_entries() {
     let history = text(&long(2000));
     let (plain, with_mark) = ([history.clone()], [marked(history)]);
     let unmarked = read_after(&plain, &with_mark);
@@ -68,7 +68,7 @@ fn only_what_ends_at_a_mark_is_kept_and_only_a_mark_finds_it() {
 }
 
 #[test]
-fn one_byte_more_in_the_prefix_makes_it_another() {
+fn one_more_byte_in_the_prefix_is_a_miss() {
     let history = text(&long(2000));
     let changed = text(&format!("{}.", long(2000)));
     let (_, tokens) = read_after(&[marked(history)], &[marked(changed)]);
@@ -100,7 +100,7 @@ fn an_entry_can_be_read_once_its_answer_has_begun() {
 }
 
 #[test]
-fn a_short_prefix_is_not_kept() {
+fn a_short_prefix_is_not_cached() {
     let mut cache = PromptCache::default();
     let short = body(&long(900), &[]);
     assert_eq!(cache.answered(&short).written, 0);
@@ -110,7 +110,7 @@ fn a_short_prefix_is_not_kept() {
 }
 
 #[test]
-fn five_marks_and_marks_on_thinking_are_refused() {
+fn five_marks_and_marks_on_thinking_are_rejected() {
     let cache = PromptCache::default();
     let four = [1, 2, 3, 4].map(|n| marked(text(&n.to_string())));
     let refused = cache.count(&body("s", &four)).unwrap_err();
@@ -121,7 +121,7 @@ fn five_marks_and_marks_on_thinking_are_refused() {
 }
 
 #[test]
-fn settings_of_thinking_lose_the_messages_and_another_model_loses_all() {
+fn thinking_settings_invalidate_messages_and_another_model_invalidates_everything() {
     let mut cache = PromptCache::default();
     let request = body(&long(1100), &[marked(text(&long(2000)))]);
     let whole = cache.answered(&request).written;

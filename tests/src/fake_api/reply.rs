@@ -1,4 +1,4 @@
-//! What the server answers.
+//! Responses of the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,36 +6,36 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
-/// One block of a model's message.
+/// A block of a model message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// Text for the reader.
+    /// Text.
     Text(String),
-    /// Thought, with the signature that must come back unchanged.
+    /// Thinking, with the signature that must be returned unchanged.
     Thinking {
-        /// The thought.
+        /// The thinking text.
         text: String,
-        /// What the client must replay.
+        /// The signature.
         signature: String,
     },
-    /// A call of a tool.
+    /// A tool call.
     ToolUse {
         /// Id of the call.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// Its input.
+        /// Input of the call.
         input: Value,
     },
 }
 
 impl Block {
-    /// Text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// A call.
+    /// Creates a tool call.
     pub fn tool(id: impl Into<String>, name: impl Into<String>, input: Value) -> Self {
         Self::ToolUse {
             id: id.into(),
@@ -45,17 +45,17 @@ impl Block {
     }
 }
 
-/// The HTTP status of an answer that is no message.
+/// An HTTP error response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) kind: String,
     pub(crate) retry_after: Option<String>,
-    /// What it says; something made up where that does not matter.
+    /// Error message; a default if it is irrelevant.
     pub(crate) message: Option<String>,
 }
 
-/// One answer: a message or a refusal, and what goes wrong on its way.
+/// A response: a message or an error, and its faults.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(crate) blocks: Vec<Block>,
@@ -67,7 +67,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A message of these blocks. It stops for tools if it calls one, else it ends the turn.
+    /// Creates a message of these blocks. Its stop reason is tool use if it contains a call,
+    /// otherwise the end of the turn.
     pub fn blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
         Self {
             blocks: blocks.into_iter().collect(),
@@ -79,17 +80,17 @@ impl Reply {
         }
     }
 
-    /// A text that ends the turn.
+    /// Creates a text that ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
         Self::blocks([Block::text(text)])
     }
 
-    /// One tool call.
+    /// Creates one tool call.
     pub fn tool(id: impl Into<String>, name: impl Into<String>, input: Value) -> Self {
         Self::blocks([Block::tool(id, name, input)])
     }
 
-    /// An HTTP error, with the word that the API uses for its kind.
+    /// Creates an HTTP error with the API's word for its kind.
     pub fn refusal(status: u16) -> Self {
         let kind = match status {
             400 => "invalid_request_error",
@@ -110,7 +111,7 @@ impl Reply {
         reply
     }
 
-    /// The refusal of a prompt of so many tokens, in the words of the API.
+    /// Creates the error for a prompt of this many tokens, in the words of the API.
     pub fn too_long(tokens: u64, window: u64) -> Self {
         let mut reply = Self::refusal(400);
         if let Some(refusal) = &mut reply.refusal {
@@ -121,7 +122,7 @@ impl Reply {
         reply
     }
 
-    /// Adds the header `retry-after` to a refusal.
+    /// Adds the header `retry-after` to an error.
     #[must_use]
     pub fn retry_after(mut self, value: impl Into<String>) -> Self {
         if let Some(refusal) = &mut self.refusal {
@@ -130,28 +131,29 @@ impl Reply {
         self
     }
 
-    /// Another stop reason than the blocks suggest.
+    /// Sets another stop reason than the default of the blocks.
     #[must_use]
     pub fn stops_with(mut self, reason: impl Into<String>) -> Self {
         self.stop_reason = Some(reason.into());
         self
     }
 
-    /// After this many events the stream carries an error of this kind and ends.
+    /// Sends an error of this kind after this many events and ends the stream.
     #[must_use]
     pub fn fails_in_stream(mut self, events: usize, kind: impl Into<String>) -> Self {
         self.error_after = Some((events, kind.into()));
         self
     }
 
-    /// After this many events the connection is closed.
+    /// Closes the connection after this many events.
     #[must_use]
     pub fn cut_after(mut self, events: usize) -> Self {
         self.cut_after = Some(events);
         self
     }
 
-    /// After this many events nothing more is sent until the gate opens. With 0, not even the response's head.
+    /// Sends nothing after this many events until the gate opens. With 0, not even the response
+    /// head.
     #[must_use]
     pub fn held_by(mut self, gate: &Gate, events: usize) -> Self {
         self.held_by = Some((gate.clone(), events));
@@ -171,24 +173,24 @@ impl Reply {
     }
 }
 
-/// Something that a reply waits for until the test lets it go on.
+/// A gate that delays a reply until the test opens it.
 #[derive(Debug, Clone, Default)]
 pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
 impl Gate {
-    /// A closed gate.
+    /// Creates a closed gate.
     pub fn closed() -> Self {
         Self::default()
     }
 
-    /// Lets everybody through, from here on.
+    /// Opens the gate permanently.
     pub fn open(&self) {
         let (open, changed) = &*self.0;
         *open.lock() = true;
         changed.notify_all();
     }
 
-    /// Waits until the gate is open; says whether it was, or the time ran out.
+    /// Waits until the gate is open; returns false on timeout.
     pub(crate) fn wait(&self, longest: Duration) -> bool {
         let (open, changed) = &*self.0;
         let until = Instant::now() + longest;

@@ -1,5 +1,5 @@
-//! What several agents say, step by step, told by the conversation alone: a request that is made again gets the same
-//! answer again, however often the server was restarted or the client retried.
+//! Scripts for several agents, driven by the conversation alone: a retried request gets the same
+//! answer again, regardless of restarts of the server or the client.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use super::ask::Ask;
 use super::reply::Reply;
 use super::server::Brain;
 
-/// What an agent says when there is mail but its next step waits for other news.
+/// Answer of an agent that receives a message while its next step waits.
 pub const NOTHING_TO_DO: &str = "Nothing to do yet.";
 
 type Made = Box<dyn Fn(&Ask) -> Reply + Send + Sync>;
 
-/// One step of an agent.
+/// A step of an agent.
 pub struct Step {
     needs: Option<String>,
     reply: Made,
@@ -27,12 +27,12 @@ impl std::fmt::Debug for Step {
 }
 
 impl Step {
-    /// Says this next.
+    /// Sends this reply.
     pub fn says(reply: Reply) -> Self {
         Self::thinks(move |_| reply.clone())
     }
 
-    /// Looks at the request and says something next.
+    /// Computes the reply from the request.
     pub fn thinks(reply: impl Fn(&Ask) -> Reply + Send + Sync + 'static) -> Self {
         Self {
             needs: None,
@@ -40,7 +40,7 @@ impl Step {
         }
     }
 
-    /// Waits with this step until the conversation holds a text.
+    /// Delays this step until the conversation contains a text.
     #[must_use]
     pub fn once_seen(mut self, needle: impl Into<String>) -> Self {
         self.needs = Some(needle.into());
@@ -48,19 +48,19 @@ impl Step {
     }
 }
 
-/// The steps of every agent. One without steps, or at the end of them, has nothing to do.
+/// The steps of every agent. An agent without remaining steps has nothing to do.
 #[derive(Debug, Default)]
 pub struct Script {
     agents: BTreeMap<String, Vec<Step>>,
 }
 
 impl Script {
-    /// A script in which nobody does anything.
+    /// Creates an empty script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives an agent its steps.
+    /// Adds the steps of an agent.
     #[must_use]
     pub fn agent(mut self, name: impl Into<String>, steps: impl IntoIterator<Item = Step>) -> Self {
         self.agents.insert(name.into(), steps.into_iter().collect());

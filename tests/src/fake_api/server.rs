@@ -1,4 +1,4 @@
-//! The server: one thread that accepts, one for each connection.
+//! The server: one thread for accepting, and one per connection.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader};
@@ -19,15 +19,15 @@ use super::reply::Reply;
 use super::stream;
 use crate::wait::wait_for;
 
-/// How many requests a forgetful server keeps.
+/// Number of requests that a forgetful server keeps.
 const FEW: usize = 64;
 
-/// A gate that a test forgot to open lets go after this.
+/// Timeout of a gate that a test never opens.
 const FORGOTTEN: Duration = Duration::from_mins(1);
 
-/// What decides the answers.
+/// Decides the answers.
 pub trait Brain: Send + Sync {
-    /// The answer to a request.
+    /// Returns the answer to a request.
     fn reply(&self, ask: &Ask) -> Reply;
 }
 
@@ -37,31 +37,31 @@ impl<F: Fn(&Ask) -> Reply + Send + Sync> Brain for F {
     }
 }
 
-/// A request as it was received.
+/// A recorded request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// Who asked for what, in the words of the Messages API.
+    /// The request in terms of the Messages API.
     pub ask: Ask,
-    /// The body as it was sent.
+    /// The body as received.
     pub sent: Value,
-    /// Its headers, names in lower case.
+    /// Headers with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// Where it was sent.
+    /// Request path.
     pub path: String,
-    /// When it had come in completely.
+    /// Time at which it was received completely.
     pub at: Instant,
-    /// How the prompt cache counted it.
+    /// Token counts of the prompt cache.
     pub tokens: PromptTokens,
 }
 
 impl Recorded {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         http::header(&self.headers, name)
     }
 }
 
-/// The running server. It ends when this is dropped.
+/// A running server, stopped on drop.
 #[derive(Debug)]
 pub struct FakeApi {
     address: SocketAddr,
@@ -72,9 +72,9 @@ pub struct FakeApi {
 struct Shared {
     brain: Box<dyn Brain>,
     recorded: Mutex<Vec<Recorded>>,
-    /// How many requests of each agent came in.
+    /// Number of requests by agent.
     counts: Mutex<HashMap<String, usize>>,
-    /// How many requests are kept.
+    /// Number of requests to keep.
     keeps: usize,
     cache: Mutex<PromptCache>,
     open: Mutex<Vec<TcpStream>>,
@@ -99,15 +99,15 @@ impl FakeApi {
     /// Starts a server on a free port of the loopback address.
     ///
     /// # Panics
-    /// When no socket can be opened.
+    /// If no socket can be opened.
     pub fn start(brain: impl Brain + 'static) -> Self {
         Self::keeping(brain, usize::MAX)
     }
 
-    /// The same, but only the last requests are kept: for teams that work for hours.
+    /// Starts a server that keeps only the last requests, for long runs.
     ///
     /// # Panics
-    /// When no socket can be opened.
+    /// If no socket can be opened.
     pub fn forgetful(brain: impl Brain + 'static) -> Self {
         Self::keeping(brain, FEW)
     }
@@ -140,29 +140,29 @@ impl FakeApi {
         }
     }
 
-    /// What to set `ANTHROPIC_BASE_URL` or `OPENAI_BASE_URL` to.
+    /// Returns the value for `ANTHROPIC_BASE_URL` or `OPENAI_BASE_URL`.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Every request so far.
+    /// Returns all recorded requests.
     pub fn requests(&self) -> Vec<Recorded> {
         locked(&self.shared.recorded).clone()
     }
 
-    /// What was wrong with requests that the server refused by itself.
+    /// Returns the reasons of requests that the server itself rejected.
     pub fn refused(&self) -> Vec<String> {
         locked(&self.shared.refused).clone()
     }
 
-    /// The requests of one agent.
+    /// Returns the requests of one agent.
     pub fn requests_of(&self, agent: &str) -> Vec<Recorded> {
         let mut requests = self.requests();
         requests.retain(|recorded| recorded.ask.agent == agent);
         requests
     }
 
-    /// The last request of one agent.
+    /// Returns the last request of one agent.
     pub fn last_of(&self, agent: &str) -> Option<Recorded> {
         let recorded = locked(&self.shared.recorded);
         let mut of_agent = recorded.iter().rev();
@@ -171,10 +171,10 @@ impl FakeApi {
             .cloned()
     }
 
-    /// Waits for a request of an agent that fits, and gives the first such one.
+    /// Waits for a matching request of an agent and returns the first one.
     ///
     /// # Panics
-    /// When none comes in time.
+    /// On timeout.
     #[track_caller]
     pub fn wait_for(&self, what: &str, agent: &str, fits: impl Fn(&Ask) -> bool) -> Recorded {
         let found = || {
@@ -184,7 +184,7 @@ impl FakeApi {
         wait_for(what, || self.summary(), found)
     }
 
-    /// A line for each request: who asked, and the news it brought.
+    /// Returns a line for each request: the agent and its new messages.
     pub fn summary(&self) -> String {
         let mut lines = vec!["Requests to the model:".to_owned()];
         for recorded in self.requests() {
@@ -201,10 +201,10 @@ impl FakeApi {
 impl Drop for FakeApi {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
-        // The accepting thread looks at the mark only when somebody connects.
+        // The accepting thread checks the flag only on a connection.
         drop(TcpStream::connect(self.address));
         for connection in locked(&self.shared.open).drain(..) {
-            // A connection that the client has closed already is what is wanted.
+            // The client may have closed the connection already.
             drop(connection.shutdown(Shutdown::Both));
         }
         if let Some(accepting) = self.accepting.take() {
@@ -224,7 +224,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // A client may go away at any moment; what it asked for is on record.
+            // A client may disconnect at any time; its request is recorded.
             drop(serve(&connection, &shared));
             drop(connection.shutdown(Shutdown::Both));
         });
@@ -297,7 +297,7 @@ impl Shared {
     }
 }
 
-/// Sends a reply. False when the connection is not to be used again.
+/// Sends a reply. Returns false if the connection must not be reused.
 fn answer(
     to: &mut &TcpStream,
     shared: &Shared,

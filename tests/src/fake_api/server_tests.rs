@@ -51,7 +51,7 @@ fn a_request_is_recorded_and_answered_as_a_stream() {
 }
 
 #[test]
-fn the_same_reply_goes_out_in_the_dialect_of_the_request() {
+fn a_reply_is_sent_in_the_api_of_the_request() {
     let api = FakeApi::start(|ask: &Ask| match ask.agent.as_str() {
         "eve" => Reply::refusal(429),
         _ => Reply::tool(
@@ -83,7 +83,7 @@ fn the_same_reply_goes_out_in_the_dialect_of_the_request() {
 }
 
 #[test]
-fn refusals_carry_their_status_and_header() {
+fn error_responses_have_their_status_and_header() {
     let api = FakeApi::start(|_: &Ask| Reply::refusal(429).retry_after("3"));
     let answer = read_all(post(&api, &body("bob")));
     assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
@@ -94,7 +94,7 @@ fn refusals_carry_their_status_and_header() {
 }
 
 #[test]
-fn a_stream_can_fail_or_break_off() {
+fn a_stream_can_fail_or_be_cut() {
     let api = FakeApi::start(|ask: &Ask| {
         let whole = Reply::blocks([Block::text("some text")]);
         if ask.number == 1 {
@@ -116,7 +116,7 @@ fn a_stream_can_fail_or_break_off() {
 }
 
 #[test]
-fn a_held_reply_comes_when_its_gate_opens() {
+fn a_delayed_reply_is_sent_when_its_gate_opens() {
     let gate = Gate::closed();
     let api = FakeApi::start({
         let gate = gate.clone();
@@ -131,7 +131,7 @@ fn a_held_reply_comes_when_its_gate_opens() {
 }
 
 #[test]
-fn what_is_no_request_for_a_message_is_refused() {
+fn other_requests_are_rejected() {
     let api = FakeApi::start(|_: &Ask| Reply::text("x"));
     let mut connection = TcpStream::connect(api.address).unwrap();
     connection

@@ -1,13 +1,13 @@
-//! A reply as the events that the Messages API streams.
+//! Streams a reply as events of the Messages API.
 
 use serde_json::{Value, json};
 
 use super::reply::{Block, Reply};
 
-/// Longest piece of a delta in characters: short, so that every client has to put pieces together.
+/// Maximum length of a delta in characters: short, so that every client has to join deltas.
 const PIECE: usize = 12;
 
-/// The events of a reply in order, each with its name.
+/// Returns the events of a reply in order, each with its name.
 pub(crate) fn events(
     reply: &Reply,
     message_id: &str,
@@ -52,7 +52,7 @@ pub(crate) fn events(
     events
 }
 
-/// How a block begins, and its deltas.
+/// Returns the start of a block and its deltas.
 fn parts(block: &Block) -> (Value, Vec<Value>) {
     match block {
         Block::Text(text) => (
@@ -88,17 +88,17 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = String> {
     pieces.into_iter()
 }
 
-/// One event as it goes over the wire.
+/// Encodes one event.
 pub(crate) fn frame(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
-/// The words of a failure that a test asked for.
+/// Returns the message of a simulated failure.
 pub(crate) fn made_up(kind: &str) -> String {
     format!("made up by the test: {kind}")
 }
 
-/// What an error looks like, in a stream and as the body of a refusal.
+/// Returns the format of an error, in a stream and as the body of an error response.
 pub(crate) fn error_body(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message},
         "request_id": "req_test"})
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_put_together_are_the_whole() {
+    fn joined_deltas_are_the_whole_block() {
         let input = json!({"command": "printf 'grüße %s' \"$HOME\"", "n": 1});
         let reply = Reply::blocks([
             Block::Thinking {

@@ -1,16 +1,16 @@
-//! Chance that can be had again: a run names its seed, and the same seed throws the same.
+//! Reproducible randomness: a run prints its seed, and the same seed produces the same sequence.
 
 use std::fmt;
 use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Where a run begins.
+/// Seed of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// One that no earlier run had.
+    /// Creates a new random seed.
     pub fn fresh() -> Self {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -18,7 +18,7 @@ impl Seed {
         Self((since.as_secs() << 20) ^ u64::from(since.subsec_nanos()))
     }
 
-    /// The seed of a part of this run, so that each part can be had alone.
+    /// Derives the seed of a part of this run, so that each part can be reproduced alone.
     #[must_use]
     pub fn of(self, part: &str) -> Self {
         let mut dice = Dice::new(self);
@@ -42,17 +42,17 @@ impl FromStr for Seed {
     }
 }
 
-/// Numbers in an order that the seed alone decides (`SplitMix64`).
+/// A random number generator (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Begins at a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: Seed) -> Self {
         Self(seed.0)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn throw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -61,21 +61,21 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.throw() % bound).unwrap_or(0)
     }
 
-    /// One of several.
+    /// Returns one element.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
-    /// `count` of them in their order, or all where there are not so many.
+    /// Returns `count` elements in order, or all if there are fewer.
     pub fn sample<T: Clone>(&mut self, from: &[T], count: usize) -> Vec<T> {
         let mut left = count.min(from.len());
         let mut sample = Vec::with_capacity(left);
@@ -88,7 +88,7 @@ impl Dice {
         sample
     }
 
-    /// Lets other processes get an unknown bit further, up to `longest`.
+    /// Sleeps for a random time up to `longest`.
     pub fn linger(&mut self, longest: Duration) {
         let micros = usize::try_from(longest.as_micros()).unwrap_or(usize::MAX);
         let until = Instant::now() + Duration::from_micros(self.below(micros) as u64);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_seed_throws_the_same_twice_and_another_does_not() {
+    fn a_seed_is_reproducible_and_others_differ() {
         let throws = |seed| {
             let mut dice = Dice::new(Seed(seed));
             [dice.throw(), dice.throw(), dice.throw()]
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_of_the_size_and_in_order() {
+    fn a_sample_has_the_requested_size_and_order() {
         let all: Vec<usize> = (0..50).collect();
         let sample = Dice::new(Seed(1)).sample(&all, 10);
         assert_eq!(sample.len(), 10);

@@ -1,4 +1,4 @@
-//! A disk that is full: a real one of 64 KB, in the memory of this machine and seen by its own processes only.
+//! A full disk: a tmpfs of 64 KB in a private mount namespace.
 
 use std::process::Command;
 
@@ -8,22 +8,22 @@ use swarm_store::{Draft, TeamStore as _};
 
 use super::ground::TEAM;
 use super::log::{Line, lines, path_of};
-use super::worker::{READER, Told};
+use super::worker::{READER, WorkerArguments};
 use super::workers::Programs;
 
-/// What came of filling a disk.
+/// Result of filling a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskReport {
-    /// Sends that were told to be done.
+    /// Acknowledged sends.
     pub sent: usize,
-    /// Sends that were refused.
+    /// Failed sends.
     pub refused: usize,
 }
 
-/// Fills a disk by sending, and asks what is left of everything. `None` where none can be mounted.
+/// Fills a disk by sending, and checks the state afterwards. `None` if none can be mounted.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a guarantee is violated.
 pub fn fill_one(programs: &Programs) -> Option<DiskReport> {
     let directory = tempfile::tempdir().expect("a directory");
     let mount = directory.path().join("mount");
@@ -83,10 +83,11 @@ pub fn fill_one(programs: &Programs) -> Option<DiskReport> {
     Some(report)
 }
 
-/// Sends until the disk is full and some more, looks, makes room, reads; fills it again, and deletes the team.
-pub(super) fn fill(mut told: Told) -> Result<()> {
+/// Sends until the disk is full, reads, frees space, reads again; fills it again, and deletes the
+/// team.
+pub(super) fn fill(mut arguments: WorkerArguments) -> Result<()> {
     let me = MemberName::parse(READER)?;
-    let (ground, log) = (&told.ground, &mut told.log);
+    let (ground, log) = (&arguments.ground, &mut arguments.log);
     let (store, team) = (&ground.store, &ground.team);
     ground.create_team()?;
     ground.join(READER);
@@ -108,7 +109,7 @@ pub(super) fn fill(mut told: Told) -> Result<()> {
         store.team(team).inbox(&me)?.unread().count()
     ))?;
     ground.assert_whole();
-    // Somebody makes room.
+    // Space is freed.
     std::fs::remove_file(&ballast)?;
     let unread = store.team(team).take_unread(&me)?;
     let ids: Vec<_> = unread
@@ -119,7 +120,7 @@ pub(super) fn fill(mut told: Told) -> Result<()> {
         "acked {}",
         store.team(team).delivered(&me, &ids)?.len()
     ))?;
-    // A team can be deleted to make room: on a disk without a free byte.
+    // A team can be deleted to free space, even on a disk without a free byte.
     let filler = ground.root.join("filler");
     let mut size = 65_536;
     while size > 0 {

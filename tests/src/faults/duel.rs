@@ -1,4 +1,4 @@
-//! Several processes that all find the same lock directory left behind, at the same instant.
+//! Several processes that find the same stale lock directory at the same time.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,36 +14,37 @@ use super::ground::{Locking, place};
 use super::log::{Line, Log, lines, monotonic_nanos, path_of};
 use super::workers::{Programs, Worker};
 
-/// How long a duellist waits for its turn: everybody gets it at last, however slow the machine.
+/// Timeout of a process: every process gets the lock eventually, regardless of the machine's speed.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Between two rounds of a lane. Enough for all to break and to enter on a quiet machine; on a busy one rounds are late.
+/// Interval between two rounds of a lane: enough for all processes on an idle machine; on a busy
+/// one rounds are late.
 const GAP: Duration = Duration::from_millis(450);
 
-/// How much before a round begins its duellists stop sleeping, so that they begin together.
+/// Time before a round in which its processes spin, so that they start simultaneously.
 const SPIN: Duration = Duration::from_micros(300);
 
-/// How long a duellist stays inside at most.
+/// Maximum time for which a process holds the lock.
 const STAY: Duration = Duration::from_micros(1500);
 
-/// Duels.
+/// A run of contention rounds.
 #[derive(Debug, Clone)]
-pub struct Duel {
-    /// Processes that want each lock.
+pub struct LockContention {
+    /// Number of processes that compete for each lock.
     pub breakers: u64,
-    /// Rounds in each lane, one after the other.
+    /// Consecutive rounds in each lane.
     pub rounds: u64,
-    /// Lanes side by side.
+    /// Number of concurrent lanes.
     pub lanes: u64,
-    /// How they lock.
+    /// Locking protocols in use.
     pub locking: Locking,
 }
 
-impl Duel {
-    /// Fights all rounds; tells how many there were.
+impl LockContention {
+    /// Runs all rounds and returns their number.
     ///
     /// # Panics
-    /// When two were inside at once, one was robbed, or something was left behind.
+    /// If two processes held a lock at once, one lost its lock, or files were left behind.
     pub fn run(&self, programs: &Programs, seed: Seed) -> u64 {
         let directory = tempfile::Builder::new()
             .prefix("swarm.duel-")
@@ -113,7 +114,7 @@ impl Duel {
     }
 }
 
-/// What one round is about.
+/// The files of one round.
 struct Post {
     data: PathBuf,
     sidecar: PathBuf,
@@ -132,7 +133,8 @@ impl Post {
         }
     }
 
-    /// A lock directory as one left it a minute ago: one of another make, or in the one door also one of ours.
+    /// Creates a lock directory that was abandoned a minute ago: one of another program, or with
+    /// directory locks only also one of swarm.
     fn leave_behind(&self, locking: Locking, dice: &mut Dice) {
         swarm_os::create_sidecar(&self.sidecar).expect("a sidecar");
         fs::write(&self.data, "0").expect("a file");
@@ -146,7 +148,7 @@ impl Post {
         opened.set_modified(long_ago).expect("an old one");
     }
 
-    /// Is alone inside for a moment and counts itself; says what is wrong.
+    /// Holds the lock for a moment and increments the counter; returns a violation, if any.
     fn enter(&self, held: &LockGuard, stay: Duration) -> Result<Option<&'static str>, OsError> {
         if File::create_new(&self.inside).is_err() {
             return Ok(Some("two are inside"));
@@ -160,8 +162,8 @@ impl Post {
     }
 }
 
-/// The part of one process: `duels DIRECTORY LOG NAME ROUNDS LANES BEGIN`, the beginning in nanoseconds of the machine's
-/// monotonic clock.
+/// The part of one process: `duels DIRECTORY LOG NAME ROUNDS LANES BEGIN`, where the start is in
+/// nanoseconds of the monotonic clock.
 pub(super) fn fight(
     directory: &Path,
     log: &Path,
@@ -207,7 +209,7 @@ pub(super) fn fight(
     Ok(())
 }
 
-/// Lanes begin one after the other, so that not all lots of duellists want the processors at once.
+/// Lanes start one after the other, so that not all processes need the processors at once.
 fn wait_for_round(begin: u64, lane: u64, lanes: u64, round: u64) {
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let at = begin + round * nanos(GAP) + lane * nanos(GAP) / lanes.max(1);

@@ -1,5 +1,5 @@
-//! Every reader and every writer of a team's files, one after the other, in a process of its own: on files that are damaged, that
-//! are no files, or that nobody else may see.
+//! Runs every reader and writer of a team's files in a separate process: on damaged files, on other
+//! file types, and with restricted permissions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,16 +12,16 @@ use serde_json::json;
 use swarm_protocol::{Event, LifeKind, LifeRecord, PauseMark, SpawnId, TaskId, UnixMs};
 use swarm_store::{Actor, Draft, TaskChange, TeamStore as _};
 
-use super::ground::{Ground, TEAM, name, new_member, new_task};
+use super::ground::{TEAM, TeamFixture, name, new_member, new_task};
 use super::log::{lines, path_of};
-use super::worker::{READER, Told};
+use super::worker::{READER, WorkerArguments};
 use super::workers::{Programs, Worker};
 use crate::wait::wait_until;
 
-/// How long all of it may take before it hangs.
+/// Timeout of the process.
 const HANGS: Duration = Duration::from_mins(1);
 
-/// Where things of interest lie, below the root; each is tried.
+/// Files to damage, relative to the config directory.
 pub(super) const FILES: [&str; 13] = [
     "teams/crew/config.json",
     "teams/crew/inboxes/reader.json",
@@ -38,15 +38,16 @@ pub(super) const FILES: [&str; 13] = [
     "tasks/crew/.lock",
 ];
 
-/// Files of which the content is only ever somebody's own last word, so that the next word takes its place.
+/// Files that only contain the latest state of their writer, so that the next write replaces the
+/// content.
 const OWN_WORDS: [&str; 5] = ["life", "state.json", "hello.json", "paused", ".lock"];
 
-/// A ground on which each of the files is there.
+/// Creates a config directory in which each of the files exists.
 ///
 /// # Panics
-/// When it cannot be made.
-pub fn furnished() -> Ground {
-    let ground = Ground::fresh();
+/// If it cannot be created.
+pub fn furnished() -> TeamFixture {
+    let ground = TeamFixture::fresh();
     let (store, team) = (&ground.store, &ground.team);
     let spawn = ground.join(READER);
     drop(ground.live(READER, spawn).expect("a life"));
@@ -76,13 +77,13 @@ pub fn furnished() -> Ground {
             fs::write(path, "{}").expect("a file");
         }
     }
-    // An intention that was not carried out in full.
+    // A redo log that was not applied completely.
     let redo = json!({"writes": []});
     fs::write(ground.root.join(FILES[8]), redo.to_string()).expect("a file");
     ground
 }
 
-/// What a file may hold that it should not.
+/// Returns damaged contents.
 pub fn damages(sound: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut damages: Vec<(String, Vec<u8>)> = vec![
         ("nothing".to_owned(), Vec::new()),
@@ -126,10 +127,11 @@ pub fn damages(sound: &[u8]) -> Vec<(String, Vec<u8>)> {
     damages
 }
 
-/// Damages each file in each way, or those that `choose` picks, and runs everything on it. Returns how many were tried.
+/// Damages each file in each way, or those that `choose` picks, and runs everything on it. Returns
+/// the number of trials.
 ///
 /// # Panics
-/// When something hangs, breaks down, or loses what was there.
+/// If something hangs, crashes, or loses data.
 pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usize {
     let mut tried = 0;
     for file in FILES {
@@ -143,7 +145,7 @@ pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
             fs::write(&path, &bytes).expect("a damaged file");
             drop(run(programs, &ground, &format!("{file} holds {what}")));
             let is_own = OWN_WORDS.iter().any(|name| file.ends_with(name));
-            // Any number is a mark.
+            // Any number is a valid value.
             let is_number = String::from_utf8_lossy(&bytes).parse::<u64>().is_ok();
             let is_own = is_own || (is_number && file.ends_with("mark"));
             let is_empty = bytes.iter().all(u8::is_ascii_whitespace);
@@ -157,10 +159,10 @@ pub fn on_damaged(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
     tried
 }
 
-/// Runs everything in a process that takes no rights away from what it makes, and tells what others could enter or read.
+/// Runs everything with an umask of 0, and returns the paths that others could read or enter.
 ///
 /// # Panics
-/// When it breaks down.
+/// If it crashes.
 pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
     let directory = tempfile::tempdir().expect("a directory");
     let root = directory.path().join("root");
@@ -172,7 +174,7 @@ pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
         .args([&root, &path_of(directory.path(), "all")])
         .args([READER, "from-nothing"]);
     Worker::start(command, directory.path(), "all").finish();
-    let ground = Ground::at(&root, super::ground::Locking::Both);
+    let ground = TeamFixture::at(&root, super::ground::Locking::Both);
     let mut paths = ground.paths();
     assert!(paths.len() > 15, "{paths:?}");
     paths.push(root);
@@ -186,8 +188,9 @@ pub fn open_to_others(programs: &Programs) -> Vec<PathBuf> {
     paths
 }
 
-/// Runs everything on a ground; what was said of each is in the log `all` of the directory.
-pub(super) fn run(programs: &Programs, ground: &Ground, what: &str) -> tempfile::TempDir {
+/// Runs everything on a config directory; the results are in the log `all` of the returned
+/// directory.
+pub(super) fn run(programs: &Programs, ground: &TeamFixture, what: &str) -> tempfile::TempDir {
     let logs = tempfile::tempdir().expect("a directory for logs");
     let log = path_of(logs.path(), "all");
     let mut command = Command::new(&programs.worker);
@@ -205,8 +208,9 @@ pub(super) fn run(programs: &Programs, ground: &Ground, what: &str) -> tempfile:
     logs
 }
 
-/// Whether the bytes are still there: in place, aside, or line by line among what was set aside.
-fn is_kept(ground: &Ground, bytes: &[u8]) -> bool {
+/// Returns whether the bytes still exist: in place, in a copy, or line by line among the malformed
+/// entries.
+fn is_kept(ground: &TeamFixture, bytes: &[u8]) -> bool {
     let is_in = |path: &PathBuf| {
         let content = fs::read(path).unwrap_or_default();
         content == bytes
@@ -214,18 +218,22 @@ fn is_kept(ground: &Ground, bytes: &[u8]) -> bool {
     };
     let malformed = |path: &PathBuf| path.to_string_lossy().ends_with(".malformed.jsonl");
     let paths = ground.paths();
-    // An array of which single elements are no entries keeps the others.
+    // An array with some malformed elements keeps the others.
     paths.iter().any(is_in) || paths.iter().any(malformed)
 }
 
-/// Tries each reader and each writer once; errors are as good as answers.
-pub(super) fn try_all(mut told: Told) -> Result<()> {
-    if told.rest.first().is_some_and(|word| word == "from-nothing") {
-        told.ground.create_team()?;
-        told.ground.join(READER);
+/// Runs each reader and writer once; errors are acceptable results.
+pub(super) fn try_all(mut arguments: WorkerArguments) -> Result<()> {
+    if arguments
+        .rest
+        .first()
+        .is_some_and(|word| word == "from-nothing")
+    {
+        arguments.ground.create_team()?;
+        arguments.ground.join(READER);
     }
-    let me = told.member()?;
-    let Told { ground, log, .. } = &mut told;
+    let me = arguments.member()?;
+    let WorkerArguments { ground, log, .. } = &mut arguments;
     let (store, team) = (ground.hurried(), ground.team.clone());
     let spawn = SpawnId::random();
     let actor = Actor::person(&team);
@@ -314,8 +322,11 @@ pub(super) fn try_all(mut told: Told) -> Result<()> {
     Ok(())
 }
 
-/// Lives for a moment.
-fn live(ground: &Ground, spawn_id: SpawnId) -> std::result::Result<(), swarm_store::StoreError> {
+/// Takes the life lock for a moment.
+fn live(
+    ground: &TeamFixture,
+    spawn_id: SpawnId,
+) -> std::result::Result<(), swarm_store::StoreError> {
     let record = LifeRecord {
         kind: LifeKind::Task,
         pid: std::process::id(),

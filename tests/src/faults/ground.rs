@@ -1,4 +1,4 @@
-//! A config directory with one team, on which faults are tried.
+//! A config directory with one team, used by the fault tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,28 @@ use swarm_store::{
 
 use crate::guard::note;
 
-/// The team of every ground.
+/// Name of the team.
 pub const TEAM: &str = "crew";
 
-/// How long a worker waits for a lock: everybody gets it at last, however slow the machine.
+/// Lock timeout of a worker: every process gets the lock eventually, regardless of the machine's
+/// speed.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A store below a directory.
+/// A store in a directory.
 #[derive(Debug)]
-pub struct Ground {
-    /// The config directory of all state.
+pub struct TeamFixture {
+    /// The config directory.
     pub root: PathBuf,
-    /// The store below it.
+    /// The store in it.
     pub store: FileStore,
-    /// Its team.
+    /// The team.
     pub team: TeamName,
-    /// Goes with the ground; a worker only visits.
+    /// Removed on drop; `None` in a worker.
     directory: Option<tempfile::TempDir>,
 }
 
-/// Where grounds are made: where it is told, or else in memory where that is possible. A disk that others keep busy makes every
-/// step many times as long, and shows nothing that the memory does not.
+/// Returns the parent directory: the configured one, otherwise a tmpfs where available. A busy disk
+/// slows down every step without showing more than memory does.
 pub(super) fn place() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let usual = if memory.is_dir() {
@@ -48,21 +49,21 @@ pub(super) fn place() -> PathBuf {
     std::env::var_os("STRESS_PLACE").map_or_else(|| usual.to_owned(), PathBuf::from)
 }
 
-/// How the store of a ground locks.
+/// Locking protocols of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Locking {
     /// Both protocols.
     #[default]
     Both,
-    /// Lock directories alone, as on a network file system.
+    /// Lock directories only, as on a network file system.
     DirectoryOnly,
 }
 
-impl Ground {
-    /// A fresh one with the team.
+impl TeamFixture {
+    /// Creates one with the team.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn fresh() -> Self {
         let directory = tempfile::Builder::new()
             .prefix("swarm.faults-")
@@ -75,10 +76,10 @@ impl Ground {
         ground
     }
 
-    /// One that is there already, or is about to be.
+    /// Opens an existing one, or one that is about to be created.
     ///
     /// # Panics
-    /// Never: the team's name is sound.
+    /// Never: the team's name is valid.
     pub fn at(root: &Path, locking: Locking) -> Self {
         let options = LockOptions {
             deadline: PATIENCE,
@@ -99,7 +100,7 @@ impl Ground {
         }
     }
 
-    /// The same with another way to lock.
+    /// Sets the locking protocols.
     ///
     /// # Panics
     /// Never.
@@ -111,7 +112,7 @@ impl Ground {
         other
     }
 
-    /// The same store for somebody who is in a hurry: a lock that a dead process left must not keep it waiting.
+    /// Returns the store with a short timeout: the lock of a dead process must not delay it.
     pub fn hurried(&self) -> FileStore {
         self.store.clone().with_lock_options(LockOptions {
             deadline: Duration::from_secs(10),
@@ -119,10 +120,10 @@ impl Ground {
         })
     }
 
-    /// Makes the team.
+    /// Creates the team.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn create_team(&self) -> swarm_store::Result<()> {
         self.store
             .create_team(NewTeam {
@@ -137,10 +138,10 @@ impl Ground {
             .map(drop)
     }
 
-    /// Makes a member that has no process.
+    /// Adds a member without a process.
     ///
     /// # Panics
-    /// When the store refuses.
+    /// If the store fails.
     pub fn join(&self, member: &str) -> SpawnId {
         let new = new_member(member);
         let spawn = new.spawn_id;
@@ -156,10 +157,10 @@ impl Ground {
     /// Takes a member's life lock for this process.
     ///
     /// # Errors
-    /// When another one lives by it.
+    /// If another process holds it.
     ///
     /// # Panics
-    /// When this process cannot look at itself.
+    /// If this process cannot read its own start time.
     pub fn live(&self, member: &str, spawn_id: SpawnId) -> Result<LifeHolder, swarm_os::OsError> {
         let pid = std::process::id();
         let record = LifeRecord {
@@ -174,10 +175,10 @@ impl Ground {
         LifeHolder::take(&path, &serde_json::to_vec(&record).expect("a record"))
     }
 
-    /// Makes a task.
+    /// Creates a task.
     ///
     /// # Panics
-    /// When the store refuses.
+    /// If the store fails.
     pub fn task(&self, subject: &str, blocked_by: &[u64]) -> TaskId {
         let new = new_task(subject, blocked_by);
         let person = Actor::person(&self.team);
@@ -185,13 +186,13 @@ impl Ground {
         made.expect("a task")[0]
     }
 
-    /// A member's inbox.
+    /// Returns the path of a member's inbox.
     pub fn inbox(&self, member: &str) -> PathBuf {
         let directory = self.store.team(&self.team).inbox_directory();
         directory.join(format!("{member}.json"))
     }
 
-    /// Where acknowledged messages of a member go at last.
+    /// Returns the archive of a member's acknowledged messages.
     pub fn archive(&self, member: &str) -> PathBuf {
         let directory = self
             .store
@@ -201,12 +202,12 @@ impl Ground {
         directory.join(format!("{member}.jsonl"))
     }
 
-    /// Every file and directory below the root.
+    /// Returns every file and directory below the config directory.
     pub fn paths(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         let mut directories = vec![self.root.clone()];
         while let Some(directory) = directories.pop() {
-            // Teams come and go while this looks.
+            // Teams are created and deleted concurrently.
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     directories.push(entry.path());
@@ -218,10 +219,12 @@ impl Ground {
         paths
     }
 
-    /// Asserts that every file that somebody may read is whole: documents are JSON, and all complete lines too, except the
-    /// beginning of a message that a killed process was moving to the archive. That message is there whole as well.
+    /// Asserts that every readable file is complete: documents and all complete lines are JSON,
+    /// except for the beginning of a message that a killed process was moving to the archive. That
+    /// message also exists completely.
     ///
     /// # Panics
+    /// If a file is torn.
     /// When one is torn.
     #[track_caller]
     pub fn assert_whole(&self) {
@@ -258,7 +261,7 @@ impl Ground {
             Ok(Inbox::default())
         };
         let mut kept = inbox.expect("the inbox of an archive").entries;
-        // What goes to the archive is acknowledged, also if the inbox does not say so yet.
+        // Messages in the archive are acknowledged, even if the inbox does not say so yet.
         for entry in &mut kept {
             entry.read = true;
         }
@@ -280,10 +283,10 @@ impl Ground {
         }
     }
 
-    /// Takes every lock of the team once, as the next one to come by does: what a dead process left is cleared then.
+    /// Takes every lock of the team once, which removes the locks of dead processes.
     ///
     /// # Panics
-    /// When one cannot be had.
+    /// If a lock cannot be taken.
     pub fn pass_by(&self, store: &FileStore) {
         let Ok(config) = store.team(&self.team).config() else {
             return;
@@ -313,7 +316,7 @@ impl Ground {
         assert!(is_unknown, "the lock of requests: {refused:?}");
     }
 
-    /// Makes every temporary file look as if its writer had died long ago.
+    /// Sets the modification time of every temporary file to the distant past.
     pub fn age_temporaries(&self) {
         let long_ago = SystemTime::now() - Duration::from_hours(3);
         for path in self.litter() {
@@ -323,7 +326,8 @@ impl Ground {
         }
     }
 
-    /// Lock directories and temporary files, which no orderly process leaves behind.
+    /// Returns lock directories and temporary files, which no properly terminated process leaves
+    /// behind.
     pub fn litter(&self) -> Vec<PathBuf> {
         let mut paths = self.paths();
         paths.retain(|path| {
@@ -335,10 +339,10 @@ impl Ground {
     }
 }
 
-/// Asserts that a file is one JSON document; nothing there is fine.
+/// Asserts that a file is one JSON document or missing.
 ///
 /// # Panics
-/// When it is not.
+/// If it is torn.
 #[track_caller]
 pub fn assert_document(path: &Path) {
     if let Ok(bytes) = fs::read(path) {
@@ -352,15 +356,15 @@ pub fn assert_document(path: &Path) {
     }
 }
 
-/// A name that is known to be sound.
+/// Parses a valid name.
 ///
 /// # Panics
-/// When it is not.
+/// If it is not valid.
 pub fn name(text: &str) -> MemberName {
     MemberName::parse(text).expect("a sound name")
 }
 
-/// A task that waits for others.
+/// Returns a task that is blocked by others.
 pub fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
     NewTask {
         subject: subject.to_owned(),
@@ -370,10 +374,10 @@ pub fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
     }
 }
 
-/// A member to be spawned by this process.
+/// Returns a member to be spawned by this process.
 ///
 /// # Panics
-/// When this process cannot look at itself.
+/// If this process cannot read its own start time.
 pub fn new_member(member: &str) -> NewMember {
     static START: OnceLock<String> = OnceLock::new();
     let pid = std::process::id();

@@ -1,32 +1,33 @@
-//! Whether what happened to a task could have happened one step after the other.
+//! Checks whether the operations on a task are linearizable.
 //!
-//! A task is a register: free, held by a spawn, or done. Each call has a time at which it began and one at which it returned; it
-//! took effect at some moment between. The history is sound if there is an order of all calls that agrees with those times and in
-//! which each call does what it reported (linearizability, by the search of Wing and Gong).
+//! A task is a register: free, held by a spawn, or done. Each operation has a start and a return
+//! time, and takes effect at some moment in between. The history is valid if there is an order of
+//! all operations that agrees with those times and in which each operation has its reported effect
+//! (search of Wing and Gong).
 
 use std::collections::{BTreeMap, HashSet};
 
-/// What a call reported to have done.
+/// Reported effect of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Deed {
-    /// The spawn took the free task.
+pub enum Effect {
+    /// The spawn claimed the free task.
     Claim(u64),
     /// The spawn, which held the task, completed it.
     Complete(u64),
-    /// The task was taken from the spawn, which had died.
+    /// The task was released because the spawn had died.
     Release(u64),
 }
 
-/// A call.
+/// An operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// What it did.
-    pub deed: Deed,
-    /// When it began, in nanoseconds.
+    /// Its effect.
+    pub effect: Effect,
+    /// Start time in nanoseconds.
     pub began: u64,
-    /// When it returned; `u64::MAX` if its caller was killed meanwhile.
+    /// Return time; `u64::MAX` if its caller was killed meanwhile.
     pub returned: u64,
-    /// Whether it may not have happened at all: its caller was killed.
+    /// Whether it may have had no effect because its caller was killed.
     pub perhaps: bool,
 }
 
@@ -38,43 +39,43 @@ enum State {
 }
 
 impl State {
-    fn after(self, deed: Deed) -> Option<Self> {
-        match (self, deed) {
-            (Self::Free, Deed::Claim(spawn)) => Some(Self::Held(spawn)),
-            (Self::Held(holder), Deed::Complete(spawn)) if holder == spawn => Some(Self::Done),
-            (Self::Held(holder), Deed::Release(spawn)) if holder == spawn => Some(Self::Free),
+    fn after(self, effect: Effect) -> Option<Self> {
+        match (self, effect) {
+            (Self::Free, Effect::Claim(spawn)) => Some(Self::Held(spawn)),
+            (Self::Held(holder), Effect::Complete(spawn)) if holder == spawn => Some(Self::Done),
+            (Self::Held(holder), Effect::Release(spawn)) if holder == spawn => Some(Self::Free),
             _ => None,
         }
     }
 }
 
-/// Calls by task.
+/// Operations by task.
 #[derive(Debug, Clone, Default)]
 pub struct History(pub BTreeMap<u64, Vec<Call>>);
 
 impl History {
-    /// Enters a call.
+    /// Adds an operation.
     pub fn enter(&mut self, task: u64, call: Call) {
         self.0.entry(task).or_default().push(call);
     }
 
-    /// The tasks of which the calls cannot be put into an order.
+    /// Returns the tasks whose operations are not linearizable.
     pub fn unsound(&self) -> Vec<u64> {
         let unsound = self.0.iter().filter(|(_, calls)| !is_sound(calls));
         unsound.map(|(task, _)| *task).collect()
     }
 
-    /// Whether some work on a task began although one that it waits for was not done: the claim had returned before the
-    /// completion began.
+    /// Returns whether a task was claimed before its blocker was completed: the claim returned
+    /// before the completion started.
     pub fn begun_too_early(&self, task: u64, blocker: u64) -> bool {
         let calls = |task| self.0.get(&task).map_or(&[][..], Vec::as_slice);
         let completions = calls(blocker)
             .iter()
-            .filter(|call| matches!(call.deed, Deed::Complete(_)));
+            .filter(|call| matches!(call.effect, Effect::Complete(_)));
         let first = completions.map(|call| call.began).min().unwrap_or(u64::MAX);
         let mut claims = calls(task)
             .iter()
-            .filter(|call| matches!(call.deed, Deed::Claim(_)));
+            .filter(|call| matches!(call.effect, Effect::Claim(_)));
         claims.any(|claim| claim.returned < first)
     }
 }
@@ -84,7 +85,7 @@ fn is_sound(calls: &[Call]) -> bool {
     search(calls, 0, State::Free, &mut dead_ends)
 }
 
-/// Whether the calls that are not in `made` can follow.
+/// Returns whether the remaining operations can follow.
 fn search(
     calls: &[Call],
     made: u128,
@@ -99,14 +100,14 @@ fn search(
     if !dead_ends.insert((made, state)) {
         return false;
     }
-    // Nothing can come before what had returned when it began.
+    // An operation cannot precede one that returned before it started.
     let must = left.iter().filter(|at| !calls[**at].perhaps);
     let horizon = must.map(|at| calls[*at].returned).min().unwrap_or(u64::MAX);
     left.iter().any(|at| {
         let call = calls[*at];
         call.began <= horizon
             && state
-                .after(call.deed)
+                .after(call.effect)
                 .is_some_and(|next| search(calls, made | (1 << at), next, dead_ends))
     })
 }
@@ -115,9 +116,9 @@ fn search(
 mod tests {
     use super::*;
 
-    fn call(deed: Deed, began: u64, returned: u64) -> Call {
+    fn call(effect: Effect, began: u64, returned: u64) -> Call {
         Call {
-            deed,
+            effect,
             began,
             returned,
             perhaps: false,
@@ -125,55 +126,55 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_overlap_may_be_put_in_any_order_and_others_may_not() {
-        let claim = call(Deed::Claim(1), 0, 10);
-        let complete = call(Deed::Complete(1), 5, 20);
+    fn only_overlapping_operations_may_be_reordered() {
+        let claim = call(Effect::Claim(1), 0, 10);
+        let complete = call(Effect::Complete(1), 5, 20);
         assert!(is_sound(&[complete, claim]));
-        let early = call(Deed::Complete(1), 0, 5);
-        let late = call(Deed::Claim(1), 6, 10);
+        let early = call(Effect::Complete(1), 0, 5);
+        let late = call(Effect::Claim(1), 6, 10);
         assert!(!is_sound(&[early, late]));
     }
 
     #[test]
-    fn of_two_claims_one_must_have_been_given_back() {
-        let two = [call(Deed::Claim(1), 0, 10), call(Deed::Claim(2), 0, 10)];
+    fn two_claims_need_a_release_in_between() {
+        let two = [call(Effect::Claim(1), 0, 10), call(Effect::Claim(2), 0, 10)];
         assert!(!is_sound(&two));
-        let between = call(Deed::Release(1), 3, 8);
+        let between = call(Effect::Release(1), 3, 8);
         assert!(is_sound(&[two[0], two[1], between]));
     }
 
     #[test]
-    fn a_task_is_done_once() {
+    fn a_task_is_completed_once() {
         let calls = [
-            call(Deed::Claim(1), 0, 1),
-            call(Deed::Complete(1), 2, 3),
-            call(Deed::Complete(1), 4, 5),
+            call(Effect::Claim(1), 0, 1),
+            call(Effect::Complete(1), 2, 3),
+            call(Effect::Complete(1), 4, 5),
         ];
         assert!(is_sound(&calls[..2]));
         assert!(!is_sound(&calls));
     }
 
     #[test]
-    fn what_was_cut_short_may_have_happened_or_not() {
-        let claim = call(Deed::Claim(1), 0, 1);
+    fn an_interrupted_operation_may_or_may_not_have_taken_effect() {
+        let claim = call(Effect::Claim(1), 0, 1);
         let cut = Call {
             perhaps: true,
-            ..call(Deed::Complete(1), 2, u64::MAX)
+            ..call(Effect::Complete(1), 2, u64::MAX)
         };
-        let released = call(Deed::Release(1), 5, 6);
+        let released = call(Effect::Release(1), 5, 6);
         assert!(is_sound(&[claim, cut]));
         assert!(is_sound(&[claim, cut, released]));
         assert!(!is_sound(&[claim, released, released]));
     }
 
     #[test]
-    fn a_claim_before_its_blocker_was_begun_to_be_completed_is_too_early() {
+    fn a_claim_before_the_completion_of_its_blocker_is_too_early() {
         let mut history = History::default();
-        history.enter(1, call(Deed::Claim(1), 0, 1));
-        history.enter(1, call(Deed::Complete(1), 10, 20));
-        history.enter(2, call(Deed::Claim(2), 5, 15));
+        history.enter(1, call(Effect::Claim(1), 0, 1));
+        history.enter(1, call(Effect::Complete(1), 10, 20));
+        history.enter(2, call(Effect::Claim(2), 5, 15));
         assert!(!history.begun_too_early(2, 1));
-        history.enter(2, call(Deed::Claim(3), 5, 9));
+        history.enter(2, call(Effect::Claim(3), 5, 9));
         assert!(history.begun_too_early(2, 1));
     }
 }

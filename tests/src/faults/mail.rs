@@ -1,7 +1,7 @@
-//! Mail in a storm: many writers, one reader, and all of them killed at any moment.
+//! Message delivery under load: many writers, one reader, all of which are killed at random.
 //!
-//! Every acknowledged send is in the reader's transcript exactly once, in its sender's order. A send that was cut short is there
-//! once or not at all. Whoever looks at the inbox sees a whole document.
+//! Every acknowledged message is in the reader's transcript exactly once, in the order of its
+//! sender. An interrupted send arrives once or not at all. The inbox is always a complete document.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
@@ -18,43 +18,43 @@ use swarm_protocol::MessageId;
 use swarm_store::TeamStore as _;
 
 use super::dice::{Dice, Seed};
-use super::ground::{Ground, Locking, name};
+use super::ground::{Locking, TeamFixture, name};
 use super::log::{lines, path_of};
 use super::worker::{READER, read, transcript_of};
 use super::workers::{Programs, Worker};
 use crate::wait::wait_until;
 
-/// How long the reader may take for what is left when all is written.
+/// Timeout for reading the remaining messages.
 const LAST_READ: Duration = Duration::from_mins(2);
 
-/// Who writes by the other protocol.
+/// Kind of the foreign writers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Other {
     /// The program of this package.
     Program,
-    /// A script for Node, with the package proper-lockfile in the directory beside it.
+    /// A Node script, with the package proper-lockfile in a directory next to it.
     Script(PathBuf),
 }
 
-/// A run of mail.
+/// Parameters of a run.
 #[derive(Debug, Clone)]
 pub struct MailRun {
-    /// Writers of ours.
+    /// Number of swarm writers.
     pub writers: usize,
-    /// Writers of another make.
+    /// Number of foreign writers.
     pub others: usize,
-    /// What these are.
+    /// Kind of the foreign writers.
     pub other: Other,
-    /// Messages of each writer, at least: it goes on with as many more while there are kills to come.
+    /// Minimum number of messages of each writer; it sends more while kills are pending.
     pub messages: u64,
-    /// How often somebody is killed: each fourth time the reader, else a writer.
+    /// Number of kills: the reader every fourth time, otherwise a writer.
     pub kills: usize,
-    /// Whether one of another make may be killed while it has the lock. Two others that find it old may both take it, by
-    /// the weakness of their protocol, so that then there is one.
+    /// Whether a foreign writer may be killed while it holds the lock. Because of a weakness of
+    /// their protocol, two foreign writers may both take a stale lock, so then there is only one.
     pub kills_holders: bool,
-    /// Longest pause between two kills.
+    /// Maximum pause between two kills.
     pub pause: Duration,
-    /// How ours lock.
+    /// Locking protocols of swarm's processes.
     pub locking: Locking,
 }
 
@@ -73,26 +73,26 @@ impl Default for MailRun {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MailReport {
-    /// Sends that were told to be done.
+    /// Acknowledged sends.
     pub acknowledged: usize,
-    /// Sends that were cut short.
+    /// Interrupted sends.
     pub cut: usize,
-    /// Of these, how many had arrived.
+    /// Interrupted sends that arrived.
     pub cut_but_there: usize,
     /// Kills of writers and of the reader.
     pub kills: (usize, usize),
-    /// Looks at the inbox while it was written.
+    /// Number of inbox reads during the run.
     pub looks: usize,
 }
 
-/// The stage of a run.
+/// State of a run.
 struct Storm<'a> {
     run: &'a MailRun,
     programs: &'a Programs,
-    ground: &'a Ground,
+    ground: &'a TeamFixture,
     logs: PathBuf,
 }
 
@@ -100,9 +100,9 @@ impl MailRun {
     /// Runs it.
     ///
     /// # Panics
-    /// When a promise is broken.
+    /// If a guarantee is violated.
     pub fn run(&self, programs: &Programs, seed: Seed) -> MailReport {
-        let ground = Ground::fresh().locking(self.locking);
+        let ground = TeamFixture::fresh().locking(self.locking);
         ground.join(READER);
         let logs = tempfile::tempdir().expect("a directory for logs");
         let storm = Storm {
@@ -119,7 +119,7 @@ impl MailRun {
             drop(end);
             let looks = looker
                 .join()
-                .expect("whoever looks at the inbox sees a whole document");
+                .expect("readers of the inbox see a complete document");
             MailReport {
                 kills,
                 looks,
@@ -132,10 +132,11 @@ impl MailRun {
 }
 
 impl Storm<'_> {
-    /// Starts everybody, kills and restarts, and waits for the end. Returns the kills of writers and of the reader.
+    /// Starts all processes, kills and restarts them, and waits for the end. Returns the kills of
+    /// writers and of the reader.
     fn blow(&self, dice: &mut Dice) -> (usize, usize) {
         let names = self.names();
-        // Up to which number each writes.
+        // Message count of each writer.
         let mut quotas = vec![self.run.messages; names.len()];
         let mut writers: Vec<Worker> = names
             .iter()
@@ -156,7 +157,7 @@ impl Storm<'_> {
                 reader = self.reader();
                 kills.1 += 1;
             } else {
-                // Most of them wait. One that is at work is worth more.
+                // Most of them are blocked. Killing an active one is more useful.
                 let at_work = writers.iter().position(|writer| self.is_at_work(writer));
                 let at = match at_work {
                     Some(at) if dice.below(2) == 0 => at,
@@ -184,7 +185,7 @@ impl Storm<'_> {
         kills
     }
 
-    /// Whether the sidecar was last locked by this writer.
+    /// Returns whether this writer locked the sidecar last.
     fn is_at_work(&self, writer: &Worker) -> bool {
         let directory = self.ground.store.team(&self.ground.team).team_directory();
         let sidecar = directory.join(format!("swarm/locks/inbox-{READER}"));
@@ -196,18 +197,18 @@ impl Storm<'_> {
         pid == Some(writer.pid().as_raw_nonzero().get())
     }
 
-    /// The writers' names, and which of them are of another make.
+    /// Returns the writers' names, and whether they are foreign.
     fn names(&self) -> Vec<(String, bool)> {
         let ours = (0..self.run.writers).map(|at| (format!("w{at}"), false));
         let others = (0..self.run.others).map(|at| (format!("o{at}"), true));
         ours.chain(others).collect()
     }
 
-    /// A writer that goes on behind what its predecessor began, up to a number.
+    /// Starts a writer that continues after its predecessor, up to a number.
     fn writer(&self, name: &str, end: u64) -> Worker {
         let log = path_of(&self.logs, name);
         let said = lines(&log);
-        // The one that was under way is not tried again.
+        // An interrupted send is not retried.
         let next = said
             .iter()
             .rfind(|line| line.word(0) == "begin")
@@ -251,8 +252,8 @@ impl Storm<'_> {
         }
     }
 
-    /// Kills a writer; tells whether it did. One of another make that has the lock leaves a lock directory, which grows
-    /// old at once here so that nobody waits for seconds.
+    /// Kills a writer and returns whether it did. The lock directory of a killed foreign writer is
+    /// aged here, so that nothing waits for seconds.
     fn kill(&self, writer: &mut Worker) -> bool {
         let leaves_lock =
             self.run.locking == Locking::DirectoryOnly || writer.name.starts_with('o');
@@ -264,7 +265,7 @@ impl Storm<'_> {
             self.age_lock();
             return was_killed;
         }
-        // Held still, so that it does not take the lock between the look and the kill.
+        // Stopped first, so that it cannot take the lock before the kill.
         let pid = writer.pid();
         kill_process(pid, Signal::STOP).expect("a writer that runs");
         let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
@@ -287,7 +288,7 @@ impl Storm<'_> {
         self.ground.inbox(READER).with_extension("json.lock")
     }
 
-    /// Makes the lock directory of a dead one look as if it had been left long ago.
+    /// Ages the lock directory of a dead process.
     fn age_lock(&self) {
         let lock = self.lock();
         let Ok(found) = fs::metadata(&lock) else {
@@ -366,13 +367,14 @@ impl Storm<'_> {
         }
         self.ground.assert_whole();
         if self.run.locking == Locking::Both {
-            // What the last one that was killed left is cleared by the next one that takes the lock, without waiting.
+            // The next process that takes the lock removes the remains of a killed one without
+            // waiting.
             self.ground.pass_by(&self.ground.hurried());
             assert_eq!(self.ground.litter(), Vec::<PathBuf>::new());
         }
     }
 
-    /// Ids that are acknowledged in the inbox, or in its archive.
+    /// Returns the acknowledged ids in the inbox and its archive.
     fn kept(&self) -> HashSet<MessageId> {
         let inbox = self
             .ground
@@ -394,12 +396,12 @@ impl Storm<'_> {
     }
 }
 
-/// Reads the inbox over and over.
+/// Reads the inbox repeatedly.
 fn look(inbox: &Path, over: &AtomicBool) -> usize {
     let mut looks = 0;
     let mut is_filled = false;
     while !over.load(Ordering::SeqCst) {
-        // Another program makes the file before it fills it; from then on it is only replaced.
+        // A foreign program creates the file before it fills it; afterwards it is only replaced.
         let found = fs::read(inbox).ok();
         if let Some(bytes) = found.filter(|bytes| is_filled || !bytes.is_empty()) {
             is_filled = true;
@@ -408,11 +410,7 @@ fn look(inbox: &Path, over: &AtomicBool) -> usize {
                 .iter()
                 .filter_map(|entry| entry["msg_id"].as_str())
                 .collect();
-            assert_eq!(
-                ids.len(),
-                entries.len(),
-                "a message stands twice in the inbox"
-            );
+            assert_eq!(ids.len(), entries.len(), "a message is in the inbox twice");
             looks += 1;
         }
         let next = Instant::now() + Duration::from_micros(500);
@@ -423,7 +421,7 @@ fn look(inbox: &Path, over: &AtomicBool) -> usize {
     looks
 }
 
-/// Says that something is over when it goes, also by a panic: threads that wait for it would hang the run.
+/// Sets a flag on drop, including a panic: threads that wait for it would hang the run.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {

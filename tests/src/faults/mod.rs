@@ -1,5 +1,6 @@
-//! Everything that goes wrong on a shared disk and among processes, on purpose: kills, errors of the system, other
-//! programs, old locks, damaged files. The suite runs each of these for seconds, `scripts/stress` for as long as it is told.
+//! Fault injection for the shared disk and processes: kills, I/O errors, other programs, stale
+//! locks, damaged files. The suite runs each part for seconds, `scripts/stress` for as long as
+//! requested.
 
 pub mod dice;
 pub mod disk;

@@ -1,8 +1,10 @@
-//! Another program at the same files, written from the description of its protocol alone: it uses nothing of swarm's.
+//! An independent program that uses the same files, implemented only from the description of the
+//! protocol without code of swarm.
 //!
-//! `writes-as-others-do INBOX LOG NAME FIRST LAST` puts numbered messages into an inbox. The lock of `F` is the directory `F.lock`:
-//! made by `mkdir`, removed by `rmdir`, refreshed every 5 s, and taken from who has not refreshed it for 10 s, as npm's
-//! proper-lockfile 4.1.2 does. The file is replaced by rename.
+//! `writes-as-others-do INBOX LOG NAME FIRST LAST` adds numbered messages to an inbox. The lock of
+//! `F` is the directory `F.lock`: created by `mkdir`, removed by `rmdir`, refreshed every 5 s, and
+//! considered stale after 10 s without refresh, as in npm's proper-lockfile 4.1.2. The file is
+//! replaced by rename.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,14 +21,14 @@ use super::log::Log;
 
 const STALE: Duration = Duration::from_secs(10);
 const REFRESH: Duration = Duration::from_secs(5);
-/// Pauses between tries: ten, doubling from the first to the longest.
+/// Pauses between attempts: ten, doubling from the first to the maximum.
 const TRIES: usize = 10;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// Plays the other program.
+/// Runs the program.
 ///
 /// # Errors
-/// When a file cannot be read or written.
+/// If a file cannot be read or written.
 pub fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let mut next = || words.next().context("an argument is missing");
@@ -42,9 +44,9 @@ pub fn main() -> Result<()> {
     Ok(())
 }
 
-/// One send; `false` when the lock was not to be had.
+/// Sends a message; `false` if the lock could not be taken.
 fn send(inbox: &Path, log: &mut Log, name: &str, number: u64) -> Result<bool> {
-    // Only a file that is there can be locked.
+    // Only an existing file can be locked.
     if let Ok(mut made) = File::create_new(inbox) {
         io::Write::write_all(&mut made, b"[]")?;
     }
@@ -89,7 +91,7 @@ impl Lock {
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     if is_stale(&directory) {
-                        // Somebody else may be at it as well.
+                        // Another process may remove it as well.
                         drop(fs::remove_dir(&directory));
                         continue;
                     }
@@ -117,7 +119,7 @@ fn is_stale(directory: &Path) -> bool {
     age.is_some_and(|age| age > STALE)
 }
 
-/// Keeps the directory young until the sender is dropped.
+/// Refreshes the directory until the sender is dropped.
 pub fn refresh(directory: &Path) -> Sender<()> {
     let (stop, stopped) = mpsc::channel();
     let directory = directory.to_owned();

@@ -1,4 +1,5 @@
-//! Something else in the place of a team's files and directories: links to somebody else's, pipes, directories, files.
+//! Planted objects in place of a team's files and directories: links to files of others, pipes,
+//! directories, files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::everything::{FILES, furnished, run};
-use super::ground::Ground;
+use super::ground::TeamFixture;
 use super::log::{lines, path_of};
 use super::workers::Programs;
 
-/// Files beside [`FILES`] that are not read as documents. What stands where a lock directory should be is waited for and
-/// named at the deadline, which `swarm-os` tests with a short one.
+/// Files in addition to [`FILES`] that are not read as documents. An object in place of a lock
+/// directory causes a timeout error, which `swarm-os` tests with a short timeout.
 const LOCKS: [&str; 5] = [
     "swarm/locks/teams",
     "teams/crew/swarm/locks/config",
@@ -20,7 +21,7 @@ const LOCKS: [&str; 5] = [
     "teams/crew/inboxes/.reader.json.x.swarm-tmp",
 ];
 
-/// Directories of a team, that may be no links. Those around all teams may.
+/// Directories of a team, which must not be links. Their parents may be.
 const DIRECTORIES: [&str; 6] = [
     "teams/crew",
     "teams/crew/inboxes",
@@ -30,18 +31,18 @@ const DIRECTORIES: [&str; 6] = [
     "tasks/crew",
 ];
 
-/// What may stand where a file should be.
+/// Kinds of planted objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Planted {
-    /// A symbolic link to a file of somebody else.
+    /// A symbolic link to a file of another user.
     Link,
-    /// A symbolic link that leads nowhere yet.
+    /// A dangling symbolic link.
     Dangling,
-    /// A second name for a file of somebody else.
+    /// A hard link to a file of another user.
     HardLink,
-    /// A pipe that nobody writes into.
+    /// A pipe without a writer.
     Pipe,
-    /// A directory with something in it.
+    /// A directory that is not empty.
     Directory,
 }
 
@@ -73,11 +74,11 @@ fn make_pipe(path: &Path) {
     assert!(made.expect("mkfifo").success());
 }
 
-/// Puts something else in the place of each file and directory, or of those that `choose` picks, and runs everything on it.
-/// Returns how many were tried.
+/// Replaces each file and directory, or those that `choose` picks, and runs everything on it.
+/// Returns the number of trials.
 ///
 /// # Panics
-/// When something hangs, breaks down, or is led to what is outside.
+/// If something hangs, crashes, or accesses files outside.
 pub fn on_planted(programs: &Programs, mut choose: impl FnMut() -> bool) -> usize {
     let mut tried = 0;
     for file in FILES.into_iter().chain(LOCKS) {
@@ -101,7 +102,7 @@ pub fn on_planted(programs: &Programs, mut choose: impl FnMut() -> bool) -> usiz
 
 fn in_place_of_file(programs: &Programs, file: &str, planted: Planted) {
     let ground = furnished();
-    // Beside the root, so that a second name is possible.
+    // Next to the config directory, so that a hard link is possible.
     let victim = ground.root.with_extension("victim");
     fs::write(&victim, "mine").expect("a victim");
     let path = ground.root.join(file);
@@ -113,7 +114,7 @@ fn in_place_of_file(programs: &Programs, file: &str, planted: Planted) {
     assert_eq!(kept, "mine", "{what}");
     let made = victim.with_extension("none");
     assert!(!made.exists(), "{what}: it was followed");
-    // A member's own directory goes with the member.
+    // A member's directory is removed with the member.
     if planted == Planted::Directory && !file.contains("/members/") {
         let inside = ground.paths().into_iter().find(|path| {
             path.ends_with("inside") && fs::read_to_string(path).is_ok_and(|text| text == "mine")
@@ -122,7 +123,7 @@ fn in_place_of_file(programs: &Programs, file: &str, planted: Planted) {
     }
 }
 
-/// The team's own directory is moved out, and a link leads there: whatever is written through it is written outside.
+/// Moves the team's directory out and replaces it by a link: writes through it would be outside.
 fn in_place_of_directory(programs: &Programs, directory: &str, is_pipe: bool) {
     let ground = furnished();
     let outside = ground.root.with_extension("outside");
@@ -141,17 +142,17 @@ fn in_place_of_directory(programs: &Programs, directory: &str, is_pipe: bool) {
     let named = refusals
         .iter()
         .any(|line| line.contains(&*path.to_string_lossy()));
-    assert!(named, "{what}: nobody is told: {refusals:#?}");
+    assert!(named, "{what}: no error names it: {refusals:#?}");
 }
 
-/// What the worker was told of each thing that it tried.
-fn run_and_tell(programs: &Programs, ground: &Ground, what: &str) -> Vec<String> {
+/// Returns the result of each operation of the worker.
+fn run_and_tell(programs: &Programs, ground: &TeamFixture, what: &str) -> Vec<String> {
     let logs = run(programs, ground, what);
     let said = lines(&path_of(logs.path(), "all"));
     said.iter().map(|line| line.words.join(" ")).collect()
 }
 
-/// Every file below a directory with its bytes.
+/// Returns every file below a directory with its content.
 fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut directories = vec![directory.to_owned()];

@@ -1,4 +1,4 @@
-//! A process that is stopped while it holds a lock, and goes on when another one has had it.
+//! A process that is stopped while it holds a lock, and continues after another one has held it.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -10,35 +10,35 @@ use rustix::process::{Signal, kill_process};
 use swarm_os::{HandedLock, LockOptions, LockPlan, OsError, with_lock};
 use swarm_store::TeamStore as _;
 
-use super::ground::{Ground, Locking};
+use super::ground::{Locking, TeamFixture};
 use super::log::path_of;
-use super::worker::{READER, Told};
+use super::worker::{READER, WorkerArguments};
 use super::workers::{Programs, Worker};
 use crate::wait::wait_for;
 
-/// How long one waits that shall wait in vain.
+/// Timeout of a wait that must fail.
 const IN_VAIN: Duration = Duration::from_millis(100);
 
-/// How long one waits that shall get in at last: longer than a lock takes to grow old.
+/// Timeout of a wait that must succeed: longer than a lock takes to become stale.
 const AT_LAST: Duration = Duration::from_mins(1);
 
-/// A lock of a team, or beside it.
+/// A lock of a team or of its parent directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// That of a mailbox.
+    /// The lock of a mailbox.
     Mailbox,
-    /// That of the task list.
+    /// The lock of the task list.
     Tasks,
-    /// That of the roster.
+    /// The lock of the roster.
     Roster,
-    /// That of making and deleting teams.
+    /// The lock for creating and deleting teams.
     Teams,
-    /// That of a worktree, which is a flock alone.
+    /// The lock of a worktree, which is only a flock.
     Worktree,
 }
 
 impl Lock {
-    /// All of them.
+    /// All locks.
     pub const ALL: [Self; 5] = [
         Self::Mailbox,
         Self::Tasks,
@@ -47,8 +47,8 @@ impl Lock {
         Self::Worktree,
     ];
 
-    /// The sidecar, the file that is locked with it, and one to be written under the lock.
-    fn files(self, ground: &Ground) -> [PathBuf; 3] {
+    /// Returns the sidecar, the locked file, and a file to write under the lock.
+    fn files(self, ground: &TeamFixture) -> [PathBuf; 3] {
         let team = ground.store.team(&ground.team).team_directory();
         let tasks = ground.store.team(&ground.team).tasks_directory();
         let sidecars = team.join("swarm/locks");
@@ -77,10 +77,10 @@ impl Lock {
         }
     }
 
-    /// Takes it, writes a word under it, and lets it go.
+    /// Takes the lock, writes a file under it, and releases it.
     fn write(
         self,
-        ground: &Ground,
+        ground: &TeamFixture,
         options: &LockOptions,
         word: &str,
         meanwhile: impl FnOnce() -> Result<()>,
@@ -102,13 +102,13 @@ impl Lock {
     }
 }
 
-/// Stops a process that holds the lock, and lets another one try. With an `age`, what it holds looks that old to those who
-/// come after it; without one, they wait until it is.
+/// Stops a process that holds the lock, and lets another one try to take it. With an `age`, the
+/// lock is made to look that old; without one, the others wait until it is.
 ///
 /// # Panics
-/// When the waiter is not told whom it waits for, or both write.
+/// If the timeout error does not name the holder, or both write.
 pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Duration>) {
-    let ground = Ground::fresh().locking(locking);
+    let ground = TeamFixture::fresh().locking(locking);
     ground.join(READER);
     ground.task("first", &[]);
     let logs = tempfile::tempdir().expect("a directory for logs");
@@ -145,7 +145,7 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
         entered.unwrap_or_else(|error| panic!("{what}: it was never broken: {error}"));
     } else {
         let vain = lock.write(&ground, &options(IN_VAIN), "theirs", || Ok(()));
-        vain.expect_err("nobody breaks what the kernel guards");
+        vain.expect_err("a flock cannot be broken");
     }
 
     kill_process(holder.pid(), Signal::CONT).expect("it can go on");
@@ -176,10 +176,10 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
     assert!(ground.litter().is_empty(), "{what}: {:?}", ground.litter());
 }
 
-/// A worker that has stopped itself with the lock in its hands.
+/// Starts a worker that stops itself while it holds the lock.
 fn stopped(
     programs: &Programs,
-    ground: &Ground,
+    ground: &TeamFixture,
     logs: &tempfile::TempDir,
     lock: Lock,
     locking: Locking,
@@ -196,7 +196,7 @@ fn stopped(
     let worker = Worker::start(command, logs.path(), "stands");
     let stat = format!("/proc/{}/stat", worker.pid().as_raw_nonzero());
     wait_for(
-        "it stands still with the lock",
+        "it is stopped with the lock",
         || format!("{:?}", worker.said()),
         || {
             let stat = fs::read_to_string(&stat).unwrap_or_default();
@@ -207,8 +207,8 @@ fn stopped(
     worker
 }
 
-/// The part of the one that is stopped.
-pub(super) fn stand_still(mut told: Told, locking: Locking) -> Result<()> {
+/// The part of the process that is stopped.
+pub(super) fn stand_still(mut told: WorkerArguments, locking: Locking) -> Result<()> {
     let word = told.rest.first().cloned().unwrap_or_default();
     let Some(lock) = Lock::ALL
         .into_iter()

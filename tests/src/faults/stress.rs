@@ -1,4 +1,4 @@
-//! The long runs, one part after the other, each with its seed and its time.
+//! The long-running tests, one part after the other, each with its seed and duration.
 
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -8,32 +8,32 @@ use anyhow::{Context as _, Result, bail};
 
 use super::dice::{Dice, Seed};
 use super::disk::fill_one;
-use super::duel::Duel;
+use super::duel::LockContention;
 use super::everything::{on_damaged, open_to_others};
 use super::foreign;
 use super::ground::Locking;
 use super::mail::{MailRun, Other};
 use super::planted::on_planted;
 use super::processes::{
-    Blow, Cut, Duty, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name,
-    points_of, round, takeover, twins,
+    Activity, Cut, Fault, Letters, Termination, Whole, clocks, cut_at, delete_under_spawns,
+    letters, one_name, points_of, round, takeover, twins,
 };
 use super::standstill::{Lock, stand};
-use super::steps::{Operation, Point, Report, Tampering, Trial, points};
+use super::steps::{InjectedFault, Operation, Point, Report, Trial, points};
 use super::tasks::TaskRun;
 use super::texts::{Effort, Slot, try_texts};
 use super::watching::{Loss, reaches};
 use super::workers::Programs;
 
-/// A part by name, and what it does once with a seed. It panics when a promise is broken.
+/// A part: name, description, and one run with a seed, which panics on a violation.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
 const PARTS: [Part; 18] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
-    ("others", "writers of another make beside ours", others),
+    ("others", "foreign writers next to swarm's", others),
     (
         "tasks",
-        "16 claimants, 100 tasks that wait for each other, claimants killed",
+        "16 claimants, 100 interdependent tasks, claimants killed",
         tasks,
     ),
     (
@@ -48,7 +48,7 @@ const PARTS: [Part; 18] = [
     ),
     (
         "damage",
-        "every file damaged in every way, and other things in its place",
+        "every file damaged in every way, and other objects in its place",
         damage,
     ),
     (
@@ -58,19 +58,15 @@ const PARTS: [Part; 18] = [
     ),
     (
         "duel",
-        "2000 locks left behind, each broken by several at once, in both doors",
+        "2000 stale locks, each broken by several processes at once, with both locking protocols",
         duel,
     ),
     (
         "standstill",
-        "holders of each lock that stand still until it is broken",
+        "holders of each lock that are stopped until it is broken",
         standstill,
     ),
-    (
-        "watch",
-        "idle readers whose watch is taken from them",
-        watch,
-    ),
+    ("watch", "idle readers that lose their watch", watch),
     ("disk", "a disk of 64 KB that is full", disk),
     (
         "processes",
@@ -93,27 +89,23 @@ const PARTS: [Part; 18] = [
         jumping_clocks,
     ),
     ("leads", "leads killed while they read mail", leads),
-    (
-        "texts",
-        "texts that something would act on, in every place for texts",
-        all_texts,
-    ),
+    ("texts", "malicious texts in every input", all_texts),
     (
         "takeover",
-        "leads ended while they spawn, are asked or add worktrees, and their teams taken over",
+        "leads terminated while they spawn, are asked or add worktrees, and their teams taken over",
         takeovers,
     ),
 ];
 
-/// What the command line asks for.
+/// Command line arguments.
 struct Asked {
     parts: Vec<Part>,
     seed: Seed,
-    /// How long all of it goes on; once through each part if absent.
+    /// Total duration; one run of each part if absent.
     time: Option<Duration>,
 }
 
-/// Runs what the arguments ask for and says what came of it.
+/// Runs the requested parts and prints the results.
 #[expect(clippy::print_stdout, reason = "a program for people")]
 pub fn main() -> ExitCode {
     let asked = match ask() {
@@ -144,7 +136,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Runs each part once, also behind one that fails. Returns the commands by which those that failed are had again.
+/// Runs each part once, even after a failure. Returns the commands that reproduce the failed ones.
 #[expect(clippy::print_stdout, reason = "a program for people")]
 fn once_through(asked: &Asked, round: u64, programs: &Programs) -> Vec<String> {
     let seed = if round == 0 {
@@ -184,11 +176,11 @@ fn ask() -> Result<Asked> {
                 asked.time = Some(Duration::from_secs(minutes * 60));
             }
             option if option.starts_with('-') => {
-                bail!("there is no option {option}; there are --seed N and --minutes N")
+                bail!("unknown option {option}; the options are --seed N and --minutes N")
             }
             part => match PARTS.iter().find(|known| known.0 == part) {
                 Some(known) => asked.parts.push(*known),
-                None => bail!("there is no part {part}; there are {}\n{}", names(), list()),
+                None => bail!("unknown part {part}; the parts are {}\n{}", names(), list()),
             },
         }
     }
@@ -198,11 +190,11 @@ fn ask() -> Result<Asked> {
     Ok(asked)
 }
 
-/// The number behind an option.
+/// Parses the value of an option.
 fn number<T: FromStr>(option: &str, given: Option<String>) -> Result<T> {
     let given = given.with_context(|| format!("{option} needs a number"))?;
     let number = given.parse().ok();
-    number.with_context(|| format!("{option} needs a number, and `{given}` is none"))
+    number.with_context(|| format!("{option} needs a number, not `{given}`"))
 }
 
 fn names() -> String {
@@ -257,7 +249,7 @@ fn others(programs: &Programs, seed: Seed) -> String {
     told.join(" · ")
 }
 
-/// Rounds of the race in one go.
+/// Number of rounds in one run.
 const ROUNDS: usize = 50;
 
 fn tasks(programs: &Programs, seed: Seed) -> String {
@@ -287,14 +279,14 @@ fn kill(programs: &Programs, _seed: Seed) -> String {
         };
         let tries: Vec<_> = points
             .into_iter()
-            .map(|point| (point, Tampering::Kill))
+            .map(|point| (point, InjectedFault::Kill))
             .collect();
         told += tried(programs, operation, &tries);
     }
     format!("{} operations, {told:?}", Operation::ALL.len())
 }
 
-fn tried(programs: &Programs, operation: Operation, tries: &[(Point, Tampering)]) -> Report {
+fn tried(programs: &Programs, operation: Operation, tries: &[(Point, InjectedFault)]) -> Report {
     let report = Trial::of(operation).at_each(programs, tries);
     eprintln!("  {operation:?}: {report:?}");
     report
@@ -310,7 +302,7 @@ fn errors(programs: &Programs, _seed: Seed) -> String {
         let tries: Vec<_> = points
             .iter()
             .flat_map(|point| {
-                let errors = Tampering::errors_at(point).into_iter();
+                let errors = InjectedFault::errors_at(point).into_iter();
                 errors.map(|error| (point.clone(), error))
             })
             .collect();
@@ -340,7 +332,7 @@ fn foreign(_programs: &Programs, seed: Seed) -> String {
 
 fn duel(programs: &Programs, seed: Seed) -> String {
     let told = [Locking::Both, Locking::DirectoryOnly].map(|locking| {
-        let duel = Duel {
+        let duel = LockContention {
             breakers: 5,
             rounds: 100,
             lanes: 20,
@@ -352,7 +344,7 @@ fn duel(programs: &Programs, seed: Seed) -> String {
 }
 
 fn standstill(programs: &Programs, _seed: Seed) -> String {
-    // All at once: each waits until its lock has grown old by itself.
+    // Concurrently: each waits until its lock becomes stale.
     std::thread::scope(|scope| {
         for locking in [Locking::Both, Locking::DirectoryOnly] {
             for lock in Lock::ALL {
@@ -373,7 +365,7 @@ fn disk(programs: &Programs, _seed: Seed) -> String {
     fill_one(programs).map_or_else(|| "skipped".to_owned(), |report| format!("{report:?}"))
 }
 
-/// Teams in one go.
+/// Number of teams in one run.
 const TEAMS: usize = 50;
 
 fn processes(programs: &Programs, seed: Seed) -> String {
@@ -386,7 +378,7 @@ fn processes(programs: &Programs, seed: Seed) -> String {
     format!("{TEAMS} teams")
 }
 
-/// Teams that are made twice at the same instant.
+/// Number of teams created twice concurrently.
 const TWINS: usize = 200;
 
 fn spawns(programs: &Programs, seed: Seed) -> String {
@@ -449,19 +441,19 @@ fn all_texts(programs: &Programs, _seed: Seed) -> String {
     format!("{tried} texts in {} places", Slot::ALL.len())
 }
 
-/// Leads in one go, for each work and each blow.
+/// Number of leads in one run, for each activity and signal.
 const TAKEOVERS: usize = 4;
 
 fn takeovers(programs: &Programs, seed: Seed) -> String {
     let mut dice = Dice::new(seed);
     for round in 0..TAKEOVERS {
-        for duty in Duty::ALL {
-            for blow in Blow::ALL {
+        for duty in Activity::ALL {
+            for blow in Termination::ALL {
                 eprintln!("  {round}: {duty:?}, {blow:?}");
                 takeover(programs, duty, blow, Seed(dice.throw()));
             }
         }
     }
-    let leads = TAKEOVERS * Duty::ALL.len() * Blow::ALL.len();
+    let leads = TAKEOVERS * Activity::ALL.len() * Termination::ALL.len();
     format!("{leads} leads")
 }

@@ -1,7 +1,7 @@
-//! A race for tasks: many claimants, tasks that wait for each other, and claimants killed at any moment.
+//! A race for tasks: many claimants, interdependent tasks, and claimants killed at any moment.
 //!
-//! Each task is completed once, none is begun before those that it waits for, and all that was reported could have happened one
-//! step after the other.
+//! Each task is completed once, none is started before its blockers are completed, and the reported
+//! operations are linearizable.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -14,58 +14,58 @@ use swarm_protocol::{MemberName, NewTask, SpawnId, TaskId, TaskStatus};
 use swarm_store::{Actor, StoreError, TaskChange, TeamStore as _};
 
 use super::dice::{Dice, Seed};
-use super::ground::{Ground, name, new_task};
-use super::history::{Call, Deed, History};
+use super::ground::{TeamFixture, name, new_task};
+use super::history::{Call, Effect, History};
 use super::log::{Line, lines, monotonic_nanos, path_of};
-use super::worker::Told;
+use super::worker::WorkerArguments;
 use super::workers::{Programs, Worker};
 use crate::wait::wait_until;
 
-/// How long a claimant with nothing to claim rests: not so short that those who look for work keep the others from theirs.
+/// Pause of a claimant without work: long enough not to slow down the others.
 const REST: Duration = Duration::from_millis(20);
-/// Most lines that are said before somebody is killed: a task is done in four.
+/// Maximum number of log lines before a kill: a task takes four.
 const STEPS: usize = 12;
-/// Longest pause behind the last of them, so that kills do not only come behind a line.
+/// Maximum pause after the last of them, so that kills do not only occur after a line.
 const A_STEP: Duration = Duration::from_millis(2);
-/// How long claimants may take for a line.
+/// Timeout of claimants for a line.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A race.
+/// Parameters of a race.
 #[derive(Debug, Clone)]
 pub struct TaskRun {
-    /// How many race.
+    /// Number of claimants.
     pub claimants: usize,
-    /// For how many tasks, at least: while there are kills to come, there is work for all.
+    /// Minimum number of tasks: while kills are pending, there is work for all.
     pub tasks: u64,
-    /// How often one is killed.
+    /// Number of kills.
     pub kills: usize,
-    /// Whether they leave all locks out: the run must then be found unsound.
+    /// Whether they take no locks: the run must then violate linearizability.
     pub without_lock: bool,
 }
 
-/// What came of a race.
+/// Result of a race.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskReport {
-    /// Calls on tasks that took effect.
+    /// Operations that took effect.
     pub calls: usize,
-    /// Tasks that were given back by the death of their owner.
+    /// Tasks released because of the death of their owner.
     pub released: usize,
-    /// Tasks whose history cannot be explained.
+    /// Tasks whose history is not linearizable.
     pub unsound: Vec<u64>,
-    /// Tasks that were begun before one that they wait for was done, with that one.
+    /// Tasks that were started before a blocker was completed, with that blocker.
     pub too_early: Vec<(u64, u64)>,
 }
 
 struct Race<'a> {
     run: &'a TaskRun,
     programs: &'a Programs,
-    ground: &'a Ground,
+    ground: &'a TeamFixture,
     logs: PathBuf,
-    /// Spawns by the number they have in the history, and the log of each.
+    /// Spawns by their number in the history, and the log of each.
     spawns: Vec<(SpawnId, PathBuf)>,
     history: History,
     released: usize,
-    /// For whom each task waits.
+    /// Blockers of each task.
     blockers: BTreeMap<u64, Vec<u64>>,
 }
 
@@ -73,9 +73,9 @@ impl TaskRun {
     /// Runs it.
     ///
     /// # Panics
-    /// When a task is lost, or nobody gets on.
+    /// If a task is lost, or the claimants make no progress.
     pub fn run(&self, programs: &Programs, seed: Seed) -> TaskReport {
-        let ground = Ground::fresh();
+        let ground = TeamFixture::fresh();
         let mut dice = Dice::new(seed);
         let logs = tempfile::tempdir().expect("a directory for logs");
         let mut race = Race {
@@ -114,7 +114,7 @@ impl TaskRun {
 impl Race<'_> {
     fn race(&mut self, dice: &mut Dice) {
         self.make_tasks(self.run.tasks, dice);
-        // Nobody has finished before this one is done, and nobody who races can claim it.
+        // Claimants finish only after this task is completed, and none of them can claim it.
         let last = (self.run.kills > 0).then(|| self.keep_last());
         let mut claimants: Vec<(Worker, usize)> = (0..self.run.claimants)
             .map(|at| self.start(&format!("c{at}")))
@@ -141,14 +141,14 @@ impl Race<'_> {
         }
     }
 
-    /// Makes tasks that wait for up to two earlier ones each.
+    /// Creates tasks with up to two earlier blockers each.
     fn make_tasks(&mut self, count: u64, dice: &mut Dice) {
         let person = Actor::person(&self.ground.team);
         for _ in 0..count {
             let earlier: Vec<u64> = self.blockers.keys().rev().take(12).copied().collect();
             let mut waits: Vec<u64> = Vec::new();
             for _ in 0..dice.below(3) {
-                // Near ones, or else everything would wait for the first few.
+                // Recent ones, otherwise all would depend on the first few.
                 let back = dice.below(12);
                 let blocker = earlier.get(back).filter(|blocker| !waits.contains(blocker));
                 waits.extend(blocker);
@@ -164,7 +164,7 @@ impl Race<'_> {
         }
     }
 
-    /// Makes the task that a person keeps until everybody may finish.
+    /// Creates the task that a person keeps until all claimants may finish.
     fn keep_last(&self) -> TaskId {
         let new = NewTask {
             owner: Some(MemberName::lead()),
@@ -189,7 +189,7 @@ impl Race<'_> {
             .expect("it is a person's");
     }
 
-    /// Makes more tasks where there is not one for each.
+    /// Creates more tasks if there are fewer than claimants.
     fn leave_work(&mut self, dice: &mut Dice) {
         let list = self
             .ground
@@ -206,7 +206,7 @@ impl Race<'_> {
         }
     }
 
-    /// Waits until the claimants have got on a bit, and picks one of those who were last seen to.
+    /// Waits for progress of the claimants, and picks one of them.
     fn await_progress(&self, claimants: &[(Worker, usize)], dice: &mut Dice) -> usize {
         let said = || claimants.iter().map(|(_, spawn)| self.said(*spawn));
         let steps = 1 + dice.below(STEPS);
@@ -220,15 +220,15 @@ impl Race<'_> {
             before = now;
             (is_far && !moved.is_empty()).then_some(moved)
         });
-        *dice.pick(&moved.expect("whoever is alive gets on"))
+        *dice.pick(&moved.expect("running claimants make progress"))
     }
 
-    /// How many lines a spawn has said.
+    /// Returns the number of log lines of a spawn.
     fn said(&self, spawn: usize) -> usize {
         lines(&self.spawns[spawn].1).len()
     }
 
-    /// Makes a member of this name, anew if it was one, and starts it.
+    /// Creates or replaces a member of this name, and starts it.
     fn start(&mut self, called: &str) -> (Worker, usize) {
         let spawn = self.ground.join(called);
         let number = self.spawns.len();
@@ -244,11 +244,11 @@ impl Race<'_> {
             .arg(role)
             .args([&self.ground.root, &log])
             .args([called, &spawn.to_string()]);
-        // The worker's name is the member's; its log is the spawn's.
+        // The worker has the member's name; the log belongs to the spawn.
         (Worker::start(command, &self.logs, called), number)
     }
 
-    /// Waits until a spawn has its life lock. No spawn of swarm is a member before: without, nobody could tell whether it is dead.
+    /// Waits until a spawn has its life lock: without it, a dead spawn could not be distinguished.
     fn await_life(&self, spawn: usize) {
         let lives = wait_until("a claimant lives", PATIENCE, || {
             (self.said(spawn) > 0).then_some(())
@@ -256,7 +256,7 @@ impl Race<'_> {
         lives.expect("it takes its life lock");
     }
 
-    /// Notices deaths, and lets what was given up be tried again.
+    /// Reconciles deaths, and releases failed tasks for another attempt.
     fn reconcile(&mut self) {
         let (store, team) = (&self.ground.store, &self.ground.team);
         let began = monotonic_nanos();
@@ -265,9 +265,9 @@ impl Race<'_> {
         for departure in report.died {
             let number = self.number_of(departure.spawn_id);
             for task in departure.released {
-                let deed = Deed::Release(number);
+                let effect = Effect::Release(number);
                 let call = Call {
-                    deed,
+                    effect,
                     began,
                     returned,
                     perhaps: false,
@@ -303,7 +303,7 @@ impl Race<'_> {
     }
 }
 
-/// Enters what one spawn did.
+/// Adds the operations of one spawn.
 fn enter(history: &mut History, spawn: u64, said: &[Line]) {
     let mut starts: HashMap<String, u64> = HashMap::new();
     let mut open: Option<&Line> = None;
@@ -314,14 +314,14 @@ fn enter(history: &mut History, spawn: u64, said: &[Line]) {
                 open = Some(line);
             }
             "claimed" | "completed" => {
-                let (deed, from) = if line.word(0) == "claimed" {
-                    (Deed::Claim(spawn), "claiming")
+                let (effect, from) = if line.word(0) == "claimed" {
+                    (Effect::Claim(spawn), "claiming")
                 } else {
-                    (Deed::Complete(spawn), "completing")
+                    (Effect::Complete(spawn), "completing")
                 };
                 let began = starts.get(from).copied().unwrap_or(0);
                 let call = Call {
-                    deed,
+                    effect,
                     began,
                     returned: line.at,
                     perhaps: false,
@@ -333,85 +333,94 @@ fn enter(history: &mut History, spawn: u64, said: &[Line]) {
         }
     }
     let Some(cut) = open else { return };
-    let perhaps = |deed| Call {
-        deed,
+    let perhaps = |effect| Call {
+        effect,
         began: cut.at,
         returned: u64::MAX,
         perhaps: true,
     };
     if cut.word(0) == "completing" {
-        history.enter(cut.number(1), perhaps(Deed::Complete(spawn)));
+        history.enter(cut.number(1), perhaps(Effect::Complete(spawn)));
         return;
     }
-    // It may have got any task. One that was taken from it, and that it never said to have, it did get.
+    // It may have claimed any task. It did claim a task that was released from it without a log
+    // line.
     for calls in history.0.values_mut() {
-        let is = |call: &Call, deed| call.deed == deed;
+        let is = |call: &Call, effect| call.effect == effect;
         let releases = calls
             .iter()
-            .filter(|call| is(call, Deed::Release(spawn)))
+            .filter(|call| is(call, Effect::Release(spawn)))
             .count();
         let claims = calls
             .iter()
-            .filter(|call| is(call, Deed::Claim(spawn)))
+            .filter(|call| is(call, Effect::Claim(spawn)))
             .count();
         if releases > claims {
-            calls.push(perhaps(Deed::Claim(spawn)));
+            calls.push(perhaps(Effect::Claim(spawn)));
         }
     }
 }
 
-/// Claims and completes until everything is done.
-pub(super) fn work(mut told: Told) -> Result<()> {
-    let (actor, _life) = begin(&mut told)?;
-    let Ground { store, team, .. } = &told.ground;
+/// Claims and completes tasks until all are completed.
+pub(super) fn work(mut arguments: WorkerArguments) -> Result<()> {
+    let (actor, _life) = begin(&mut arguments)?;
+    let TeamFixture { store, team, .. } = &arguments.ground;
     loop {
-        told.log.say("claiming")?;
+        arguments.log.say("claiming")?;
         let Some(task) = store.team(team).claim_next(&actor)? else {
-            told.log.say("nothing")?;
+            arguments.log.say("nothing")?;
             let list = store.team(team).tasks()?;
             if list
                 .tasks
                 .iter()
                 .all(|task| task.status == TaskStatus::Completed)
             {
-                return Ok(told.log.say("finished")?);
+                return Ok(arguments.log.say("finished")?);
             }
             std::thread::park_timeout(REST);
             continue;
         };
-        told.log.say(&format!("claimed {}", task.id))?;
-        told.log.say(&format!("completing {}", task.id))?;
+        arguments.log.say(&format!("claimed {}", task.id))?;
+        arguments.log.say(&format!("completing {}", task.id))?;
         let done = TaskChange {
             status: Some(TaskStatus::Completed),
             ..TaskChange::default()
         };
         match store.team(team).update_task(&task.id, done, &actor) {
-            Ok(_) => told.log.say(&format!("completed {}", task.id))?,
+            Ok(_) => arguments.log.say(&format!("completed {}", task.id))?,
             Err(StoreError::NotYours { owner, .. }) => {
-                told.log.say(&format!("lost {} {owner}", task.id))?;
+                arguments.log.say(&format!("lost {} {owner}", task.id))?;
             }
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-fn begin(told: &mut Told) -> Result<(Actor, swarm_os::LifeHolder)> {
-    let spawn: SpawnId = told.rest.first().context("the spawn is missing")?.parse()?;
-    let life = told.ground.live(&told.name, spawn)?;
-    told.log.say("lives")?;
-    let actor = Actor::member(&told.ground.team, name(&told.name), Some(spawn));
+fn begin(arguments: &mut WorkerArguments) -> Result<(Actor, swarm_os::LifeHolder)> {
+    let spawn: SpawnId = arguments
+        .rest
+        .first()
+        .context("the spawn is missing")?
+        .parse()?;
+    let life = arguments.ground.live(&arguments.name, spawn)?;
+    arguments.log.say("lives")?;
+    let actor = Actor::member(&arguments.ground.team, name(&arguments.name), Some(spawn));
     Ok((actor, life))
 }
 
-/// The same by somebody who thinks that replacing files atomically is enough.
-pub(super) fn work_without_lock(mut told: Told) -> Result<()> {
-    let (_actor, _life) = begin(&mut told)?;
-    let directory = told.ground.store.team(&told.ground.team).tasks_directory();
+/// Like [`work`], assuming that replacing files atomically is enough.
+pub(super) fn work_without_lock(mut arguments: WorkerArguments) -> Result<()> {
+    let (_actor, _life) = begin(&mut arguments)?;
+    let directory = arguments
+        .ground
+        .store
+        .team(&arguments.ground.team)
+        .tasks_directory();
     loop {
-        told.log.say("claiming")?;
+        arguments.log.say("claiming")?;
         let tasks = read_all(&directory)?;
         if tasks.values().all(|task| task["status"] == "completed") {
-            return Ok(told.log.say("finished")?);
+            return Ok(arguments.log.say("finished")?);
         }
         let is_done = |id: &Value| {
             let number = id.as_str().and_then(|id| id.parse::<u64>().ok());
@@ -426,17 +435,17 @@ pub(super) fn work_without_lock(mut told: Told) -> Result<()> {
                     .is_none_or(|ids| ids.iter().all(is_done))
         });
         let Some((number, task)) = free else {
-            told.log.say("nothing")?;
+            arguments.log.say("nothing")?;
             std::thread::park_timeout(REST);
             continue;
         };
         let mut task = task.clone();
-        task["owner"] = told.name.clone().into();
+        task["owner"] = arguments.name.clone().into();
         write_one(&directory, *number, &mut task, "in_progress")?;
-        told.log.say(&format!("claimed {number}"))?;
-        told.log.say(&format!("completing {number}"))?;
+        arguments.log.say(&format!("claimed {number}"))?;
+        arguments.log.say(&format!("completing {number}"))?;
         write_one(&directory, *number, &mut task, "completed")?;
-        told.log.say(&format!("completed {number}"))?;
+        arguments.log.say(&format!("completed {number}"))?;
     }
 }
 

@@ -1,5 +1,5 @@
-//! An idle reader whose watch is taken from it: the queue of events overflows, the kernel has no watcher to give, or the directory
-//! is no longer the one that is watched.
+//! An idle reader that loses its watch: the event queue overflows, the kernel has no watcher left,
+//! or the directory is replaced.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -10,37 +10,37 @@ use rustix::process::{Signal, kill_process};
 use swarm_os::{DirectoryWatcher, NameFilter};
 use swarm_store::{Draft, TeamStore as _};
 
-use super::ground::{Ground, name};
+use super::ground::{TeamFixture, name};
 use super::log::path_of;
-use super::worker::{READER, Told};
+use super::worker::{READER, WorkerArguments};
 use super::workers::{Programs, Worker};
 use crate::wait::wait_for;
 
-/// How long a reader waits that nothing wakes: for ever, as far as a test goes.
+/// Timeout of a reader that nothing wakes: effectively forever.
 const FOR_EVER: Duration = Duration::from_hours(1);
 
-/// More files than the kernel's queue has events by default (`fs.inotify.max_queued_events`).
+/// More files than the default size of the kernel's queue (`fs.inotify.max_queued_events`).
 const FLOOD: usize = 20_000;
 
-/// What is done to the watch of an idle reader.
+/// Ways to lose the watch of an idle reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// More happens in the directory than the kernel keeps, while the reader is stopped.
+    /// More events than the queue can hold, while the reader is stopped.
     Overflow,
-    /// The process has no descriptor left when it wants its watcher.
+    /// The process has no descriptor left for its watcher.
     NoDescriptors,
     /// The user has as many watchers as the kernel allows.
     NoInstances,
     /// The user has as many watched directories as the kernel allows.
     NoWatches,
-    /// The directory is deleted and made again.
+    /// The directory is deleted and created again.
     MadeAgain,
-    /// The directory is moved away, and another one is put in its place.
+    /// The directory is moved away and replaced.
     Moved,
 }
 
 impl Loss {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 6] = [
         Self::Overflow,
         Self::NoDescriptors,
@@ -50,7 +50,7 @@ impl Loss {
         Self::Moved,
     ];
 
-    /// The setting of the kernel that takes the watch away, in a namespace of the reader's own.
+    /// Returns the kernel setting that takes the watch away, in a namespace of the reader.
     fn limit(self) -> Option<&'static str> {
         match self {
             Self::NoInstances => Some("max_inotify_instances"),
@@ -60,12 +60,12 @@ impl Loss {
     }
 }
 
-/// Takes the watch away, then sends. `false` where this system cannot be made to.
+/// Takes the watch away, then sends. `false` if this system does not support it.
 ///
 /// # Panics
-/// When a message does not reach the reader.
+/// If a message does not reach the reader.
 pub fn reaches(programs: &Programs, loss: Loss) -> bool {
-    let ground = Ground::fresh();
+    let ground = TeamFixture::fresh();
     ground.join(READER);
     let notes = tempfile::tempdir().expect("a directory for notes");
     let mut command = match loss.limit() {
@@ -101,7 +101,7 @@ pub fn reaches(programs: &Programs, loss: Loss) -> bool {
         "listening {}",
         if blind { "blindly" } else { "well" }
     ));
-    // A message before the loss, so that the reader waits again behind it.
+    // A message before the loss, so that the reader waits again afterwards.
     send(&ground, "before");
     has_said("got before".to_owned());
     lose(&ground, &reader, loss);
@@ -113,7 +113,7 @@ pub fn reaches(programs: &Programs, loss: Loss) -> bool {
     true
 }
 
-fn send(ground: &Ground, text: &str) {
+fn send(ground: &TeamFixture, text: &str) {
     let sent = ground
         .store
         .team(&ground.team)
@@ -121,7 +121,7 @@ fn send(ground: &Ground, text: &str) {
     sent.expect("a message");
 }
 
-fn lose(ground: &Ground, reader: &Worker, loss: Loss) {
+fn lose(ground: &TeamFixture, reader: &Worker, loss: Loss) {
     let directory = ground.store.team(&ground.team).inbox_directory();
     match loss {
         Loss::Overflow => {
@@ -156,11 +156,14 @@ fn can_limit(limit: &str) -> bool {
     can
 }
 
-/// The part of the reader: as an idle teammate, it waits for its directory and looks then.
-pub(super) fn listen(mut told: Told) -> Result<()> {
-    let me = told.member()?;
-    let loss = told.rest.first().cloned().unwrap_or_default();
-    let (store, team) = (told.ground.store.clone(), told.ground.team.clone());
+/// The reader: like an idle teammate, it waits for its directory and then reads.
+pub(super) fn listen(mut arguments: WorkerArguments) -> Result<()> {
+    let me = arguments.member()?;
+    let loss = arguments.rest.first().cloned().unwrap_or_default();
+    let (store, team) = (
+        arguments.ground.store.clone(),
+        arguments.ground.team.clone(),
+    );
     let mut hogged = Vec::new();
     if loss == format!("{:?}", Loss::NoDescriptors) {
         let few = rustix::process::Rlimit {
@@ -179,9 +182,9 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
         NameFilter::Exact(vec![format!("{me}.json").into()]),
     );
     let blind = watcher.is_degraded();
-    // All but one of them come back: a watcher needs more.
+    // All but one are freed: a watcher needs more.
     drop(hogged.drain(..hogged.len().saturating_sub(1)));
-    told.log.say(if blind {
+    arguments.log.say(if blind {
         "listening blindly"
     } else {
         "listening well"
@@ -191,8 +194,8 @@ pub(super) fn listen(mut told: Told) -> Result<()> {
         for entry in store.team(&team).take_unread(&me).unwrap_or_default() {
             let ids: Vec<_> = entry.msg_id.into_iter().collect();
             drop(store.team(&team).delivered(&me, &ids));
-            // Whoever hears of it may stop this process, which then must not hold a lock.
-            told.log.say(&format!("got {}", entry.text))?;
+            // The parent may stop this process on this line, so it must not hold a lock.
+            arguments.log.say(&format!("got {}", entry.text))?;
         }
         changes.changed_blocking(FOR_EVER);
     }

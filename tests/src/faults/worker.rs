@@ -1,4 +1,5 @@
-//! The worker: a process that does one thing to the files of a team, over and over or once, until it is killed.
+//! The worker: a process that performs one kind of operation on the files of a team, repeatedly or
+//! once, until it is killed.
 //!
 //! `works-on-a-team ROLE ROOT LOG NAME [NUMBER…]`
 
@@ -12,32 +13,32 @@ use swarm_os::{LockOptions, LockPlan, with_lock};
 use swarm_protocol::{MemberName, MessageId};
 use swarm_store::{Draft, TeamStore as _};
 
-use super::ground::{Ground, Locking};
+use super::ground::{Locking, TeamFixture};
 use super::log::Log;
 use super::steps::Operation;
 
-/// Who reads all mail.
+/// The member that reads all messages.
 pub const READER: &str = "reader";
 
-/// What a worker looks at before it does what it was told once, and after: a trace shows both looks.
+/// Path that a worker accesses before its operation, which marks the position in a trace.
 pub const BEGIN: &str = "/swarm-faults/begin";
 /// See [`BEGIN`].
 pub const END: &str = "/swarm-faults/end";
 
-/// How long a reader with nothing to read rests.
+/// Pause of a reader without messages.
 const REST: Duration = Duration::from_millis(1);
 
-/// What a worker was told.
+/// Arguments of a worker.
 #[derive(Debug)]
-pub(super) struct Told {
-    pub(super) ground: Ground,
+pub(super) struct WorkerArguments {
+    pub(super) ground: TeamFixture,
     pub(super) log: Log,
     pub(super) name: String,
     pub(super) rest: Vec<String>,
 }
 
-impl Told {
-    /// The number at a place behind the name.
+impl WorkerArguments {
+    /// Returns the number at an index after the name.
     pub(super) fn number(&self, at: usize) -> Result<u64> {
         let word = self.rest.get(at).context("a number is missing")?;
         Ok(word.parse()?)
@@ -48,10 +49,10 @@ impl Told {
     }
 }
 
-/// Plays the role that the arguments name.
+/// Runs the role in the arguments.
 ///
 /// # Errors
-/// What the store refuses.
+/// Errors of the store.
 pub fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let mut next = || words.next().context("an argument is missing");
@@ -64,97 +65,110 @@ pub fn main() -> Result<()> {
         let rest: Vec<String> = words.collect();
         return super::duel::fight(Path::new(&root), Path::new(&log), locking, &rest);
     }
-    let told = Told {
-        ground: Ground::at(Path::new(&root), locking),
+    let arguments = WorkerArguments {
+        ground: TeamFixture::at(Path::new(&root), locking),
         log: Log::open(Path::new(&log))?,
         name,
         rest: words.collect(),
     };
     match role.as_str() {
-        "sends" => send(told),
-        "receives" => receive(&told),
-        "works" => super::tasks::work(told),
-        "works-without-lock" => super::tasks::work_without_lock(told),
-        "once" => once(told),
-        "holds" => hold(told),
-        "stands" => super::standstill::stand_still(told, locking),
-        "listens" => super::watching::listen(told),
-        "everything" => super::everything::try_all(told),
-        "fills" => super::disk::fill(told),
+        "sends" => send(arguments),
+        "receives" => receive(&arguments),
+        "works" => super::tasks::work(arguments),
+        "works-without-lock" => super::tasks::work_without_lock(arguments),
+        "once" => once(arguments),
+        "holds" => hold(arguments),
+        "stands" => super::standstill::stand_still(arguments, locking),
+        "listens" => super::watching::listen(arguments),
+        "everything" => super::everything::try_all(arguments),
+        "fills" => super::disk::fill(arguments),
         _ => bail!("no such role: {role}"),
     }
 }
 
-/// Does one operation, between two looks that a trace shows.
-fn once(mut told: Told) -> Result<()> {
-    let operation = told.rest.first().and_then(|word| Operation::parse(word));
+/// Performs one operation between two marks in the trace.
+fn once(mut arguments: WorkerArguments) -> Result<()> {
+    let operation = arguments
+        .rest
+        .first()
+        .and_then(|word| Operation::parse(word));
     let operation = operation.context("no such operation")?;
-    // What a process knows of itself it looks up once: not part of the operation.
+    // Facts about the process are cached first: not part of the operation.
     drop(super::ground::new_member("nobody"));
-    told.log.say("begin")?;
+    arguments.log.say("begin")?;
     drop(std::fs::metadata(BEGIN));
-    let outcome = operation.perform(&told.ground.store, &told.ground);
+    let outcome = operation.perform(&arguments.ground.store, &arguments.ground);
     drop(std::fs::metadata(END));
     match outcome {
-        Ok(()) => told.log.say("acked")?,
-        Err(error) => told.log.say(&format!("refused {error}"))?,
+        Ok(()) => arguments.log.say("acked")?,
+        Err(error) => arguments.log.say(&format!("refused {error}"))?,
     }
     Ok(())
 }
 
-/// Holds the lock of the named member's inbox. With a command behind the name, that is run to its end meanwhile and the lock let
-/// go; without, it is held until the worker is killed.
-fn hold(mut told: Told) -> Result<()> {
-    let inbox = told.ground.inbox(&told.name);
-    let directory = told.ground.store.team(&told.ground.team).team_directory();
-    let sidecar = directory.join(format!("swarm/locks/inbox-{}", told.name));
+/// Holds the lock of the named member's inbox. With a command after the name, the lock is released
+/// once the command finishes; otherwise it is held until the worker is killed.
+fn hold(mut arguments: WorkerArguments) -> Result<()> {
+    let inbox = arguments.ground.inbox(&arguments.name);
+    let directory = arguments
+        .ground
+        .store
+        .team(&arguments.ground.team)
+        .team_directory();
+    let sidecar = directory.join(format!("swarm/locks/inbox-{}", arguments.name));
     let plan = LockPlan {
         sidecar: &sidecar,
         data: std::slice::from_ref(&inbox),
     };
     let options = LockOptions::default();
     with_lock(&plan, &options, |_held| -> Result<()> {
-        told.log.say("held")?;
-        let Some((program, arguments)) = told.rest.split_first() else {
+        arguments.log.say("held")?;
+        let Some((program, words)) = arguments.rest.split_first() else {
             loop {
                 std::thread::park();
             }
         };
-        let status = std::process::Command::new(program)
-            .args(arguments)
-            .status()?;
-        told.log.say(&format!("ran {}", status.success()))?;
+        let status = std::process::Command::new(program).args(words).status()?;
+        arguments.log.say(&format!("ran {}", status.success()))?;
         Ok(())
     })
 }
 
-/// Sends the numbers from the first to the last, each once. Which one was under way when it was killed is not tried
-/// again: it may be there or not.
-fn send(mut told: Told) -> Result<()> {
+/// Sends the numbers from the first to the last, each once. A send that was interrupted by a kill
+/// is not repeated: it may have arrived or not.
+fn send(mut arguments: WorkerArguments) -> Result<()> {
     let reader = MemberName::parse(READER)?;
-    for number in told.number(0)?..told.number(1)? {
-        told.log.say(&format!("begin {number}"))?;
-        // Of all lengths, so that the file's pages fill up differently.
+    for number in arguments.number(0)?..arguments.number(1)? {
+        arguments.log.say(&format!("begin {number}"))?;
+        // Of all lengths, so that the pages of the file fill up differently.
         let padding = "x".repeat(usize::try_from(number % 7 * 97)?);
-        let draft = Draft::new(&told.name, format!("{} {number} {padding}", told.name));
-        let store = &told.ground.store;
-        let id = store.team(&told.ground.team).send(&reader, draft)?;
-        told.log.say(&format!("sent {number} {id}"))?;
+        let draft = Draft::new(
+            &arguments.name,
+            format!("{} {number} {padding}", arguments.name),
+        );
+        let store = &arguments.ground.store;
+        let id = store.team(&arguments.ground.team).send(&reader, draft)?;
+        arguments.log.say(&format!("sent {number} {id}"))?;
     }
-    told.log.say("finished")?;
+    arguments.log.say("finished")?;
     Ok(())
 }
 
-/// Where a reader keeps what it has read.
+/// Returns the file in which a reader stores messages.
 pub fn transcript_of(log: &Path) -> PathBuf {
     log.with_extension("jsonl")
 }
 
-/// Takes mail into a transcript of its own and then acknowledges it, as a teammate does.
-fn receive(told: &Told) -> Result<()> {
-    let transcript = PathBuf::from(told.rest.first().context("the transcript is missing")?);
-    let me = told.member()?;
-    let Ground { store, team, .. } = &told.ground;
+/// Stores messages in a transcript and then acknowledges them, as a teammate does.
+fn receive(arguments: &WorkerArguments) -> Result<()> {
+    let transcript = PathBuf::from(
+        arguments
+            .rest
+            .first()
+            .context("the transcript is missing")?,
+    );
+    let me = arguments.member()?;
+    let TeamFixture { store, team, .. } = &arguments.ground;
     let mut known: HashSet<MessageId> = read(&transcript)?
         .into_iter()
         .map(|entry| entry.0)
@@ -183,10 +197,10 @@ fn receive(told: &Told) -> Result<()> {
     }
 }
 
-/// The entries of a transcript: id, sender and text. A last line that was cut short is none.
+/// Returns the entries of a transcript: id, sender and text. A truncated last line is ignored.
 ///
 /// # Errors
-/// When a complete line is not one of ours.
+/// If a complete line is malformed.
 pub fn read(transcript: &Path) -> Result<Vec<(MessageId, String, String)>> {
     let text = std::fs::read_to_string(transcript).unwrap_or_default();
     let mut entries = Vec::new();
@@ -194,7 +208,7 @@ pub fn read(transcript: &Path) -> Result<Vec<(MessageId, String, String)>> {
         if !line.ends_with('\n') {
             break;
         }
-        // What was cut short is ended by the next append and stays behind as a line of its own.
+        // A truncated line is terminated by the next append and remains as a separate line.
         let Ok(entry) = serde_json::from_str::<Value>(line) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Starting workers and killing them.
+//! Starts and kills workers.
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use super::log::{Line, lines, path_of};
 
-/// The programs that take part, as they were built.
+/// The programs of the tests.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// `works-on-a-team`.
@@ -18,12 +18,12 @@ pub struct Programs {
     pub other: PathBuf,
     /// `swarm-under-test`.
     pub swarm: PathBuf,
-    /// A directory on the same file system, where worlds make their names for it.
+    /// A directory on the same file system, in which worlds create links.
     pub links: PathBuf,
 }
 
 impl Programs {
-    /// The programs beside a program.
+    /// Returns the programs next to a program.
     pub fn beside(program: &Path) -> Self {
         let directory = program.parent().unwrap_or(Path::new("."));
         Self {
@@ -35,20 +35,21 @@ impl Programs {
     }
 }
 
-/// A running worker, killed when dropped.
+/// A running worker, killed on drop.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
-    /// Who it is.
+    /// Name of the worker.
     pub name: String,
     log: PathBuf,
 }
 
 impl Worker {
-    /// Starts a program with a log of this worker's name below `logs`; it goes on with the log of its predecessor.
+    /// Starts a program with a log of this worker's name below `logs`; it continues the log of its
+    /// predecessor.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(mut command: Command, logs: &Path, name: &str) -> Self {
         let errors = File::options()
             .create(true)
@@ -68,10 +69,10 @@ impl Worker {
         }
     }
 
-    /// SIGKILL; back when the kernel is done with it. Tells whether that was its end: it may have come to its own before.
+    /// Sends SIGKILL and waits. Returns whether that terminated it: it may have finished before.
     ///
     /// # Panics
-    /// When it ended by itself and badly.
+    /// If it failed by itself.
     pub fn kill(&mut self) -> bool {
         self.child.kill().expect("a child to kill");
         let status = self.child.wait().expect("a killed child");
@@ -85,15 +86,15 @@ impl Worker {
         was_killed
     }
 
-    /// Its pid.
+    /// Returns its pid.
     pub fn pid(&self) -> rustix::process::Pid {
         rustix::process::Pid::from_child(&self.child)
     }
 
-    /// Whether it has done all that it was told.
+    /// Returns whether it has finished.
     ///
     /// # Panics
-    /// When it ended badly.
+    /// If it failed.
     pub fn has_finished(&mut self) -> bool {
         match self.child.try_wait().expect("a child") {
             None => false,
@@ -102,10 +103,10 @@ impl Worker {
         }
     }
 
-    /// Waits for its orderly end.
+    /// Waits until it finishes.
     ///
     /// # Panics
-    /// When it ended badly.
+    /// If it failed.
     pub fn finish(mut self) {
         let status = self.child.wait().expect("a child");
         assert!(
@@ -116,7 +117,7 @@ impl Worker {
         );
     }
 
-    /// What it has said so far, its predecessors' words included.
+    /// Returns its log, including that of its predecessors.
     pub fn said(&self) -> Vec<Line> {
         lines(&self.log)
     }
@@ -129,7 +130,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

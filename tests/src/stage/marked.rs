@@ -1,5 +1,5 @@
-//! Processes of a world: those whose environment names its directory. The mark is inherited, so it finds grandchildren
-//! that have left their process group and their parent.
+//! Processes of a test world, identified by its directory in their environment. The mark is
+//! inherited, so it finds grandchildren that have left their process group and their parent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::wait::wait_until;
 
-/// How long a killed process may take to be gone.
+/// Timeout for a killed process to disappear.
 const GONE: Duration = Duration::from_secs(10);
 
-/// A process that carries a mark.
+/// A process with the mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marked {
     pub(crate) pid: i32,
-    /// Its arguments, for people.
+    /// Command line, for messages.
     pub(crate) command: String,
 }
 
-/// Every living process whose environment has the directory's path in it.
+/// Returns every running process whose environment contains the directory's path.
 pub(crate) fn marked(directory: &Path) -> Vec<Marked> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -36,11 +36,11 @@ pub(crate) fn marked(directory: &Path) -> Vec<Marked> {
 }
 
 fn carries(pid: i32, directory: &Path) -> bool {
-    // A process of another user, or one that is gone or a zombie, shows nothing.
+    // Processes of other users, exited processes and zombies have no readable environment.
     let read = || std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mut environment = read();
     if environment.is_empty() {
-        // So does a process within `exec`, for some microseconds.
+        // Nor has a process during `exec`, for some microseconds.
         std::thread::yield_now();
         environment = read();
     }
@@ -51,7 +51,7 @@ fn carries(pid: i32, directory: &Path) -> bool {
         .any(|(at, window)| window == mark && is_whole(environment.get(at + mark.len())))
 }
 
-/// Whether the mark ends here: `/tmp/sw.12` is not in `/tmp/sw.123`.
+/// Returns whether the mark ends here: `/tmp/sw.12` is not in `/tmp/sw.123`.
 fn is_whole(next: Option<&u8>) -> bool {
     next.is_none_or(|next| !next.is_ascii_alphanumeric())
 }
@@ -61,10 +61,10 @@ fn command(pid: i32) -> String {
     String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
-/// Kills every process of a world, again until none is left: one may fork while the others are being killed.
+/// Kills every process of a world, repeatedly because processes may fork meanwhile.
 ///
 /// # Panics
-/// When processes are left after many rounds.
+/// If processes remain after many rounds.
 pub(crate) fn end_all(directory: &Path) {
     let outcome = wait_until("no process of the world is left", GONE, || {
         let left = marked(directory);
@@ -80,7 +80,7 @@ pub(crate) fn end_all(directory: &Path) {
     );
 }
 
-/// Kills the process that was found under this pid, and no other that has the pid by now.
+/// Kills the process found under this pid, but not another one that has reused the pid.
 fn kill(pid: i32, directory: &Path) {
     let Some(pid_of) = Pid::from_raw(pid) else {
         return;
@@ -89,7 +89,7 @@ fn kill(pid: i32, directory: &Path) {
         return;
     };
     if carries(pid, directory) {
-        // It may have ended since; then there is nothing to do.
+        // It may have exited since.
         pidfd_send_signal(&handle, Signal::KILL).ok();
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marked_processes_are_found_and_ended_and_others_are_not() {
+    fn only_marked_processes_are_found_and_killed() {
         let directory = tempfile::tempdir().unwrap();
         let sleeper = |mark: &Path| {
             Command::new("sleep")
@@ -117,7 +117,7 @@ mod tests {
         let mut longer = directory.path().as_os_str().to_owned();
         longer.push("x");
         let mut theirs = sleeper(Path::new(&longer));
-        // Between fork and exec a child shows its parent's environment.
+        // Between fork and exec a child has its parent's environment.
         let found = wait_until("the mark", GONE, || {
             let found = marked(directory.path());
             (!found.is_empty()).then_some(found)

@@ -1,5 +1,5 @@
-//! Where whole teams are tested: a private world with its own home, config directory, sockets and programs, and what can be
-//! seen and done in it.
+//! Environment for tests of whole teams: a private world with its own home, config directory,
+//! sockets and programs, with helpers to act in it and to inspect it.
 
 mod marked;
 mod report;

@@ -1,14 +1,14 @@
-//! What is to be seen in a world when a test has failed.
+//! Report of a world after a failed test.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::world::World;
 
-/// How many characters of a file are shown.
+/// Maximum number of characters shown of a file.
 const SHOWN: usize = 4000;
 
-/// Processes, files with the ends of their texts, and the panes of every tmux server.
+/// Returns processes, ends of files, and the panes of every tmux server.
 pub(super) fn report(world: &World) -> String {
     let mut report = format!("The world {}:\n", world.directory().display());
     for (pid, command) in world.processes() {
@@ -34,7 +34,7 @@ pub(super) fn report(world: &World) -> String {
     report
 }
 
-/// The paths in a directory, in order; none when it cannot be read.
+/// Returns the sorted paths in a directory; empty if it cannot be read.
 pub(super) fn sorted(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -42,7 +42,7 @@ pub(super) fn sorted(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The last part of a file, as text.
+/// Returns the end of a file as text.
 fn end_of(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

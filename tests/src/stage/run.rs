@@ -1,4 +1,4 @@
-//! A started program and what became of it.
+//! A started program and its result.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,27 +10,27 @@ use serde_json::Value;
 
 use crate::wait::wait_until;
 
-/// Longest run of one command; whole teams at work take some seconds.
+/// Timeout of a command; whole teams take some seconds.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// A program that has ended.
+/// A finished program.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// How it was called.
+    /// Command line.
     pub line: String,
-    /// Its exit code; absent when a signal ended it.
+    /// Exit code; `None` if it was terminated by a signal.
     pub code: Option<i32>,
-    /// What it wrote for programs.
+    /// Standard output.
     pub stdout: String,
-    /// What it wrote for people.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Finished {
-    /// Asserts that it ended with this exit code.
+    /// Asserts the exit code.
     ///
     /// # Panics
-    /// When it did not; shows everything that it wrote.
+    /// If it differs; shows the whole output.
     #[track_caller]
     #[must_use = "what it printed was asked for, or use `assert_code`"]
     pub fn code(self, code: i32) -> Self {
@@ -38,10 +38,10 @@ impl Finished {
         self
     }
 
-    /// Asserts that it ended with this exit code.
+    /// Asserts the exit code.
     ///
     /// # Panics
-    /// When it did not; shows everything that it wrote.
+    /// If it differs; shows the whole output.
     #[track_caller]
     pub fn assert_code(&self, code: i32) {
         assert_eq!(self.code, Some(code), "\n{}", self.story());
@@ -50,17 +50,17 @@ impl Finished {
     /// Asserts success.
     ///
     /// # Panics
-    /// When it failed; shows everything that it wrote.
+    /// If it failed; shows the whole output.
     #[track_caller]
     pub fn ok(&self) -> &Self {
         self.assert_code(0);
         self
     }
 
-    /// Asserts success and reads stdout as one JSON document.
+    /// Asserts success and parses stdout as one JSON document.
     ///
     /// # Panics
-    /// When it failed or wrote something else.
+    /// If it failed or the output is not JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         self.ok();
@@ -70,10 +70,10 @@ impl Finished {
         }
     }
 
-    /// Asserts success and reads stdout as JSON lines.
+    /// Asserts success and parses stdout as JSON lines.
     ///
     /// # Panics
-    /// When it failed or wrote something else.
+    /// If it failed or the output is not JSON lines.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
         self.ok();
@@ -84,10 +84,11 @@ impl Finished {
         self.stdout.lines().map(read).collect()
     }
 
-    /// Asserts that it failed with this code under `--json`, and gives the `error` object from stderr.
+    /// Asserts that it failed with this code under `--json`, and returns the `error` object from
+    /// stderr.
     ///
     /// # Panics
-    /// When code or form differ.
+    /// If the code or the format differs.
     #[track_caller]
     pub fn error(&self, code: i32) -> Value {
         self.assert_code(code);
@@ -102,7 +103,7 @@ impl Finished {
         }
     }
 
-    /// Everything about it, for people.
+    /// Returns the command, its exit code and its output.
     pub fn story(&self) -> String {
         let mut story = format!("$ {}\nexit code {:?}\n", self.line, self.code);
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -115,7 +116,7 @@ impl Finished {
     }
 }
 
-/// A program that runs. It is killed when this is dropped before it has ended.
+/// A running program, killed on drop.
 #[derive(Debug)]
 pub struct Running {
     pub(super) line: String,
@@ -125,34 +126,34 @@ pub struct Running {
 }
 
 impl Running {
-    /// Its pid.
+    /// Returns its pid.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it has written to stdout so far.
+    /// Returns stdout so far.
     pub fn stdout(&self) -> String {
         read(&self.stdout)
     }
 
-    /// What it has written to stderr so far.
+    /// Returns stderr so far.
     pub fn stderr(&self) -> String {
         read(&self.stderr)
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     ///
     /// # Panics
-    /// When it has ended.
+    /// If it has exited.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.line));
     }
 
-    /// Whether it has ended.
+    /// Returns whether it has exited.
     ///
     /// # Panics
-    /// When the operating system does not say.
+    /// If the operating system reports an error.
     pub fn has_ended(&mut self) -> bool {
         self.child
             .try_wait()
@@ -160,10 +161,10 @@ impl Running {
             .is_some()
     }
 
-    /// Waits for its end.
+    /// Waits for its exit.
     ///
     /// # Panics
-    /// When it does not end in time; it is killed then.
+    /// On timeout, after killing it.
     #[track_caller]
     pub fn wait(mut self) -> Finished {
         let outcome = wait_until("the end of the program", LONGEST, || {
@@ -191,7 +192,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only when it has ended and was waited for.
+        // Both fail only if it has exited and was reaped.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,4 +1,4 @@
-//! Removing what tests left behind that were killed themselves.
+//! Removes worlds of tests that were killed.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -7,12 +7,12 @@ use std::path::Path;
 use super::marked::end_all;
 use super::report::sorted;
 
-/// How the names of worlds' directories begin.
+/// Prefix of the names of worlds' directories.
 pub(super) const PREFIX: &str = "sw.";
-/// File in a world whose lock says that its test is still alive.
+/// File in a world whose lock shows that its test is running.
 pub(super) const LOCK: &str = "lock";
 
-/// Removes what tests left that were killed: worlds whose lock nobody holds, with their processes.
+/// Removes worlds whose lock is free, with their processes.
 pub(super) fn sweep(place: &Path) {
     for directory in sorted(place) {
         let name = directory
@@ -24,7 +24,7 @@ pub(super) fn sweep(place: &Path) {
             && directory
                 .metadata()
                 .is_ok_and(|found| found.permissions().mode() & 0o777 == 0o700);
-        // A world that is being made has no lock file yet, and is left alone.
+        // A world that is being created has no lock file yet, and is kept.
         let Some(lock) = is_ours
             .then(|| File::open(directory.join(LOCK)).ok())
             .flatten()
@@ -33,7 +33,7 @@ pub(super) fn sweep(place: &Path) {
         };
         if lock.try_lock().is_ok() {
             end_all(&directory);
-            // Two tests may sweep at once.
+            // Two tests may clean up concurrently.
             drop(std::fs::remove_dir_all(&directory));
         }
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_test_left_is_swept() {
+    fn worlds_of_killed_tests_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let abandoned = place.path().join(format!("{PREFIX}1.a"));
         let held = place.path().join(format!("{PREFIX}1.b"));

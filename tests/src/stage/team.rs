@@ -1,10 +1,10 @@
-//! The files of a team, read as any other program would read them.
+//! The files of a team, read as by another program.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// One team's files. Reading what is not there gives nothing: a test waits until it is there.
+/// Files of one team. Missing files count as empty, so that a test can wait for them.
 #[derive(Debug, Clone)]
 pub struct Team {
     root: PathBuf,
@@ -19,34 +19,34 @@ impl Team {
         }
     }
 
-    /// Its directory below `teams/`.
+    /// Returns its directory below `teams/`.
     pub fn directory(&self) -> PathBuf {
         self.root.join("teams").join(&self.name)
     }
 
-    /// Its directory below `tasks/`.
+    /// Returns its directory below `tasks/`.
     pub fn tasks_directory(&self) -> PathBuf {
         self.root.join("tasks").join(&self.name)
     }
 
-    /// A member's own directory.
+    /// Returns a member's directory.
     pub fn member_directory(&self, member: &str) -> PathBuf {
         self.directory().join("swarm/members").join(member)
     }
 
-    /// A member's inbox file.
+    /// Returns the path of a member's inbox.
     pub fn inbox_path(&self, member: &str) -> PathBuf {
         self.directory()
             .join("inboxes")
             .join(format!("{member}.json"))
     }
 
-    /// `config.json`.
+    /// Returns `config.json`.
     pub fn config(&self) -> Value {
         read_json(&self.directory().join("config.json"))
     }
 
-    /// The roster's entry of a member.
+    /// Returns a member's roster entry.
     pub fn member(&self, name: &str) -> Option<Value> {
         let config = self.config();
         let members = config["members"].as_array()?;
@@ -56,7 +56,7 @@ impl Team {
             .cloned()
     }
 
-    /// The names in the roster, in its order.
+    /// Returns the names in the roster, in order.
     pub fn names(&self) -> Vec<String> {
         let config = self.config();
         let members = config["members"].as_array().into_iter().flatten();
@@ -65,7 +65,7 @@ impl Team {
             .collect()
     }
 
-    /// The entries of an inbox.
+    /// Returns the entries of an inbox.
     pub fn inbox(&self, member: &str) -> Vec<Value> {
         match read_json(&self.inbox_path(member)) {
             Value::Array(entries) => entries,
@@ -73,12 +73,13 @@ impl Team {
         }
     }
 
-    /// Whether something waits for a member. Looked at before its state, this tells whether it is idle.
+    /// Returns whether a member has unread messages. Read before its state, this shows whether it
+    /// is idle.
     pub fn has_unread(&self, member: &str) -> bool {
         self.inbox(member).iter().any(|entry| entry["read"] != true)
     }
 
-    /// The control frames in an inbox that are of a type.
+    /// Returns the control frames of a type in an inbox.
     pub fn frames(&self, member: &str, kind: &str) -> Vec<Value> {
         self.inbox(member)
             .iter()
@@ -87,7 +88,7 @@ impl Team {
             .collect()
     }
 
-    /// The tasks, by number.
+    /// Returns the tasks, by number.
     pub fn tasks(&self) -> Vec<Value> {
         let Ok(entries) = std::fs::read_dir(self.tasks_directory()) else {
             return Vec::new();
@@ -110,12 +111,12 @@ impl Team {
             .collect()
     }
 
-    /// One task.
+    /// Returns one task.
     pub fn task(&self, number: u64) -> Value {
         read_json(&self.tasks_directory().join(format!("{number}.json")))
     }
 
-    /// The lines of the journal.
+    /// Returns the lines of the journal.
     pub fn journal(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.directory().join("swarm/journal.jsonl"))
             .unwrap_or_default();
@@ -124,7 +125,7 @@ impl Team {
             .collect()
     }
 
-    /// The journal's events of a type.
+    /// Returns the journal events of a type.
     pub fn events(&self, kind: &str) -> Vec<Value> {
         let mut events = self.journal();
         events.retain(|event| event["type"] == kind);

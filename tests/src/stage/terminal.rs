@@ -1,4 +1,4 @@
-//! A person's terminal at a tmux server: what is drawn there is seen by a person, and borders are worded only when they are drawn.
+//! A person's terminal on a tmux server: border texts are expanded only when they are drawn.
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -8,7 +8,7 @@ use super::tmux::Tmux;
 use super::world::World;
 use crate::wait::wait_for;
 
-/// A client of a tmux server on a terminal of its own, by script(1). It ends when this is dropped.
+/// A client of a tmux server on a separate terminal, by script(1). Terminated on drop.
 #[derive(Debug)]
 pub struct Terminal {
     tmux: Tmux,
@@ -20,10 +20,10 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Attaches to a server, with a terminal of this size, and waits until it is drawn.
+    /// Attaches a terminal of this size to a server, and waits until it is drawn.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn attach(world: &World, tmux: &Tmux, columns: u32, rows: u32) -> Self {
         let screen = world.directory().join("out/screen");
         let others = clients(tmux);
@@ -36,7 +36,7 @@ impl Terminal {
             .args(["-q", "-f", "-c", &command])
             .arg(&screen)
             .env("SHELL", "/bin/sh")
-            // A pipe that stays open: the person types nothing and does not leave.
+            // A pipe that stays open: the person types nothing and does not detach.
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -58,16 +58,16 @@ impl Terminal {
         terminal
     }
 
-    /// Everything that was sent to it so far.
+    /// Returns all output so far.
     pub fn drawn(&self) -> String {
         let bytes = std::fs::read(&self.screen).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Waits until this is among what was drawn.
+    /// Waits until this was drawn.
     ///
     /// # Panics
-    /// When it does not come; shows every pane.
+    /// On timeout; shows every pane.
     #[track_caller]
     pub fn wait_for_drawn(&self, words: &str) {
         wait_for(
@@ -77,11 +77,11 @@ impl Terminal {
         );
     }
 
-    /// Waits until everything is drawn that has to be by now: tmux draws all that is to be drawn at once, so a word that is
-    /// shown comes after what was there before it.
+    /// Waits until all pending output is drawn: tmux draws it in one step, so a marker that is
+    /// shown follows all earlier changes.
     ///
     /// # Panics
-    /// When the server is gone or draws nothing.
+    /// If the server is gone or draws nothing.
     #[track_caller]
     pub fn wait_until_drawn(&self) {
         let number = self.marks.fetch_add(1, Ordering::Relaxed);
@@ -92,14 +92,15 @@ impl Terminal {
             let words = ["display-message", "-c", client, "-d", milliseconds, words];
             self.tmux.run(&words);
         };
-        // It stays until the next one, however slow the machine; while it does, nothing else is drawn by itself.
+        // The message stays until the next one, regardless of the machine's speed; meanwhile
+        // nothing else is drawn spontaneously.
         show("0", &mark);
         self.wait_for_drawn(&mark);
         show("1", "");
     }
 }
 
-/// tmux's names for those who look at a server.
+/// Returns tmux's names of the clients of a server.
 fn clients(tmux: &Tmux) -> Vec<String> {
     let names = tmux.try_run(&["list-clients", "-F", "#{client_name}"]);
     let names = names.unwrap_or_default();
@@ -108,7 +109,7 @@ fn clients(tmux: &Tmux) -> Vec<String> {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Both fail only when it has ended and was waited for.
+        // Both fail only if it has exited and was reaped.
         drop(self.process.kill());
         drop(self.process.wait());
     }

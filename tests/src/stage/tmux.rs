@@ -1,4 +1,4 @@
-//! tmux on private sockets: servers that swarm made, and one in which a test pretends to sit.
+//! tmux on private sockets: swarm's own servers, and one with a simulated user.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,28 +14,28 @@ pub struct Tmux {
     environment: Vec<(String, String)>,
 }
 
-/// A pane as `list-panes` tells of it.
+/// A pane as printed by `list-panes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneLine {
     /// `%N`.
     pub id: String,
     /// `session:window`.
     pub window: String,
-    /// Its title: of a member its name, then ` · ` and its state.
+    /// Title: a member's name, then ` · ` and its state.
     pub title: String,
-    /// Columns.
+    /// Width in columns.
     pub width: u32,
-    /// Rows.
+    /// Height in rows.
     pub height: u32,
     /// Pid of its process.
     pub pid: u32,
-    /// Whether that has ended.
+    /// Whether the process has exited.
     pub is_dead: bool,
-    /// Whether it has the keyboard in its window, and its window in its session.
+    /// Whether it is the active pane of the active window.
     pub is_active: bool,
 }
 
-/// What [`Tmux::panes`] asks for; texts that a program chose come last.
+/// Format for [`Tmux::panes`]; texts chosen by programs come last.
 const PANE_FORMAT: &str = "#{pane_id}\t#{session_name}:#{window_name}\t#{pane_width}\t#{pane_height}\t#{pane_pid}\t#{pane_dead}\t#{&&:#{pane_active},#{window_active}}\t#{pane_title}";
 
 impl Tmux {
@@ -46,7 +46,7 @@ impl Tmux {
         }
     }
 
-    /// Its socket.
+    /// Returns its socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -63,13 +63,13 @@ impl Tmux {
         command
     }
 
-    /// Runs a tmux command; what it printed, or what it complained of.
+    /// Runs a tmux command and returns its output.
     ///
     /// # Errors
-    /// tmux's own words.
+    /// The error message of tmux.
     ///
     /// # Panics
-    /// When tmux cannot be started.
+    /// If tmux cannot be started.
     pub fn try_run(&self, arguments: &[&str]) -> Result<String, String> {
         let output = self
             .command()
@@ -87,7 +87,7 @@ impl Tmux {
     /// Runs a tmux command that must succeed.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it fails.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> String {
         match self.try_run(arguments) {
@@ -96,7 +96,7 @@ impl Tmux {
         }
     }
 
-    /// Every pane of the server; none when it does not run.
+    /// Returns every pane of the server; empty if it does not run.
     pub fn panes(&self) -> Vec<PaneLine> {
         let lines = self.try_run(&["list-panes", "-a", "-F", PANE_FORMAT]);
         lines
@@ -106,29 +106,29 @@ impl Tmux {
             .collect()
     }
 
-    /// The pane whose title has this in it.
+    /// Returns the pane whose title contains this text.
     pub fn pane_titled(&self, part: &str) -> Option<PaneLine> {
         self.panes()
             .into_iter()
             .find(|pane| pane.title.contains(part))
     }
 
-    /// What a pane shows, as plain text.
+    /// Returns the visible text of a pane.
     pub fn screen(&self, pane: &str) -> String {
         self.try_run(&["capture-pane", "-p", "-t", pane])
             .unwrap_or_default()
     }
 
-    /// What a pane shows and has scrolled away, as plain text with wrapped lines joined.
+    /// Returns the text of a pane including scrollback, with wrapped lines joined.
     pub fn whole_text(&self, pane: &str) -> String {
         let capture = ["capture-pane", "-p", "-J", "-S", "-", "-t", pane];
         self.try_run(&capture).unwrap_or_default()
     }
 
-    /// Waits until a pane shows this.
+    /// Waits until a pane shows this text.
     ///
     /// # Panics
-    /// When it does not in time; shows every pane.
+    /// On timeout; shows every pane.
     #[track_caller]
     pub fn wait_for_text(&self, pane: &str, text: &str) {
         let shown = || self.whole_text(pane).contains(text).then_some(());
@@ -139,7 +139,7 @@ impl Tmux {
         );
     }
 
-    /// Every pane with what it shows, for people.
+    /// Returns every pane with its content, for messages.
     pub fn picture(&self) -> String {
         let mut picture = format!("tmux server {}\n", self.socket.display());
         for pane in self.panes() {
@@ -159,9 +159,9 @@ impl Tmux {
         picture
     }
 
-    /// Ends the server, if it runs.
+    /// Kills the server if it is running.
     pub fn end(&self) {
-        // A server that is not there needs no ending.
+        // The server may be gone already.
         drop(self.try_run(&["kill-server"]));
     }
 }
@@ -180,7 +180,7 @@ fn pane_line(line: &str) -> Option<PaneLine> {
     })
 }
 
-/// A tmux server as a user has it before swarm comes: one window with one pane, and a client that looks at it.
+/// A user's tmux server: one window with one pane, and an attached client.
 #[derive(Debug)]
 pub struct InsideTmux {
     tmux: Tmux,
@@ -190,16 +190,16 @@ pub struct InsideTmux {
 }
 
 impl InsideTmux {
-    /// Starts the server with a client whose windows have this size. The client has a terminal of its own, by script(1): one in
-    /// control mode would need none, but brings tmux down when the last two panes of a window close at one instant
-    /// (`control_notify_window_pane_changed`, up to 3.6).
+    /// Starts the server with a client whose windows have this size. The client has a separate
+    /// terminal by script(1): control mode would need none, but crashes tmux if the last two panes
+    /// of a window close simultaneously (`control_notify_window_pane_changed`, up to 3.6).
     ///
     /// # Panics
-    /// When tmux does not start.
+    /// If tmux does not start.
     pub fn start(world: &World, columns: u32, rows: u32) -> Self {
         let tmux = world.tmux_at(&world.directory().join("user.sock"));
         let (width, height) = (columns.to_string(), rows.to_string());
-        // The user's pane runs something that reads its terminal, as a shell does, and says nothing.
+        // The user's pane runs a program that reads its terminal like a shell, without output.
         let started = tmux.run(&[
             "new-session",
             "-d",
@@ -223,7 +223,7 @@ impl InsideTmux {
         let session = session.trim_start_matches('$');
         let attach = format!(
             "stty cols {columns} rows {}; exec tmux -u -S '{}' attach-session -t user",
-            // The last line is the status line's.
+            // The last line is the status line.
             rows + 1,
             tmux.socket.display()
         );
@@ -233,7 +233,7 @@ impl InsideTmux {
             .env("SHELL", "/bin/sh")
             .env("TERM", "screen")
             .args(["-q", "-c", &attach, "/dev/null"])
-            // A pipe that stays open: the person types nothing and does not leave.
+            // A pipe that stays open: the person types nothing and does not detach.
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -268,24 +268,25 @@ impl InsideTmux {
         inside
     }
 
-    /// The server.
+    /// Returns the server.
     pub fn tmux(&self) -> &Tmux {
         &self.tmux
     }
 
-    /// The pane in which the user sits.
+    /// Returns the user's pane.
     pub fn pane(&self) -> &str {
         &self.pane
     }
 
-    /// What a program started in that pane finds in its environment.
+    /// Returns the environment variables of a program in that pane.
     pub fn variables(&self) -> &[(String, String)] {
         &self.variables
     }
-    /// Everything on the server that belongs to its user: options, hooks, keys, buffers, sessions, windows and panes.
+    /// Returns everything on the server that belongs to its user: options, hooks, keys, buffers,
+    /// sessions, windows and panes.
     ///
     /// # Panics
-    /// When the server is gone.
+    /// If the server is gone.
     pub fn belongings(&self) -> String {
         let windows =
             "#{window_id} #{window_name} #{window_layout} #{window_active} #{automatic-rename}";
@@ -320,7 +321,7 @@ impl InsideTmux {
 impl Drop for InsideTmux {
     fn drop(&mut self) {
         self.tmux.end();
-        // Without its server the client has ended or is about to.
+        // Without its server the client exits.
         drop(self.client.kill());
         drop(self.client.wait());
     }

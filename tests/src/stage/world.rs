@@ -1,4 +1,4 @@
-//! A world of its own for one test.
+//! A private world for one test.
 
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,13 +18,13 @@ use crate::fake_api::FakeApi;
 use crate::guard::note;
 use crate::wait::{wait_for, wait_until};
 
-/// Where worlds are made: sockets live in them, and the path of a socket is limited to some hundred bytes.
+/// Parent of worlds: sockets are in them, and a socket path is limited to about a hundred bytes.
 const PLACE: &str = "/tmp";
-/// How long processes may take to end by themselves when a test is over. Only a test that fails waits for it.
+/// Time for processes to exit after a test. Only a failing test reaches it.
 const ENDING: Duration = Duration::from_secs(30);
 
-/// A private world: home, config directory, temporary directory, project directory, sockets and programs. When it is dropped, no
-/// process of it may be left.
+/// A private world: home, config directory, temporary directory, project directory, sockets and
+/// programs. On drop, no process of it may remain.
 #[derive(Debug)]
 pub struct World {
     directory: PathBuf,
@@ -35,17 +35,17 @@ pub struct World {
     _lock: File,
 }
 
-/// Removes the worlds of whoever was killed, with their processes.
+/// Removes the worlds of killed tests, with their processes.
 pub(crate) fn sweep_worlds() {
     sweep(Path::new(PLACE));
 }
 
 impl World {
-    /// Makes a world. `swarm` is the program under test, which plays `swarm` or `swarm-teammate` by the name it is
-    /// called by; `programs` is a directory on the same file system, where both names are made.
+    /// Creates a world. `swarm` is the program under test, which plays `swarm` or `swarm-teammate`
+    /// depending on its name; `programs` is a directory on the same file system for both names.
     ///
     /// # Panics
-    /// When directories cannot be made, or would lie in the user's own config directory.
+    /// If directories cannot be created, or would be in the user's own config directory.
     pub fn new(swarm: &Path, programs: &Path) -> Self {
         sweep_worlds();
         let directory = tempfile::Builder::new()
@@ -74,17 +74,17 @@ impl World {
         world.install("swarm-teammate", swarm);
         world.write(
             "home/.gitconfig",
-            // No git works on in a directory once its command is over.
+            // Prevents background work of git after a command.
             "[user]\nname = Tester\nemail = tester@example.org\n[init]\ndefaultBranch = main\n\
              [gc]\nauto = 0\n[maintenance]\nauto = false\n",
         );
         world
     }
 
-    /// Puts another program in the place of `swarm-teammate`.
+    /// Replaces `swarm-teammate` by another program.
     ///
     /// # Panics
-    /// When the program cannot be linked.
+    /// If the program cannot be linked.
     #[must_use]
     pub fn with_teammate(self, program: &Path) -> Self {
         std::fs::remove_file(self.programs.join("swarm-teammate")).expect("the teammate's link");
@@ -92,21 +92,21 @@ impl World {
         self
     }
 
-    /// Lets every program of this world ask this server for its model's answers.
+    /// Configures this server as the model provider of every program of this world.
     #[must_use]
     pub fn with_api(self, api: &FakeApi) -> Self {
         self.with_variable("ANTHROPIC_BASE_URL", &api.base_url())
             .with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key")
     }
 
-    /// Lets every program of this world ask this server through the chat completions API, without a key, as a server on
-    /// the user's own machine is asked.
+    /// Configures this server as a keyless provider of the chat completions API, like a local model
+    /// server.
     #[must_use]
     pub fn with_chat_api(self, api: &FakeApi) -> Self {
         self.with_variable("OPENAI_BASE_URL", &api.base_url())
     }
 
-    /// Adds a variable to the environment of what is started from here on.
+    /// Adds an environment variable for programs started from now on.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
@@ -114,7 +114,8 @@ impl World {
     }
 
     fn install(&self, name: &str, program: &Path) {
-        // A hard link, because the program finds its neighbours by its own path with symbolic links resolved.
+        // A hard link, because the program finds its neighbours by its own path with symbolic links
+        // resolved.
         let link = self.programs.join(name);
         let installed = std::fs::canonicalize(program).and_then(|program| {
             let linked = std::fs::hard_link(&program, &link);
@@ -123,30 +124,30 @@ impl World {
         installed.unwrap_or_else(|error| panic!("{} cannot be linked: {error}", program.display()));
     }
 
-    /// Its directory.
+    /// Returns its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The config directory of all state, `CLAUDE_CONFIG_DIR`.
+    /// Returns the config directory, `CLAUDE_CONFIG_DIR`.
     pub fn root(&self) -> PathBuf {
         self.directory.join("root")
     }
 
-    /// The directory in which commands are started.
+    /// Returns the directory in which commands are started.
     pub fn project(&self) -> PathBuf {
         self.directory.join("project")
     }
 
-    /// The program under one of its two names.
+    /// Returns the program under one of its two names.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
 
-    /// Writes a file below the world's directory, with the directories above it.
+    /// Writes a file below the world's directory and creates its parent directories.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.directory.join(path);
         let above = path.parent().expect("a path below the world");
@@ -155,10 +156,10 @@ impl World {
         path
     }
 
-    /// Makes the project directory a git repository with one commit of what is in it.
+    /// Makes the project directory a git repository with one commit of its content.
     ///
     /// # Panics
-    /// When git fails.
+    /// If git fails.
     pub fn commit_project(&self) {
         for arguments in [
             &["init", "-q"][..],
@@ -169,7 +170,7 @@ impl World {
         }
     }
 
-    /// The environment that every program of this world has, a tmux server of the user's as well.
+    /// Returns the environment of every program of this world, including the user's tmux server.
     fn surroundings(&self) -> Vec<(String, String)> {
         let path =
             std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
@@ -184,14 +185,14 @@ impl World {
             ("TERM", "xterm-256color".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
             ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
-            // The tests may be run by an agent: no command looks who is above them.
+            // The tests may be run by an agent: commands must not inspect its ancestors.
             ("SWARM_LINEAGE_END", std::process::id().to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
     }
 
-    /// A command of this world that is not started yet.
+    /// Creates a command of this world.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -203,19 +204,19 @@ impl World {
         command
     }
 
-    /// Runs `swarm` to its end.
+    /// Runs `swarm` and waits for it.
     ///
     /// # Panics
-    /// When it cannot be started or does not end.
+    /// If it cannot be started or does not exit.
     #[track_caller]
     pub fn swarm(&self, arguments: &[&str]) -> Finished {
         self.start(arguments).wait()
     }
 
-    /// Runs `swarm` to its end with a text on its stdin.
+    /// Runs `swarm` with a text on its stdin.
     ///
     /// # Panics
-    /// When it cannot be started or does not end.
+    /// If it cannot be started or does not exit.
     #[track_caller]
     pub fn swarm_reading(&self, arguments: &[&str], input: &str) -> Finished {
         let number = self.started.load(Ordering::SeqCst);
@@ -230,7 +231,7 @@ impl World {
     /// Starts `swarm`.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     #[track_caller]
     pub fn start(&self, arguments: &[&str]) -> Running {
         self.start_with(arguments, &[])
@@ -239,7 +240,7 @@ impl World {
     /// Starts `swarm` with further variables, such as those of a tmux pane.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     #[track_caller]
     pub fn start_with(&self, arguments: &[&str], variables: &[(String, String)]) -> Running {
         let mut command = self.command(self.program("swarm"));
@@ -249,10 +250,10 @@ impl World {
         self.spawn(command, line("swarm", arguments))
     }
 
-    /// Starts `swarm` by another program, which is given these words before it, such as one that traces it.
+    /// Starts `swarm` under another program with these arguments, such as a tracer.
     ///
     /// # Panics
-    /// When that cannot be started.
+    /// If that cannot be started.
     #[track_caller]
     pub fn start_under(
         &self,
@@ -275,7 +276,7 @@ impl World {
     /// Starts any program of this world.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     #[track_caller]
     pub fn start_program(&self, program: &str, arguments: &[&str]) -> Running {
         let mut command = self.command(program);
@@ -283,7 +284,7 @@ impl World {
         self.spawn(command, line(program, arguments))
     }
 
-    /// Runs any program of this world to its end; the environment of `command` is added to the world's.
+    /// Runs any program of this world; the environment of `command` is added to the world's.
     #[track_caller]
     fn finish(&self, program: &str, command: &mut Command) -> Finished {
         let mut ours = self.command(program);
@@ -299,13 +300,13 @@ impl World {
     #[track_caller]
     fn spawn(&self, mut command: Command, line: String) -> Running {
         let number = self.started.fetch_add(1, Ordering::SeqCst);
-        // Files, not pipes: a program that leaves children behind does not keep the test waiting for their output.
+        // Files, not pipes: the test does not wait for the output of remaining children.
         let stdout = self.directory.join(format!("out/{number}.stdout"));
         let stderr = self.directory.join(format!("out/{number}.stderr"));
         let child = command
             .stdout(File::create(&stdout).expect("a file for stdout"))
             .stderr(File::create(&stderr).expect("a file for stderr"))
-            // A group of its own, as a shell gives it: signals meant for it reach nobody else.
+            // A separate process group, as created by a shell: its signals reach no other process.
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -317,17 +318,17 @@ impl World {
         }
     }
 
-    /// The files of a team.
+    /// Returns the files of a team.
     pub fn team(&self, name: &str) -> Team {
         Team::new(&self.root(), name)
     }
 
-    /// The tmux server on a socket.
+    /// Returns the tmux server on a socket.
     pub fn tmux_at(&self, socket: &Path) -> Tmux {
         Tmux::new(socket.to_owned(), self.surroundings())
     }
 
-    /// The tmux servers that swarm made outside of tmux.
+    /// Returns swarm's own tmux servers.
     pub fn own_servers(&self) -> Vec<Tmux> {
         let mut servers = Vec::new();
         let mut directories = vec![
@@ -347,24 +348,24 @@ impl World {
         servers
     }
 
-    /// Waits until `condition` gives a value.
+    /// Waits until `condition` returns a value.
     ///
     /// # Panics
-    /// When it does not in time; shows what there is in this world.
+    /// On timeout; shows a report of this world.
     #[track_caller]
     pub fn wait_for<T>(&self, what: &str, condition: impl FnMut() -> Option<T>) -> T {
         wait_for(what, || self.report(), condition)
     }
 
-    /// Ends every process of this world at once, for tests that leave members alive on purpose.
+    /// Kills every process of this world, for tests that leave members running deliberately.
     ///
     /// # Panics
-    /// When some cannot be ended.
+    /// If some cannot be killed.
     pub fn end_all(&self) {
         end_all(&self.directory);
     }
 
-    /// The processes of this world, with their arguments.
+    /// Returns the processes of this world with their command lines.
     pub fn processes(&self) -> Vec<(i32, String)> {
         let processes = marked(&self.directory).into_iter();
         processes
@@ -372,7 +373,7 @@ impl World {
             .collect()
     }
 
-    /// What there is in this world: processes, files with what is in them, and the panes.
+    /// Returns a report of this world: processes, file contents, and panes.
     pub fn report(&self) -> String {
         report(self)
     }
@@ -388,7 +389,7 @@ impl Drop for World {
             left = ended.err().map(|_| (self.processes(), self.report()));
         }
         end_all(&self.directory);
-        // What cannot be removed is swept by a later test.
+        // A later test removes the rest.
         drop(std::fs::remove_dir_all(&self.programs));
         drop(std::fs::remove_dir_all(&self.directory));
         if let Some((processes, report)) = left {
@@ -413,7 +414,7 @@ fn is_socket(kind: std::fs::FileType) -> bool {
     std::os::unix::fs::FileTypeExt::is_socket(&kind)
 }
 
-/// A world is no use if it could touch what belongs to the person at this machine.
+/// A world must not touch the data of the user of this machine.
 fn refuse_real_home(directory: &Path) {
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)

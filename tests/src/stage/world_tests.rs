@@ -10,7 +10,7 @@ fn world() -> (World, tempfile::TempDir) {
 }
 
 #[test]
-fn programs_see_the_world_and_nothing_else() {
+fn programs_see_only_the_world() {
     let (world, _programs) = world();
     let world = world.with_variable("EXTRA", "a b;$x");
     let shown = world.swarm(&["-c", "env; pwd; exit 3"]).code(3);
@@ -30,14 +30,14 @@ fn programs_see_the_world_and_nothing_else() {
 }
 
 #[test]
-fn a_test_that_leaves_a_process_behind_fails_and_the_process_ends() {
+fn a_leftover_process_fails_the_test_and_is_killed() {
     let (mut world, _programs) = world();
     world.ending = Duration::ZERO;
     let directory = world.directory().to_owned();
     world
         .swarm(&["-c", "setsid sleep 600 >/dev/null 2>&1 &"])
         .ok();
-    // `sh` and `setsid` come first, and a process that is replacing itself shows no environment.
+    // `sh` and `setsid` come first, and a process during exec has no environment.
     world.wait_for("the sleeper", || {
         let processes = world.processes();
         let sleeps = |(_, command): &(i32, String)| command.starts_with("sleep 600");
@@ -51,7 +51,7 @@ fn a_test_that_leaves_a_process_behind_fails_and_the_process_ends() {
 }
 
 #[test]
-fn a_user_sits_in_tmux() {
+fn programs_run_inside_the_users_tmux() {
     let (world, _programs) = world();
     let inside = InsideTmux::start(&world, 150, 40);
     let panes = inside.tmux().panes();

@@ -1,6 +1,6 @@
 //! Commands whose standard streams are closed, or read by somebody who leaves.
 
-use swarm_tests::faults::ground::{Ground, Locking};
+use swarm_tests::faults::ground::{Locking, TeamFixture};
 use swarm_tests::stage::World;
 
 use crate::scene::world_with_team;
@@ -62,7 +62,7 @@ fn closed_streams_change_no_exit_code_and_get_into_no_file() {
             assert_eq!(told, open, "swarm {command} {closed}");
         }
     }
-    let mut ground = Ground::at(&world.root(), Locking::Both);
+    let mut ground = TeamFixture::at(&world.root(), Locking::Both);
     ground.team = "demo".parse().unwrap();
     ground.assert_whole();
     assert!(ground.litter().is_empty(), "{:?}", ground.litter());

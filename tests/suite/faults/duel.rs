@@ -1,12 +1,12 @@
 //! Locks that were left behind, and several who want them at the same instant.
 
-use swarm_tests::faults::duel::Duel;
+use swarm_tests::faults::duel::LockContention;
 use swarm_tests::faults::ground::Locking;
 
 use super::setting::{SEED, programs};
 
 fn duel(locking: Locking) -> u64 {
-    let duel = Duel {
+    let duel = LockContention {
         breakers: 4,
         rounds: 5,
         lanes: 10,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Signal, kill_process};
 use swarm_os::LockOptions;
 use swarm_store::{Draft, TeamStore as _};
-use swarm_tests::faults::ground::{Ground, name};
+use swarm_tests::faults::ground::{TeamFixture, name};
 use swarm_tests::faults::log::path_of;
 use swarm_tests::faults::worker::READER;
 use swarm_tests::faults::workers::Worker;
@@ -18,7 +18,7 @@ use super::setting::programs;
 const SOON: Duration = Duration::from_secs(10);
 
 /// A worker that holds the lock of the reader's inbox, with a command to run meanwhile or for ever.
-fn holder(ground: &Ground, logs: &tempfile::TempDir, command: &[&str]) -> Worker {
+fn holder(ground: &TeamFixture, logs: &tempfile::TempDir, command: &[&str]) -> Worker {
     let mut worker = Command::new(programs().worker);
     worker
         .arg("holds")
@@ -40,7 +40,7 @@ fn holder(ground: &Ground, logs: &tempfile::TempDir, command: &[&str]) -> Worker
     worker
 }
 
-fn send_within(ground: &Ground, deadline: Duration) -> swarm_store::Result<()> {
+fn send_within(ground: &TeamFixture, deadline: Duration) -> swarm_store::Result<()> {
     let store = ground.store.clone().with_lock_options(LockOptions {
         deadline,
         ..LockOptions::default()
@@ -53,7 +53,7 @@ fn send_within(ground: &Ground, deadline: Duration) -> swarm_store::Result<()> {
 
 #[test]
 fn d16_the_next_one_enters_at_once_when_a_holder_is_killed() {
-    let ground = Ground::fresh();
+    let ground = TeamFixture::fresh();
     ground.join(READER);
     let logs = tempfile::tempdir().unwrap();
     for _ in 0..5 {
@@ -70,7 +70,7 @@ fn d16_the_next_one_enters_at_once_when_a_holder_is_killed() {
 
 #[test]
 fn d16_a_tmux_server_started_under_a_lock_does_not_keep_it() {
-    let ground = Ground::fresh();
+    let ground = TeamFixture::fresh();
     ground.join(READER);
     let logs = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
     let socket = logs.path().join("sock");
@@ -89,7 +89,7 @@ fn d16_a_tmux_server_started_under_a_lock_does_not_keep_it() {
 
 #[test]
 fn d16_who_waits_in_vain_is_told_the_path_the_process_its_age_and_how_long_it_has_had_it() {
-    let ground = Ground::fresh();
+    let ground = TeamFixture::fresh();
     ground.join(READER);
     let logs = tempfile::tempdir().unwrap();
     let holder = holder(&ground, &logs, &[]);
@@ -109,7 +109,7 @@ fn d16_who_waits_in_vain_is_told_the_path_the_process_its_age_and_how_long_it_ha
 
 #[test]
 fn d16_twenty_contenders_all_get_in() {
-    let ground = Ground::fresh();
+    let ground = TeamFixture::fresh();
     ground.join(READER);
     std::thread::scope(|scope| {
         for _ in 0..20 {

@@ -2,8 +2,8 @@
 
 use swarm_tests::faults::dice::Dice;
 use swarm_tests::faults::processes::{
-    Blow, Duty, Fault, Letters, Whole, clocks, cut_at, delete_under_spawns, letters, one_name,
-    points_of, round, takeover, twins,
+    Activity, Fault, Letters, Termination, Whole, clocks, cut_at, delete_under_spawns, letters,
+    one_name, points_of, round, takeover, twins,
 };
 
 use super::setting::{SEED, programs};
@@ -68,7 +68,7 @@ fn d4_letters_to_a_lead_that_is_killed_while_it_reads_are_there_once_and_in_orde
     letters(&programs(), run, SEED.of("letters"));
 }
 
-fn lose_lead(duty: Duty, blows: &[Blow]) {
+fn lose_lead(duty: Activity, blows: &[Termination]) {
     for blow in blows {
         takeover(
             &programs(),
@@ -81,40 +81,50 @@ fn lose_lead(duty: Duty, blows: &[Blow]) {
 
 #[test]
 fn l9_the_team_of_a_lead_that_is_killed_while_it_spawns_can_be_taken_over() {
-    lose_lead(Duty::Spawns, &[Blow::Kill, Blow::KillGroup]);
+    lose_lead(
+        Activity::Spawns,
+        &[Termination::Kill, Termination::KillGroup],
+    );
 }
 
 #[test]
 fn l9_the_team_of_a_lead_that_is_told_to_end_while_it_spawns_can_be_taken_over() {
     lose_lead(
-        Duty::Spawns,
-        &[Blow::Terminate, Blow::TerminateAndKill, Blow::CloseTerminal],
+        Activity::Spawns,
+        &[
+            Termination::Terminate,
+            Termination::TerminateAndKill,
+            Termination::CloseTerminal,
+        ],
     );
 }
 
 #[test]
 fn l9_what_a_lead_was_asked_can_be_answered_when_it_is_gone() {
     lose_lead(
-        Duty::IsAsked,
+        Activity::IsAsked,
         &[
-            Blow::Kill,
-            Blow::TerminateAndKill,
-            Blow::HangUp,
-            Blow::CloseTerminal,
+            Termination::Kill,
+            Termination::TerminateAndKill,
+            Termination::HangUp,
+            Termination::CloseTerminal,
         ],
     );
 }
 
 #[test]
 fn l9_half_made_work_trees_of_a_lead_that_was_killed_are_finished_or_removed() {
-    lose_lead(Duty::AddsTree, &[Blow::Kill, Blow::KillGroup]);
+    lose_lead(
+        Activity::AddsTree,
+        &[Termination::Kill, Termination::KillGroup],
+    );
 }
 
 #[test]
 fn l9_no_work_is_lost_when_the_terminal_of_a_lead_that_adds_a_work_tree_is_closed() {
     lose_lead(
-        Duty::AddsTree,
-        &[Blow::CloseTerminal, Blow::TerminateAndKill],
+        Activity::AddsTree,
+        &[Termination::CloseTerminal, Termination::TerminateAndKill],
     );
 }
 

@@ -1,7 +1,7 @@
 //! Each operation on a team's files, cut short or made to fail at its system calls. Some of them here; all with `scripts/stress`.
 
 use swarm_tests::faults::dice::Dice;
-use swarm_tests::faults::steps::{Operation, Tampering, Trial, points};
+use swarm_tests::faults::steps::{InjectedFault, Operation, Trial, points};
 
 use super::setting::{SEED, programs};
 
@@ -17,7 +17,7 @@ fn an_operation_killed_at_any_call_loses_doubles_and_blocks_nothing() {
             return;
         };
         let chosen = dice.sample(&points, CALLS).into_iter();
-        let tries: Vec<_> = chosen.map(|point| (point, Tampering::Kill)).collect();
+        let tries: Vec<_> = chosen.map(|point| (point, InjectedFault::Kill)).collect();
         let report = Trial::of(operation).at_each(&programs, &tries);
         assert_eq!(report.trials, CALLS.min(points.len()), "{operation:?}");
     }
@@ -34,7 +34,7 @@ fn an_operation_of_which_a_call_fails_reports_it_and_has_changed_nothing() {
         let tries: Vec<_> = points
             .iter()
             .flat_map(|point| {
-                let errors = Tampering::errors_at(point).into_iter();
+                let errors = InjectedFault::errors_at(point).into_iter();
                 errors.map(|error| (point.clone(), error))
             })
             .collect();
@@ -53,7 +53,7 @@ fn a_listing_that_breaks_off_is_an_error_and_not_a_short_list() {
     let tries: Vec<_> = points
         .into_iter()
         .filter(|point| point.call.starts_with("getdents"))
-        .map(|point| (point, Tampering::Fail("EIO")))
+        .map(|point| (point, InjectedFault::Fail("EIO")))
         .collect();
     assert!(!tries.is_empty(), "it lists nothing");
     Trial::of(Operation::Claim).at_each(&programs, &tries);

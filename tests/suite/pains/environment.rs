@@ -176,7 +176,7 @@ fn r4_a_tmux_that_nobody_tried_is_a_warning_and_what_is_no_tmux_is_told() {
     let told = finding(&world, &path, "tmux");
     assert_eq!(told["state"], "warning");
     assert!(
-        told["hint"].as_str().unwrap().contains("tried up to"),
+        told["hint"].as_str().unwrap().contains("tested up to"),
         "{told}"
     );
     let path = path_with(&world, &tmux_that_says(&world, "no such thing"));
@@ -203,7 +203,7 @@ fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
         refused["message"]
             .as_str()
             .unwrap()
-            .contains("tmux was not found"),
+            .contains("tmux not found"),
         "{refused}"
     );
     for later in ["iterm2", "in-process", "command"] {
@@ -223,10 +223,7 @@ fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
     let taken = with(&spawn("ann", &["--json"])).json();
     assert_eq!(taken["backendType"], "headless");
     assert!(
-        taken["why"]
-            .as_str()
-            .unwrap()
-            .contains("tmux was not found"),
+        taken["why"].as_str().unwrap().contains("tmux not found"),
         "{taken}"
     );
     let plain = with(&spawn("bob", &[]));
@@ -234,7 +231,7 @@ fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
         plain
             .ok()
             .stderr
-            .contains("running headless (tmux was not found)"),
+            .contains("running headless (tmux not found)"),
         "{}",
         plain.story()
     );

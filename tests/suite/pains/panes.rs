@@ -169,7 +169,7 @@ fn s16_the_border_of_a_crashed_member_says_so_and_logs_end_with_it() {
     };
     // Nobody looks after the pane, so tmux itself may learn only later by what it ended.
     world.wait_for("the border says so", || {
-        border().contains("· ended").then_some(())
+        border().contains("· exited").then_some(())
     });
     let peeked = world.swarm(&["peek", "bob"]).ok().stdout.clone();
     assert!(
@@ -275,7 +275,7 @@ fn a_pane_that_cannot_be_closed_is_told_by_whoever_ends_its_member() {
         .wait();
     let said = killed.json();
     let why = said["paneLeft"].as_str().unwrap_or_default();
-    assert!(why.contains("tmux was not found"), "{}", killed.story());
+    assert!(why.contains("tmux not found"), "{}", killed.story());
 }
 
 #[test]

@@ -62,7 +62,11 @@ fn an_error_contains_path_line_and_reason() {
 fn wrong_values_are_refused_with_their_line_and_field() {
     for (text, line, part) in [
         (step("say = 3"), 4, "string"),
-        (step("say = \"hello ${who}\""), 4, "say: unknown name `${who}`"),
+        (
+            step("say = \"hello ${who}\""),
+            4,
+            "say: unknown name `${who}`",
+        ),
         (step("think = \"${\"\nsay = \"a\""), 4, "think: "),
         (step("say = \"a\"\ncapture = '('"), 5, "capture: "),
         (step("say = \"a\"\ncapture = '(?<result>x)'"), 5, "result"),

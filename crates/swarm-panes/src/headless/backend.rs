@@ -1,4 +1,4 @@
-//! Processes as a [`PaneBackend`].
+//! Processes without a terminal as a [`PaneBackend`].
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -22,26 +22,29 @@ use crate::{
 };
 use swarm_os::process::Process;
 
-/// How long a process may take to end by itself when its pane is closed.
+/// Time that a process has to exit after SIGTERM when its pane is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Lines that [`PaneBackend::capture`] returns where no number is asked for: about one screen.
+/// Number of lines that [`PaneBackend::capture`] returns by default: about one screen.
 const SCREEN_LINES: usize = 50;
 
-/// Most bytes that are read from the end of an output file.
+/// Maximum number of bytes read from the end of an output file.
 const TAIL_BYTES: u64 = 256 * 1024;
 
-/// Members without a terminal. Each is a process group of its own with no input and its output in a file; it lives on
-/// when the process that started it ends. A small record in a directory lets any process find it again.
+/// Members without a terminal. Each has its own process group, no input, and writes its output to a
+/// file; it survives the process that started it. A small record in a directory lets any process
+/// find it again.
 #[derive(Debug)]
 pub struct HeadlessBackend {
     directory: PathBuf,
-    /// Ends of the processes that this one started, as the system reports them to their parent only.
+    /// Exit statuses of the processes that this process started: the kernel reports them only to
+    /// the parent.
     ends: Mutex<HashMap<SpawnId, watch::Receiver<Option<End>>>>,
 }
 
 impl HeadlessBackend {
-    /// Members whose records lie in `directory`, made with mode 0700 when it is first needed.
+    /// Creates a backend with its records in `directory`, which is created with mode 0700 on
+    /// demand.
     pub fn new(directory: PathBuf) -> Self {
         Self {
             directory,
@@ -64,23 +67,23 @@ impl HeadlessBackend {
         ends.get(&spawn_id).cloned()
     }
 
-    /// Waits for a child, so that it leaves no zombie, and writes down how it ended.
+    /// Waits for a child, so that no zombie remains, and records its exit status.
     fn reap(&self, mut child: Child, spawn_id: SpawnId) {
-        let (tell, told) = watch::channel(None);
-        self.ends.lock().insert(spawn_id, told);
+        let (exit_sender, exit_receiver) = watch::channel(None);
+        self.ends.lock().insert(spawn_id, exit_receiver);
         let directory = self.directory.clone();
         tokio::spawn(async move {
             let end = match child.wait().await {
                 Ok(status) => end(status),
                 Err(error) => {
-                    tracing::warn!(spawn = %spawn_id, %error, "end of a process not seen");
+                    tracing::warn!(spawn = %spawn_id, %error, "cannot wait for the process");
                     return;
                 }
             };
-            if let Err(error) = note_end(&directory, spawn_id, &end) {
-                tracing::debug!(spawn = %spawn_id, %error, "end of a process not noted");
+            if let Err(error) = record_exit(&directory, spawn_id, &end) {
+                tracing::debug!(spawn = %spawn_id, %error, "exit status not recorded");
             }
-            tell.send_replace(Some(end));
+            exit_sender.send_replace(Some(end));
         });
     }
 }
@@ -92,7 +95,7 @@ fn end(status: ExitStatus) -> End {
     }
 }
 
-fn note_end(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
+fn record_exit(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneError> {
     if let Some(mut record) = record::read(directory, spawn_id)? {
         record.end = Some(end.clone());
         record::write(directory, &record)?;
@@ -100,11 +103,11 @@ fn note_end(directory: &Path, spawn_id: SpawnId, end: &End) -> Result<(), PaneEr
     Ok(())
 }
 
-/// Starts the program. Returns how long its output file was before.
+/// Starts the program. Returns the previous length of its output file.
 fn spawn(command: &PaneCommand, file: &Path) -> Result<(Child, u64), PaneError> {
     let output = log::open(file)?;
     let facts = output.metadata();
-    let before = facts.map_err(|e| PaneError::io("look at", file, e))?.len();
+    let before = facts.map_err(|e| PaneError::io("inspect", file, e))?.len();
     let errors = output
         .try_clone()
         .map_err(|e| PaneError::io("open", file, e))?;
@@ -119,7 +122,8 @@ fn spawn(command: &PaneCommand, file: &Path) -> Result<(Child, u64), PaneError> 
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors)
-        // A group of its own: a terminal's signals to the spawner do not reach it, and it can be ended as a whole.
+        // Its own process group: signals from the spawner's terminal do not reach it, and it can be
+        // terminated as a whole.
         .process_group(0)
         .kill_on_drop(false)
         .spawn()
@@ -150,7 +154,7 @@ impl PaneBackend for HeadlessBackend {
         Ok(Pane {
             id: pane_id(spec.spawn_id),
             socket: None,
-            spot: None,
+            position: None,
         })
     }
 
@@ -166,7 +170,8 @@ impl PaneBackend for HeadlessBackend {
         record.log = Some(output);
         record.log_start = before;
         record.end = None;
-        // A child that has ended already has no start time to read; its end is noted by whoever reaps it.
+        // The start time of a child that has already exited cannot be read; its exit status is
+        // recorded by the reaper.
         record.process = pid.and_then(Process::running);
         let written = record::write(&self.directory, &record);
         self.reap(child, record.spawn_id);
@@ -185,8 +190,10 @@ impl PaneBackend for HeadlessBackend {
             signal: None,
         };
         match self.end_of(record.spawn_id) {
-            // It is ours and has ended: the system is about to tell how.
-            Some(told) if status == unknown_end => Ok(wait_for_end(told).await.unwrap_or(status)),
+            // It is our child and has exited: its exit status is about to arrive.
+            Some(exit_receiver) if status == unknown_end => {
+                Ok(wait_for_exit(exit_receiver).await.unwrap_or(status))
+            }
             _ => Ok(status),
         }
     }
@@ -223,11 +230,11 @@ impl PaneBackend for HeadlessBackend {
             });
         }
         if let Some(process) = record.process {
-            end_group(&pane.id, process).await?;
+            terminate_group(&pane.id, process).await?;
         }
-        if let Some(told) = self.end_of(spawn_id) {
-            // Whoever reaps it writes the record; it must not come back after it is removed here.
-            wait_for_end(told).await;
+        if let Some(exit_receiver) = self.end_of(spawn_id) {
+            // The reaper writes the record; it must not be written again after it is removed here.
+            wait_for_exit(exit_receiver).await;
         }
         self.ends.lock().remove(&spawn_id);
         record::remove(&self.directory, spawn_id)
@@ -237,8 +244,8 @@ impl PaneBackend for HeadlessBackend {
         let Some(record) = self.record(pane)? else {
             return Ok(PaneStatus::Gone);
         };
-        if let Some(told) = self.end_of(record.spawn_id) {
-            if let Some(status) = wait_for_end(told).await {
+        if let Some(exit_receiver) = self.end_of(record.spawn_id) {
+            if let Some(status) = wait_for_exit(exit_receiver).await {
                 return Ok(status);
             }
         } else if let (Some(process), None) = (record.process, &record.end) {
@@ -249,7 +256,7 @@ impl PaneBackend for HeadlessBackend {
         self.status(pane).await
     }
 
-    /// There is no pane to attach to, but a file to follow.
+    /// There is no pane to attach to, only a file to follow.
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
         match self.record(pane) {
             Ok(Some(Record {
@@ -272,7 +279,7 @@ impl PaneBackend for HeadlessBackend {
                 pane: Pane {
                     id: pane_id(record.spawn_id),
                     socket: None,
-                    spot: None,
+                    position: None,
                 },
                 status: record.status(),
                 team: record.team,
@@ -289,13 +296,13 @@ impl PaneBackend for HeadlessBackend {
     }
 }
 
-async fn wait_for_end(mut told: watch::Receiver<Option<End>>) -> Option<PaneStatus> {
-    let end = told.wait_for(Option::is_some).await.ok()?;
+async fn wait_for_exit(mut exit_receiver: watch::Receiver<Option<End>>) -> Option<PaneStatus> {
+    let end = exit_receiver.wait_for(Option::is_some).await.ok()?;
     end.as_ref().map(End::status)
 }
 
-/// Asks a process group to end and, after [`GRACE`], ends it.
-async fn end_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
+/// Sends SIGTERM to a process group and, after [`GRACE`], SIGKILL.
+async fn terminate_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
     for signal in [Signal::TERM, Signal::KILL] {
         process.signal_group(signal);
         if let Ok(ended) = tokio::time::timeout(GRACE, process.ended()).await {
@@ -303,13 +310,13 @@ async fn end_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
             return ended.map_err(|e| PaneError::io("watch", &path, e));
         }
     }
-    Err(PaneError::Undying {
+    Err(PaneError::SurvivedKill {
         pane: pane.clone(),
         pid: process.id(),
     })
 }
 
-/// The end of a file, without its first `start` bytes.
+/// Returns the end of a file, excluding its first `start` bytes.
 fn read_tail(path: &Path, start: u64) -> Result<String, PaneError> {
     let length = path
         .metadata()

@@ -1,4 +1,4 @@
-//! The headless backend among the others.
+//! The headless backend as a [`BackendKind`].
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use swarm_protocol::{BackendType, PaneId};
 
 use crate::{
-    BackendCheck, BackendKind, HeadlessBackend, PaneBackend, PaneError, Place, TerminalFacts,
+    BackendCheck, BackendKind, HeadlessBackend, PaneBackend, PaneError, PanePlacement,
+    TerminalFacts,
 };
 
 /// Members without a terminal.
@@ -30,13 +31,13 @@ impl BackendKind for Headless {
     async fn select(
         &self,
         reason: &str,
-        _place: Place,
+        _place: PanePlacement,
         facts: &TerminalFacts,
     ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
         Ok((Self::open(facts), format!("running headless ({reason})")))
     }
 
-    fn reach(
+    fn backend_for_pane(
         &self,
         _socket: Option<&Path>,
         facts: &TerminalFacts,
@@ -44,7 +45,7 @@ impl BackendKind for Headless {
         Ok(Self::open(facts))
     }
 
-    fn places(
+    fn backends(
         &self,
         _sockets: &BTreeSet<PathBuf>,
         facts: &TerminalFacts,

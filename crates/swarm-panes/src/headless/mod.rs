@@ -1,4 +1,4 @@
-//! Members without a terminal: a process of its own process group, its output in a file.
+//! Headless members: each runs in its own process group and writes its output to a file.
 
 mod backend;
 mod kind;

@@ -1,4 +1,4 @@
-//! What is kept on disk of a member without a terminal, so that any process can look at it and end it.
+//! Records of headless members on disk, which let any process inspect and terminate them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use swarm_protocol::{MemberName, PaneId, SpawnId, TeamName};
 use crate::{PaneError, PaneStatus};
 use swarm_os::process::Process;
 
-/// What the ids of this backend begin with; the spawn id follows. The pid would be shorter, but is not known before
-/// the program runs and may come to mean another process.
+/// Prefix of pane ids of this backend; the spawn id follows. A pid would be shorter, but is unknown
+/// until the program runs and may be reused.
 const ID_PREFIX: &str = "headless:";
 
 /// `<directory>/<spawn id>.json`.
@@ -19,22 +19,22 @@ pub(super) struct Record {
     pub(super) team: TeamName,
     pub(super) member: MemberName,
     pub(super) spawn_id: SpawnId,
-    /// Absent in records of earlier versions.
+    /// Config directory of the team; absent in records of earlier versions.
     #[serde(default)]
     pub(super) root: Option<PathBuf>,
     pub(super) title: String,
-    /// Where its output goes; none until it was started.
+    /// Output file; `None` until the program is started.
     pub(super) log: Option<PathBuf>,
-    /// Bytes that earlier spawns of the member left in that file.
+    /// Number of bytes that earlier spawns of the member left in that file.
     #[serde(default)]
     pub(super) log_start: u64,
-    /// Pid and start time; none until it was started.
+    /// Pid and start time; `None` until the program is started.
     pub(super) process: Option<Process>,
-    /// How it ended, where the process that started it lived to see that.
+    /// Exit status, if the process that started it was still running to see it.
     pub(super) end: Option<End>,
 }
 
-/// How a process ended.
+/// Exit status of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct End {
     pub(super) code: Option<i32>,
@@ -42,7 +42,7 @@ pub(super) struct End {
 }
 
 impl Record {
-    /// What the record and the kernel say together.
+    /// Combines the record with the state in the kernel.
     pub(super) fn status(&self) -> PaneStatus {
         match (&self.end, self.process) {
             (Some(end), _) => end.status(),
@@ -67,12 +67,12 @@ impl End {
     }
 }
 
-/// The pane id of a spawn.
+/// Returns the pane id of a spawn.
 pub(super) fn pane_id(spawn_id: SpawnId) -> PaneId {
     PaneId::new(format!("{ID_PREFIX}{spawn_id}"))
 }
 
-/// The spawn that a pane id names.
+/// Returns the spawn of a pane id.
 pub(super) fn spawn_of(id: &PaneId) -> Result<SpawnId, PaneError> {
     let spawn = id.as_str().strip_prefix(ID_PREFIX);
     spawn
@@ -80,7 +80,7 @@ pub(super) fn spawn_of(id: &PaneId) -> Result<SpawnId, PaneError> {
         .ok_or_else(|| PaneError::Invalid {
             what: "pane id",
             given: id.to_string(),
-            why: "a member without a terminal is addressed by `headless:` and its spawn id",
+            why: "expected `headless:` followed by a spawn id",
         })
 }
 
@@ -88,12 +88,13 @@ fn path(directory: &Path, spawn_id: SpawnId) -> PathBuf {
     directory.join(format!("{spawn_id}.json"))
 }
 
-/// The file for output where none was named.
+/// Returns the default output file.
 pub(super) fn default_log(directory: &Path, spawn_id: SpawnId) -> PathBuf {
     directory.join(format!("{spawn_id}.log"))
 }
 
-/// Reads a record. One that is damaged is as good as none: the member's own files tell the rest.
+/// Reads a record. A damaged record counts as missing: the member's other files contain the
+/// remaining state.
 pub(super) fn read(directory: &Path, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
     let Some(bytes) = swarm_os::read_optional(&path(directory, spawn_id))? else {
         return Ok(None);
@@ -101,7 +102,7 @@ pub(super) fn read(directory: &Path, spawn_id: SpawnId) -> Result<Option<Record>
     match serde_json::from_slice(&bytes) {
         Ok(record) => Ok(Some(record)),
         Err(error) => {
-            tracing::warn!(spawn = %spawn_id, %error, "record of a headless member is damaged");
+            tracing::warn!(spawn = %spawn_id, %error, "damaged record of a headless member");
             Ok(None)
         }
     }
@@ -118,7 +119,7 @@ pub(super) fn write(directory: &Path, record: &Record) -> Result<(), PaneError> 
     Ok(())
 }
 
-/// Removes a record, and the output file that was made beside it.
+/// Removes a record and the default output file next to it.
 pub(super) fn remove(directory: &Path, spawn_id: SpawnId) -> Result<(), PaneError> {
     for file in [path(directory, spawn_id), default_log(directory, spawn_id)] {
         match std::fs::remove_file(&file) {
@@ -131,7 +132,7 @@ pub(super) fn remove(directory: &Path, spawn_id: SpawnId) -> Result<(), PaneErro
     Ok(())
 }
 
-/// Every record of a directory.
+/// Returns every record of a directory.
 pub(super) fn all(directory: &Path) -> Result<Vec<Record>, PaneError> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,

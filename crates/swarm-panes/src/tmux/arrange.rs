@@ -1,49 +1,50 @@
-//! How a window of ours is divided and what its borders say.
+//! Window layout and border text.
 //!
-//! A window of the user's gets window options only while teammates stand in it, and none that the user has set on it;
-//! which ones is noted on the window (`@swarm_set`), so that whoever closes the last teammate takes them off again.
+//! A window of the user gets window options only while it contains teammates, and only options that
+//! the user has not set on it. They are listed in a window option (`@swarm_set`), so that any
+//! process that closes the last teammate can remove them.
 
 use swarm_protocol::{MemberName, PaneId};
 use tmux_interface::{IfShell, ResizePane, SetOption, TmuxCommand};
 
 use super::commands::{select_layout, set_on_pane, set_on_window, unset_on_pane, unset_on_window};
-use super::facts::{FORMAT, Facts};
+use super::facts::{FORMAT, WindowFacts};
 use super::own_server::{UNWATCHED, fix_size, note_needs};
-use super::placement::{Territory, territory};
+use super::placement::{WindowKind, window_kind};
 use super::snapshot::{PaneRow, Snapshot};
 use crate::layout::{even_rows, lead_columns};
 use crate::{Arrangement, PaneSpec, Size};
 
-/// Notes on a window which options swarm has set there.
-const NOTE: &str = "@swarm_set";
+/// Window option that lists the options swarm has set on the window.
+const OPTIONS_SET: &str = "@swarm_set";
 
-/// The options by which a window shows its members' titles and colours. tmux 3.3a draws borders by window options
-/// only, but expands them for each pane.
+/// Options that make a window show its members' titles and colours. tmux 3.3a supports border
+/// options only per window, but expands them for each pane.
 const STATUS: &str = "pane-border-status";
 const STYLES: [&str; 2] = ["pane-border-style", "pane-active-border-style"];
 
-/// Notes on the lead's pane which options swarm has set there.
-const SIGNED: &str = "@swarm_signed";
+/// Pane option that lists the options swarm has set on the lead's pane.
+const LEAD_OPTIONS_SET: &str = "@swarm_signed";
 
-/// tmux's own wording of a border, which says the pane's index and mostly the name of the machine.
-const PLAIN_FORMAT: &str =
+/// tmux's default border text, which contains the pane's index and usually the host name.
+const DEFAULT_FORMAT: &str =
     r##"#{?pane_active,#[reverse],}#{pane_index}#[default] "#{pane_title}""##;
 
-/// What tmux puts behind that since 3.7: buttons for the mouse.
-const PLAIN_BUTTONS: &str = "#{?#{mouse},";
+/// Suffix of the default since tmux 3.7: buttons for the mouse.
+const DEFAULT_BUTTONS: &str = "#{?#{mouse},";
 
-/// Whose server it is.
+/// Owner of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The user's: sizes are theirs.
+    /// The user's server; sizes are not changed.
     User,
-    /// Ours: sizes are set.
+    /// swarm's own server; sizes are set.
     Swarm,
 }
 
-/// The commands that divide a window anew after a pane came or went. None for a window that others have panes in, or
-/// that somebody has zoomed.
-pub(crate) fn divide(
+/// Returns the commands that rearrange a window after a pane was opened or closed; none for a
+/// window that contains other panes or is zoomed.
+pub(crate) fn arrange_window(
     panes: &[&PaneRow],
     lead: Option<&PaneId>,
     owner: Owner,
@@ -51,24 +52,28 @@ pub(crate) fn divide(
     let Some(first) = panes.first().filter(|first| !first.is_zoomed()) else {
         return Vec::new();
     };
-    match territory(panes, lead) {
-        Territory::Shared => Vec::new(),
-        Territory::LeadAndOurs if panes.len() == 1 => Vec::new(),
-        Territory::LeadAndOurs => {
-            // Instead of `main-pane-width`, which is an option that the user may have set.
+    match window_kind(panes, lead) {
+        WindowKind::Shared => Vec::new(),
+        WindowKind::LeadAndOurs if panes.len() == 1 => Vec::new(),
+        WindowKind::LeadAndOurs => {
+            // Not `main-pane-width`: the user may have set that option.
             let lead = ResizePane::new()
                 .target_pane(first.id.as_str().to_owned())
                 .width(lead_columns(first.window_size).to_string())
                 .build();
             let mut commands = vec![select_layout(&first.id, "main-vertical"), lead];
-            commands.extend(even_out(&panes[1..], first.window_size, panes.len()));
+            commands.extend(equalize(&panes[1..], first.window_size, panes.len()));
             commands
         }
-        Territory::Ours => divide_ours(first, panes, owner),
+        WindowKind::Ours => arrange_own_window(first, panes, owner),
     }
 }
 
-fn divide_ours(first: &PaneRow, panes: &[&PaneRow], owner: Owner) -> Vec<TmuxCommand<'static>> {
+fn arrange_own_window(
+    first: &PaneRow,
+    panes: &[&PaneRow],
+    owner: Owner,
+) -> Vec<TmuxCommand<'static>> {
     let mut commands = Vec::new();
     let mut size = first.window_size;
     if owner == Owner::Swarm {
@@ -82,15 +87,16 @@ fn divide_ours(first: &PaneRow, panes: &[&PaneRow], owner: Owner) -> Vec<TmuxCom
         let arrangement = Arrangement::that_fits(size, panes.len()).unwrap_or(Arrangement::Tiled);
         commands.push(select_layout(&first.id, arrangement.layout_name()));
         if arrangement == Arrangement::Stacked {
-            commands.extend(even_out(panes, size, panes.len()));
+            commands.extend(equalize(panes, size, panes.len()));
         }
     }
     commands
 }
 
-/// The command that gives the panes of a stack the same number of rows, if the window still has as many panes as the
-/// stack was counted with: another process may have opened or moved one meanwhile, which tmux's own layouts notice.
-fn even_out(stack: &[&PaneRow], window: Size, panes: usize) -> Option<TmuxCommand<'static>> {
+/// Returns the command that gives the panes of a stack equal heights if the window still has the
+/// expected number of panes: another process may have opened or moved one meanwhile, which only
+/// tmux's own layouts notice.
+fn equalize(stack: &[&PaneRow], window: Size, panes: usize) -> Option<TmuxCommand<'static>> {
     let rows = even_rows(window, stack.len());
     let resizes: Vec<String> = stack
         .iter()
@@ -98,7 +104,7 @@ fn even_out(stack: &[&PaneRow], window: Size, panes: usize) -> Option<TmuxComman
         .map(|(pane, rows)| format!("resize-pane -t {} -y {rows}", pane.id))
         .collect();
     let first = stack.first().filter(|_| !resizes.is_empty())?;
-    // What stands in the command string are numbers and ids that tmux gave.
+    // The command string contains only numbers and ids from tmux.
     let command = IfShell::new()
         .not_execute()
         .target_pane(first.id.as_str().to_owned())
@@ -108,9 +114,9 @@ fn even_out(stack: &[&PaneRow], window: Size, panes: usize) -> Option<TmuxComman
     Some(command)
 }
 
-/// The commands that make a window show titles and colours, if that has not been done. What it has of its own must have
-/// been asked by then; without an answer nothing is set.
-pub(crate) fn frame(panes: &[&PaneRow], facts: &Facts) -> Vec<TmuxCommand<'static>> {
+/// Returns the commands that make a window show titles and colours, unless that was done before.
+/// Requires the window's own options in `facts`; without them nothing is set.
+pub(crate) fn show_titles(panes: &[&PaneRow], facts: &WindowFacts) -> Vec<TmuxCommand<'static>> {
     let unframed = panes.first().filter(|first| first.options_set.is_empty());
     let (Some(first), Some(local)) = (unframed, &facts.options) else {
         return Vec::new();
@@ -121,7 +127,7 @@ pub(crate) fn frame(panes: &[&PaneRow], facts: &Facts) -> Vec<TmuxCommand<'stati
             .any(|line| line.split_ascii_whitespace().next() == Some(option))
     };
     let mut commands = Vec::new();
-    let mut set = vec![NOTE];
+    let mut set = vec![OPTIONS_SET];
     if first.border_status == "off" && is_free(STATUS) {
         set.push(STATUS);
         commands.push(set_on_window(&first.window, STATUS, "top"));
@@ -130,26 +136,26 @@ pub(crate) fn frame(panes: &[&PaneRow], facts: &Facts) -> Vec<TmuxCommand<'stati
         set.push(style);
         commands.push(members_style(&first.window, style));
     }
-    commands.push(set_on_window(&first.window, NOTE, &set.join(" ")));
+    commands.push(set_on_window(&first.window, OPTIONS_SET, &set.join(" ")));
     commands
 }
 
-/// The commands that name the lead on the border of its own pane, if that has not been done and the user has not
-/// worded borders some other way.
-pub(crate) fn sign_lead(
+/// Returns the commands that label the lead on the border of its pane, unless that was done before
+/// or the user has customized the border text.
+pub(crate) fn label_lead(
     lead: &PaneRow,
     spec: &PaneSpec,
-    facts: &Facts,
+    facts: &WindowFacts,
 ) -> Vec<TmuxCommand<'static>> {
     let wording = facts
         .wording
         .as_deref()
         .map(|wording| wording.trim_end_matches('\n'));
     let is_to_be_signed = lead.tag.is_none() && lead.signed.is_empty();
-    if !is_to_be_signed || !wording.is_some_and(is_plain) {
+    if !is_to_be_signed || !wording.is_some_and(is_default) {
         return Vec::new();
     }
-    // No colour: red reads as an error, and the others are those of teammates.
+    // No colour: red suggests an error, and the other colours belong to teammates.
     let words = format!(
         "#[bold]#{{?pane_active,#[reverse],}} {} #[default]· {} #[default]",
         MemberName::lead(),
@@ -157,22 +163,22 @@ pub(crate) fn sign_lead(
     );
     vec![
         set_on_pane(&lead.id, FORMAT, &words),
-        set_on_pane(&lead.id, SIGNED, FORMAT),
+        set_on_pane(&lead.id, LEAD_OPTIONS_SET, FORMAT),
     ]
 }
 
-/// Whether a border is worded as tmux itself words it.
-fn is_plain(format: &str) -> bool {
+/// Returns whether a border text is tmux's default.
+fn is_default(format: &str) -> bool {
     format
-        .strip_prefix(PLAIN_FORMAT)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(PLAIN_BUTTONS))
+        .strip_prefix(DEFAULT_FORMAT)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(DEFAULT_BUTTONS))
 }
 
-/// Sets a border style to the member's colour for a member's pane, and to what it was for every other.
+/// Sets a border style to the member's colour for members' panes; other panes keep their style.
 fn members_style(window: &str, style: &'static str) -> TmuxCommand<'static> {
     SetOption::new()
         .window()
-        // Expanded once at this moment: `##` stays as `#`, the value in force goes in as it is.
+        // Expanded once now: `##` remains as `#`, and the current value is inserted.
         .format()
         .target_pane(window.to_owned())
         .option(style)
@@ -182,8 +188,9 @@ fn members_style(window: &str, style: &'static str) -> TmuxCommand<'static> {
         .build()
 }
 
-/// The commands that take our options off every window in which no teammate is left, and off the lead's pane there.
-pub(crate) fn unframe(snapshot: &Snapshot) -> Vec<TmuxCommand<'static>> {
+/// Returns the commands that remove swarm's options from every window without teammates and from
+/// the lead's pane there.
+pub(crate) fn remove_options(snapshot: &Snapshot) -> Vec<TmuxCommand<'static>> {
     let is_inhabited = |window: &str| {
         let mut rows = snapshot.rows.iter();
         rows.any(|row| row.window == window && row.tag.is_some())
@@ -191,7 +198,8 @@ pub(crate) fn unframe(snapshot: &Snapshot) -> Vec<TmuxCommand<'static>> {
     let mut commands = Vec::new();
     for row in snapshot.rows.iter().filter(|row| !row.signed.is_empty()) {
         if !is_inhabited(&row.window) {
-            commands.extend([FORMAT, SIGNED].map(|option| unset_on_pane(&row.id, option)));
+            commands
+                .extend([FORMAT, LEAD_OPTIONS_SET].map(|option| unset_on_pane(&row.id, option)));
         }
     }
     let mut seen: Vec<&str> = Vec::new();
@@ -204,7 +212,8 @@ pub(crate) fn unframe(snapshot: &Snapshot) -> Vec<TmuxCommand<'static>> {
             continue;
         }
         seen.push(&row.window);
-        let ours = |option: &&str| *option == NOTE || *option == STATUS || STYLES.contains(option);
+        let ours =
+            |option: &&str| *option == OPTIONS_SET || *option == STATUS || STYLES.contains(option);
         commands.extend(
             row.options_set
                 .split(' ')

@@ -1,4 +1,4 @@
-//! What a tmux backend knows, and what its verbs share.
+//! The state of a tmux backend and helper methods for its operations.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,58 +11,60 @@ use super::batch::Batch;
 use super::commands::{self, KILLED};
 use super::layout_lock::{LayoutLock, layout_lock};
 use super::own_server::{UNWATCHED, is_own_socket};
-use super::placement::{self, Lead, Placement, WhyNot};
+use super::placement::{self, Lead, NoSplitReason, Placement};
 use super::program::Child;
 use super::server::{Server, socket_of};
 use super::snapshot::{Snapshot, Tag};
-use crate::{Pane, PaneError, PaneSpec, PaneStatus, Place, Size};
+use crate::{Pane, PaneError, PanePlacement, PaneSpec, PaneStatus, Size};
 
-/// Panes of one tmux server: the user's, around the lead's pane, or our own.
+/// Panes of one tmux server: the user's, around the lead's pane, or swarm's own.
 #[derive(Debug)]
 pub struct TmuxBackend {
     server: Server,
     role: Role,
-    /// Whether this process itself runs in some tmux pane: tmux refuses to attach there unless told.
+    /// Whether this process itself runs in a tmux pane; tmux refuses to attach there unless `TMUX`
+    /// is unset.
     pub(super) nested: bool,
-    /// Opening and closing change the layout: one at a time.
+    /// Serializes opening and closing of panes because both change the layout.
     pub(super) layout: Arc<LayoutLock>,
-    /// The programs that were started from here.
+    /// Programs started by this process.
     children: Mutex<Vec<(Pane, Child)>>,
 }
 
 #[derive(Debug)]
 enum Role {
-    /// In the user's server, around the lead.
+    /// On the user's server, around the lead.
     Inside(Lead),
-    /// Our own server.
+    /// On swarm's own server.
     Own,
-    /// Any server, to reach panes that are there.
-    Visitor,
+    /// On any server, with access to existing panes only.
+    AnyServer,
 }
 
 impl TmuxBackend {
-    /// The user's server, for a lead that runs in one of its panes. `tmux_env` and `tmux_pane` are the values of the
-    /// variables `TMUX` and `TMUX_PANE`.
+    /// The user's server, for a lead that runs in one of its panes. `tmux_env` and `tmux_pane` are
+    /// the values of `TMUX` and `TMUX_PANE`.
     ///
     /// # Errors
-    /// [`PaneError::Invalid`] when they are not what tmux sets.
+    /// [`PaneError::Invalid`] if the values are not in tmux's format.
     pub fn inside(
         program: PathBuf,
         tmux_env: &str,
         tmux_pane: &str,
-        place: Place,
+        place: PanePlacement,
     ) -> Result<Self, PaneError> {
         let pane = checked(&PaneId::new(tmux_pane))?.clone();
         let server = Server::existing(program, socket_of(tmux_env)?);
         Ok(Self::new(server, Role::Inside(Lead { pane, place })))
     }
 
-    /// Our own server at `socket`, started by the first pane and ended with the last. It and every pane on it get
-    /// exactly `environment` (and what each pane is started with).
+    /// swarm's own server at `socket`, which starts with the first pane and exits with the last
+    /// one. The server and every pane on it get exactly `environment` (plus the environment of each
+    /// command).
     ///
     /// # Errors
-    /// [`PaneError::Invalid`] when the path is too long for a socket, or its file name is not that of a socket of ours:
-    /// a server of the user's must never get our options.
+    /// [`PaneError::Invalid`] if the path is too long for a socket, or its file name is not that of
+    /// a socket of swarm's: options must never be set on a server of the user's.
     pub fn own(
         program: PathBuf,
         socket: PathBuf,
@@ -72,19 +74,19 @@ impl TmuxBackend {
             return Err(PaneError::Invalid {
                 what: "socket path",
                 given: socket.display().to_string(),
-                why: "a server of our own is named claude-swarm-<number>; this may be the user's",
+                why: "sockets of swarm's own servers are named claude-swarm-<number>; this may be the user's server",
             });
         }
         let server = Server::own(program, socket, environment)?;
         Ok(Self::new(server, Role::Own))
     }
 
-    /// Whatever server a roster names, to look at its panes and end them; [`crate::PaneBackend::open`] is refused.
-    pub fn visitor(program: PathBuf, socket: PathBuf) -> Self {
-        Self::new(Server::existing(program, socket), Role::Visitor)
+    /// Any server in a roster, to inspect and close its panes; [`crate::PaneBackend::open`] fails.
+    pub fn for_server(program: PathBuf, socket: PathBuf) -> Self {
+        Self::new(Server::existing(program, socket), Role::AnyServer)
     }
 
-    /// Says whether this process runs in a pane of some tmux, which decides how a person is brought to a pane.
+    /// Sets whether this process runs in a tmux pane, which determines the attach command.
     #[must_use]
     pub fn nested(mut self, nested: bool) -> Self {
         self.nested = nested;
@@ -103,21 +105,21 @@ impl TmuxBackend {
         }
     }
 
-    /// Notes what was started in a pane, so that its end can be waited for without asking tmux.
+    /// Stores the program started in a pane, so that its exit can be awaited without tmux.
     pub(super) fn remember(&self, pane: &Pane, child: Option<Child>) {
         let mut children = self.children.lock();
         children.retain(|(known, _)| !is_same(known, pane));
         children.extend(child.map(|child| (pane.clone(), child)));
     }
 
-    /// What was started in a pane from here.
+    /// Returns the program started in a pane by this process.
     pub(super) fn child_in(&self, pane: &Pane) -> Option<Child> {
         let children = self.children.lock();
         let found = children.iter().find(|(known, _)| is_same(known, pane));
         found.map(|(_, child)| *child)
     }
 
-    /// The socket of the server.
+    /// Returns the socket of the server.
     pub fn socket(&self) -> &Path {
         self.server.socket()
     }
@@ -126,7 +128,7 @@ impl TmuxBackend {
         &self.server
     }
 
-    /// Whether the server is the one of this process's own pane.
+    /// Returns whether the server contains this process's own pane.
     pub(super) fn is_inside(&self) -> bool {
         matches!(self.role, Role::Inside(_))
     }
@@ -134,7 +136,7 @@ impl TmuxBackend {
     pub(super) fn lead_pane(&self) -> Option<&PaneId> {
         match &self.role {
             Role::Inside(lead) => Some(&lead.pane),
-            Role::Own | Role::Visitor => None,
+            Role::Own | Role::AnyServer => None,
         }
     }
 
@@ -142,7 +144,8 @@ impl TmuxBackend {
         self.owner_of(&self.server)
     }
 
-    /// Whose server it is. A lead may run in a window of one that has our name: sizes are the user's there too.
+    /// Returns the owner of a server. A lead may run on a server with a name of swarm's; sizes
+    /// belong to the user there too.
     pub(super) fn owner_of(&self, server: &Server) -> Owner {
         let is_leads = self.is_inside() && server.socket() == self.socket();
         if is_own_socket(server.socket()) && !is_leads {
@@ -152,22 +155,22 @@ impl TmuxBackend {
         }
     }
 
-    /// The size that windows may be given while nobody looks at them; none where sizes are the user's.
+    /// Returns the size of windows without an attached client; `None` if the user controls sizes.
     pub(super) fn unwatched(&self) -> Option<Size> {
         (self.owner() == Owner::Swarm).then_some(UNWATCHED)
     }
 
-    /// Whether a pane that finds no place beside the lead is to be no pane at all.
-    pub(super) fn insists_on_split(&self) -> bool {
-        matches!(&self.role, Role::Inside(lead) if lead.insists())
+    /// Returns whether opening fails if there is no room next to the lead.
+    pub(super) fn requires_split(&self) -> bool {
+        matches!(&self.role, Role::Inside(lead) if lead.requires_split())
     }
 
-    /// Where the next pane goes, and why not beside the lead.
-    pub(super) fn place(
+    /// Returns the position of the next pane, and the reason if it is not next to the lead.
+    pub(super) fn select_placement(
         &self,
         snapshot: &Snapshot,
         spec: &PaneSpec,
-    ) -> Result<(Placement, Option<WhyNot>), PaneError> {
+    ) -> Result<(Placement, Option<NoSplitReason>), PaneError> {
         match &self.role {
             Role::Own => {
                 let placement = placement::on_own_server(snapshot, &spec.team, UNWATCHED);
@@ -179,26 +182,26 @@ impl TmuxBackend {
                     pane: lead.pane.to_string(),
                     socket: self.server.socket().to_owned(),
                 })? {
-                    (_, Some(why)) if lead.insists() => Err(PaneError::NoSplit { why }),
+                    (_, Some(why)) if lead.requires_split() => Err(PaneError::NoSplit { why }),
                     found => Ok(found),
                 }
             }
-            Role::Visitor => Err(PaneError::NoPlace {
+            Role::AnyServer => Err(PaneError::NoLeadPane {
                 socket: self.server.socket().to_owned(),
             }),
         }
     }
 
-    /// The state of a pane at this moment.
-    pub(super) async fn look(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+    /// Returns the current status of a pane.
+    pub(super) async fn current_status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
         let id = checked(&pane.id)?;
-        let snapshot = Snapshot::take_settled(&self.server_of(pane)).await?;
+        let snapshot = Snapshot::take_current(&self.server_of(pane)).await?;
         Ok(snapshot
             .pane(id)
             .map_or(PaneStatus::Gone, |row| row.status.clone()))
     }
 
-    /// The server that holds a pane: a roster may name another than ours.
+    /// Returns the server of a pane: a roster may name another one.
     pub(super) fn server_of(&self, pane: &Pane) -> Server {
         match &pane.socket {
             Some(socket) if socket != self.server.socket() => {
@@ -208,7 +211,7 @@ impl TmuxBackend {
         }
     }
 
-    /// Runs commands about one pane; that it is not there is [`PaneError::Gone`].
+    /// Runs commands for one pane; a missing pane is [`PaneError::Gone`].
     pub(super) async fn run_on(&self, pane: &Pane, batch: &Batch) -> Result<String, PaneError> {
         self.server_of(pane)
             .run(batch)
@@ -228,7 +231,7 @@ impl TmuxBackend {
             })
     }
 
-    /// Kills a pane if it still is the one with this tag.
+    /// Kills a pane if it still has this tag.
     pub(super) async fn kill(
         &self,
         server: &Server,
@@ -238,23 +241,23 @@ impl TmuxBackend {
         let kill = Batch::new().then(&commands::kill_if(id, tag));
         match server.run(&kill).await {
             Ok(answer) if answer.trim() == KILLED => Ok(()),
-            // The server ends with its last pane, sometimes before it answers.
+            // The server exits with its last pane, sometimes before it answers.
             Err(PaneError::ServerGone { .. }) => Ok(()),
             Ok(_) => match Snapshot::take(server).await?.pane(id) {
                 None => Ok(()),
-                Some(_) => Err(foreign(id, &tag.spawn_id, "another spawn has its place")),
+                Some(_) => Err(foreign(id, &tag.spawn_id, "another spawn uses it")),
             },
             Err(error) => Err(error),
         }
     }
 }
 
-/// Whether both are one pane: where it is to be found is no part of it.
+/// Returns whether both refer to the same pane, ignoring its position.
 fn is_same(one: &Pane, other: &Pane) -> bool {
     one.id == other.id && one.socket == other.socket
 }
 
-/// The refusal to touch a pane.
+/// Creates the error for a pane that belongs to others.
 pub(super) fn foreign(pane: &PaneId, expected: &SpawnId, found: impl Into<String>) -> PaneError {
     PaneError::Foreign {
         pane: pane.clone(),
@@ -263,13 +266,13 @@ pub(super) fn foreign(pane: &PaneId, expected: &SpawnId, found: impl Into<String
     }
 }
 
-/// Whether a text is the id of a tmux pane: `%` and digits.
+/// Returns whether a text is a tmux pane id: `%` and digits.
 pub(super) fn is_pane_id(text: &str) -> bool {
     text.strip_prefix('%')
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The id, checked: what a roster says goes into tmux commands.
+/// Validates a pane id: rosters are untrusted, and the id is used in tmux commands.
 pub(super) fn checked(id: &PaneId) -> Result<&PaneId, PaneError> {
     if is_pane_id(id.as_str()) {
         Ok(id)
@@ -277,7 +280,7 @@ pub(super) fn checked(id: &PaneId) -> Result<&PaneId, PaneError> {
         Err(PaneError::Invalid {
             what: "pane id",
             given: id.to_string(),
-            why: "a tmux pane is addressed by `%` and a number",
+            why: "expected `%` followed by a number",
         })
     }
 }

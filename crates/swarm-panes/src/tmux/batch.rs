@@ -1,4 +1,4 @@
-//! Several tmux commands in one call: starting the tmux program costs 2 ms, each command within it 20 µs.
+//! Batches of tmux commands: starting the tmux program takes 2 ms, each command within it 20 µs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,14 +7,14 @@ use tmux_interface::TmuxCommand;
 
 use crate::text;
 
-/// tmux commands that are run one after the other; the first that fails ends the row.
+/// tmux commands that run in sequence; the first failure stops the sequence.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     commands: Vec<Vec<OsString>>,
 }
 
 impl Batch {
-    /// No command yet.
+    /// Creates an empty batch.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -33,8 +33,9 @@ impl Batch {
             .fold(self, |batch, command| batch.then(&command))
     }
 
-    /// Adds a command with words at its end that the builder of `tmux_interface` cannot hold: it knows one `-e`
-    /// only, takes a program as one string for a shell, and no path that is not UTF-8.
+    /// Adds a command with trailing words that the builder of `tmux_interface` does not support: it
+    /// allows a single `-e`, takes a program as one string for a shell, and rejects paths that are
+    /// not UTF-8.
     #[must_use]
     pub(crate) fn then_with(
         mut self,
@@ -48,19 +49,19 @@ impl Batch {
         self
     }
 
-    /// Adds the commands of another row.
+    /// Appends another batch.
     #[must_use]
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.commands.extend(other.commands);
         self
     }
 
-    /// Whether there is nothing to run.
+    /// Returns whether the batch is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }
 
-    /// The arguments for the tmux program, each through the door of [`text::argument`].
+    /// Returns the arguments for the tmux program, each escaped by [`text::argument`].
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments = Vec::new();
         for (at, command) in self.commands.iter().enumerate() {
@@ -72,7 +73,7 @@ impl Batch {
         arguments
     }
 
-    /// Names of the commands, for errors: their arguments may be long or private.
+    /// Returns the names of the commands for errors: their arguments may be long or private.
     pub(crate) fn names(&self) -> String {
         let names: Vec<_> = self
             .commands
@@ -83,7 +84,7 @@ impl Batch {
         names.join(" ; ")
     }
 
-    /// Bytes that tmux counts against its limit for one call.
+    /// Returns the number of bytes that count towards tmux's limit for one call.
     pub(crate) fn bytes(&self) -> usize {
         self.arguments()
             .iter()
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_separators_between_commands_separate() {
+    fn only_separators_between_commands_are_interpreted() {
         let batch = Batch::new()
             .then(&SelectPane::new().target_pane("%1").title("evil;").build())
             .then_with(

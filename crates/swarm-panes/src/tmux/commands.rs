@@ -1,7 +1,7 @@
 //! The tmux commands that swarm sends, built with the typed builders of `tmux_interface`.
 //!
-//! Targets are ids (`%7`, `@3`, `$1`) that tmux gave, never names or indexes. Pane and window options only: nothing
-//! here touches an option of the user's server or session.
+//! Targets are ids from tmux (`%7`, `@3`, `$1`), never names or indexes. Only pane and window
+//! options are set, never options of the user's server or session.
 
 use std::ffi::OsString;
 
@@ -11,35 +11,37 @@ use tmux_interface::{
     TmuxCommand,
 };
 
-use super::snapshot::{JOINT, Tag};
+use super::snapshot::{TITLE_SEPARATOR, Tag};
 use crate::text::{self, DisplayText};
 use crate::{PaneCommand, PaneError, PaneSpec};
 
-/// What tmux takes in one call: one message of 16 KiB, less its header and the number of words (`client.c`).
+/// Limit of tmux for one call: one message of 16 KiB, less its header and the argument count
+/// (`client.c`).
 pub(crate) const CALL_LIMIT: usize = 16_384 - 4;
 
-/// What is left of one call for a program, its arguments and its environment.
+/// Remaining bytes in one call for a program, its arguments and its environment.
 pub(crate) const WORDS_LIMIT: usize = CALL_LIMIT - 700;
 
-/// A process that waits in a pane that has to be made with one: `new-window` and `new-session` know no empty pane.
-/// Two words, because tmux gives a single one to the user's shell.
+/// Placeholder process for panes that cannot be created empty: `new-window` and `new-session`
+/// require a command. Two words, because tmux passes a single word to the user's shell.
 const PLACEHOLDER: [&str; 2] = ["sleep", "2147483647"];
 
-/// What stands on a pane's border: the title in the member's colour, turned around where the keys go, then how its
-/// program ended or, while it runs, what that tells its terminal behind its own name (`ada · working`). That it ended is
-/// there before how: a tmux with utempter may not hear of a child's end until something reminds it. A person who is
-/// needed is told in reverse. Values that a format names are not expanded again and every `#` of a terminal's title
-/// is doubled, so no text can run or style anything here.
+/// Border text of a pane: the title in the member's colour, in reverse video if the pane is active,
+/// followed by the exit status or, while the program runs, by the state from its terminal title
+/// (`ada · working`). The exit is shown before its status is known: a tmux with utempter may not
+/// notice a child's exit until it is signalled again. A state that needs a person is shown in
+/// reverse video. Values in a format are not expanded again and every `#` of a terminal title is
+/// doubled, so no text can execute or style anything here.
 const BORDER_FORMAT: &str = "#{?@swarm_style,#[fg=#{@swarm_style}],}#[bold]#{?pane_active,#[reverse],} #{@swarm_title} \
      #[default]#{?@swarm_style,#[fg=#{@swarm_style}],}\
      #{?#{||:#{&&:#{pane_dead},#{@swarm_started}},#{||:#{pane_dead_signal},#{!=:#{pane_dead_status},}}},\
-     · ended #{?pane_dead_signal,by signal #{pane_dead_signal} ,\
+     · exited #{?pane_dead_signal,on signal #{pane_dead_signal} ,\
      #{?#{!=:#{pane_dead_status},},with status #{pane_dead_status} ,}},\
      #{?#{m:* · NEEDS *,#{pane_title}},#[reverse],}\
      #{?#{m:* · *,#{pane_title}},#{s/^[^ ]* · /· /;q/h:pane_title} ,}}#[default]";
 
-/// The words of [`PLACEHOLDER`] after a command's flags. The process bears the mark of its spawn: whoever clears up after a
-/// spawner that was killed before it could tag the pane finds it by that.
+/// Returns the words of [`PLACEHOLDER`] after a command's options. The process carries the spawn id
+/// in its environment, which identifies it if the spawner is killed before it tags the pane.
 pub(crate) fn placeholder(spawn_id: &SpawnId) -> [OsString; 5] {
     let mark = format!("SWARM_SPAWN_ID={spawn_id}");
     [
@@ -51,10 +53,10 @@ pub(crate) fn placeholder(spawn_id: &SpawnId) -> [OsString; 5] {
     ]
 }
 
-/// Where a split puts the new pane.
+/// Position of the new pane of a split.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Split {
-    /// To the right, with so many columns.
+    /// To the right, with this number of columns.
     Right(u16),
     /// Below.
     Below,
@@ -75,20 +77,21 @@ pub(crate) fn split(pane: &PaneId, how: Split) -> TmuxCommand<'static> {
             command
         }
     };
-    // An empty word makes an empty pane; it must come last.
+    // An empty word creates an empty pane; it must be the last one.
     command.push_param("");
     command
 }
 
-/// Tags the pane that a split in the same call has just made, which is known by its place only: the one of this number in
-/// the window, if it is empty and bears no tag. A spawner that is killed before the next call leaves a pane of which
-/// everybody can tell whose it was.
+/// Tags the pane that a split in the same call has created, which is known only by its position:
+/// the pane with this index in the window, if it is empty and has no tag. The owner of the pane is
+/// then known even if the spawner is killed before the next call.
 pub(crate) fn tag_new(window: &str, index: u32, tag: &Tag) -> TmuxCommand<'static> {
     let target = format!("{window}.{index}");
     let is_it = format!(
         "#{{&&:#{{==:#{{window_id}}.#{{pane_index}},{target}}},#{{==:#{{pane_pid}}#{{@swarm_spawn}},0}}}}"
     );
-    // What stands in the command string is checked: an id `@<digits>`, names of letters, digits, `-` and `_`, and a uuid.
+    // The command string contains only validated parts: an id `@<digits>`, names of letters,
+    // digits, `-` and `_`, and a UUID.
     let set = |option: &str, value: &str| format!("set-option -p -t {target} {option} {value}");
     let sets = [
         set("@swarm_team", tag.team.as_str()),
@@ -103,7 +106,7 @@ pub(crate) fn tag_new(window: &str, index: u32, tag: &Tag) -> TmuxCommand<'stati
         .build()
 }
 
-/// Sets an option of one pane.
+/// Sets a pane option.
 pub(crate) fn set_on_pane(pane: &PaneId, option: &str, value: &str) -> TmuxCommand<'static> {
     SetOption::new()
         .pane()
@@ -113,7 +116,7 @@ pub(crate) fn set_on_pane(pane: &PaneId, option: &str, value: &str) -> TmuxComma
         .build()
 }
 
-/// Sets an option of the window that a pane or window id names.
+/// Sets an option of the window with this pane or window id.
 pub(crate) fn set_on_window(target: &str, option: &str, value: &str) -> TmuxCommand<'static> {
     SetOption::new()
         .window()
@@ -123,7 +126,7 @@ pub(crate) fn set_on_window(target: &str, option: &str, value: &str) -> TmuxComm
         .build()
 }
 
-/// Takes an option off a pane, so that the window's own value holds again.
+/// Removes an option from a pane, which restores the window's value.
 pub(crate) fn unset_on_pane(pane: &PaneId, option: &str) -> TmuxCommand<'static> {
     SetOption::new()
         .pane()
@@ -134,7 +137,7 @@ pub(crate) fn unset_on_pane(pane: &PaneId, option: &str) -> TmuxCommand<'static>
         .build()
 }
 
-/// Takes an option off a window, so that the user's own value holds again.
+/// Removes an option from a window, which restores the user's value.
 pub(crate) fn unset_on_window(target: &str, option: &str) -> TmuxCommand<'static> {
     SetOption::new()
         .window()
@@ -145,7 +148,7 @@ pub(crate) fn unset_on_window(target: &str, option: &str) -> TmuxCommand<'static
         .build()
 }
 
-/// Arranges the panes of a window anew by one of tmux's layouts.
+/// Applies one of tmux's layouts to a window.
 pub(crate) fn select_layout(pane: &PaneId, layout: &'static str) -> TmuxCommand<'static> {
     SelectLayout::new()
         .target_pane(pane.as_str().to_owned())
@@ -153,8 +156,8 @@ pub(crate) fn select_layout(pane: &PaneId, layout: &'static str) -> TmuxCommand<
         .build()
 }
 
-/// Tags a new pane as ours, and gives it title, colour and a stay after failure.
-pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>> {
+/// Tags a new pane, sets its title and colour, and makes it remain after a failure.
+pub(crate) fn configure(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>> {
     let title = DisplayText::new(&spec.title);
     let root = spec.root.to_string_lossy();
     let options = [
@@ -172,7 +175,7 @@ pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>>
         .into_iter()
         .map(|(option, value)| set_on_pane(pane, option, value))
         .collect();
-    // Newer versions let people forbid programs to set titles; older ones know no such option.
+    // Newer versions can forbid programs to set titles; older ones do not have the option.
     commands.push(
         SetOption::new()
             .pane()
@@ -182,7 +185,7 @@ pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>>
             .value("on")
             .build(),
     );
-    // tmux does not draw a border anew when the process ends, but when the title changes.
+    // tmux redraws a border when the title changes, but not when the process exits.
     commands.push(
         SetHook::new()
             .pane()
@@ -191,23 +194,24 @@ pub(crate) fn dress(pane: &PaneId, spec: &PaneSpec) -> Vec<TmuxCommand<'static>>
             .command(format!("select-pane -t {pane} -T '#{{@swarm_title}}'"))
             .build(),
     );
-    // Until the program says more. The name on the border is our option, which no program can overwrite.
+    // Initial title, until the program sets another one. The name on the border is a separate
+    // option that no program can overwrite.
     commands.push(
         SelectPane::new()
             .target_pane(pane.as_str().to_owned())
-            .title(format!("{title}{JOINT}starting"))
+            .title(format!("{title}{TITLE_SEPARATOR}starting"))
             .build(),
     );
     commands
 }
 
-/// Runs a program in a pane in place of what is there.
+/// Runs a program in a pane, replacing whatever runs there.
 ///
-/// `tmux_interface` takes the program as one string, which tmux gives to a shell; so the builder makes the head and
-/// the rest are our own words.
+/// `tmux_interface` takes the program as one string, which tmux passes to a shell; so the builder
+/// creates only the start of the command.
 ///
 /// # Errors
-/// [`PaneError::Invalid`] for a variable that cannot be passed.
+/// [`PaneError::Invalid`] for an environment variable that cannot be passed.
 pub(crate) fn respawn(
     pane: &PaneId,
     command: &PaneCommand,
@@ -219,7 +223,7 @@ pub(crate) fn respawn(
     let mut words = vec!["-c".into(), text::start_directory(&command.cwd)];
     for (name, value) in &command.env {
         let word = text::environment_word(name, value)?;
-        // These describe the terminal, and tmux is the terminal: the caller's would be wrong.
+        // These variables describe the terminal, which is tmux: the caller's values would be wrong.
         if !matches!(
             name.as_str(),
             "TERM" | "TERMINFO" | "COLUMNS" | "LINES" | "TMUX" | "TMUX_PANE" | "COLORTERM"
@@ -229,7 +233,7 @@ pub(crate) fn respawn(
     }
     words.push("--".into());
     if command.args.is_empty() {
-        // A single word would go to the user's shell.
+        // tmux would pass a single word to the user's shell.
         words.extend(["/bin/sh".into(), "-c".into(), "exec \"$0\"".into()]);
     }
     words.push(command.program.clone().into_os_string());
@@ -237,8 +241,8 @@ pub(crate) fn respawn(
     Ok((head, words))
 }
 
-/// Prints the content of a pane; `from` counts lines from the top of what it shows, negative ones into what has
-/// scrolled out.
+/// Prints the content of a pane; `from` is the first line relative to the top of the visible part,
+/// negative for scrollback.
 pub(crate) fn capture(pane: &PaneId, from: Option<i64>, escapes: bool) -> TmuxCommand<'static> {
     let mut capture = CapturePane::new()
         .stdout()
@@ -254,7 +258,7 @@ pub(crate) fn capture(pane: &PaneId, from: Option<i64>, escapes: bool) -> TmuxCo
 
 /// Zooms a pane unless its window is zoomed.
 pub(crate) fn zoom(pane: &PaneId) -> TmuxCommand<'static> {
-    // The id that stands in the command string is one that tmux gave: `%` and digits.
+    // The id in the command string comes from tmux: `%` and digits.
     let mut command = IfShell::new()
         .not_execute()
         .target_pane(pane.as_str().to_owned())
@@ -265,13 +269,13 @@ pub(crate) fn zoom(pane: &PaneId) -> TmuxCommand<'static> {
     command
 }
 
-/// The last word of [`kill_if`] when it killed.
+/// Last output line of [`kill_if`] if it killed the pane.
 pub(crate) const KILLED: &str = "killed";
 
-/// Kills a pane if its tag names this spawn, in one step within the server, so that the id cannot come to mean
-/// another pane in between.
+/// Kills a pane if its tag has this spawn id, atomically within the server, so that the id cannot
+/// be reused in between.
 pub(crate) fn kill_if(pane: &PaneId, tag: &Tag) -> TmuxCommand<'static> {
-    // Both parts that stand in the command string are checked: an id `%<digits>` and a uuid.
+    // Both parts of the command string are validated: an id `%<digits>` and a UUID.
     let mut command = IfShell::new()
         .not_execute()
         .target_pane(pane.as_str().to_owned())

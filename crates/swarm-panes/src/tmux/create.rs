@@ -1,5 +1,5 @@
-//! Making a pane: find its place, make it there, dress it, and divide its window anew, or leave a window that others
-//! have filled meanwhile.
+//! Creates panes: selects a position, creates and configures the pane, and rearranges its window,
+//! or leaves a window that has been filled by others meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -9,40 +9,42 @@ use tmux_interface::{BreakPane, KillPane, NewWindow};
 use super::arrange::{self, Owner};
 use super::backend::TmuxBackend;
 use super::batch::Batch;
-use super::commands::{CALL_LIMIT, dress, placeholder, split, tag_new};
-use super::facts::{Facts, Questions};
+use super::commands::{CALL_LIMIT, configure, placeholder, split, tag_new};
+use super::facts::{WindowFacts, WindowQuery};
 use super::layout_lock::Layout;
 use super::own_server::{OWN_SESSION, OWN_WINDOW, create_session};
-use super::placement::{self, NO_ROOM, Placement, WhyNot};
+use super::placement::{self, NO_ROOM, NoSplitReason, Placement};
 use super::program::{Child, starting};
 use super::snapshot::{PaneRow, Snapshot, Tag};
-use super::tidy::Left;
+use super::tidy::ClosingWindow;
 use crate::{Pane, PaneCommand, PaneError, PaneSpec};
 
-/// How often a place is looked for again when another process took it, or a server was just ending.
+/// Maximum number of attempts if another process takes the position or the server exits.
 const ATTEMPTS: u32 = 8;
 
-/// Pause before the next attempt; a server that was told to end needs about 100 ms.
+/// Pause before the next attempt; a server needs about 100 ms to exit.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// Opens a pane, and runs a program in it if there is one. The caller holds the lock that keeps this process from opening
-/// two at a time, and the layout that it guards.
+/// Opens a pane, and runs a program in it if there is one. The caller holds the layout lock.
 pub(crate) async fn open(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     command: Option<&PaneCommand>,
     layout: &mut Layout<'_>,
 ) -> Result<Pane, PaneError> {
-    let made = make(backend, spec, layout).await?;
+    let made = create_with_retries(backend, spec, layout).await?;
     let id = made.id.clone();
-    match settle(backend, spec, made, command, layout).await {
+    match finish_pane(backend, spec, made, command, layout).await {
         Ok(pane) => Ok(pane),
         Err(error) => {
             let kill = KillPane::new().target_pane(id.as_str().to_owned()).build();
             if let Err(left) = backend.server().run(&Batch::new().then(&kill)).await {
-                tracing::debug!(pane = %id, error = %left, "half-made pane not closed");
+                tracing::debug!(pane = %id, error = %left, "incomplete pane not closed");
             }
-            if let Err(left) = backend.tidy(backend.server(), Left::default()).await {
+            if let Err(left) = backend
+                .tidy(backend.server(), ClosingWindow::default())
+                .await
+            {
                 tracing::debug!(pane = %id, error = %left, "windows not tidied");
             }
             Err(error)
@@ -50,47 +52,48 @@ pub(crate) async fn open(
     }
 }
 
-/// A pane that was made and is not dressed yet.
-struct Made {
+/// A new pane that is not configured yet.
+struct NewPane {
     id: PaneId,
-    /// Why it is not beside the lead.
-    why_not: Option<WhyNot>,
-    /// What is known of its window.
-    facts: Facts,
-    /// The server right after it was made.
+    /// Reason for which it is not next to the lead.
+    no_split: Option<NoSplitReason>,
+    /// Facts about its window.
+    facts: WindowFacts,
+    /// State of the server right after its creation.
     around: Snapshot,
 }
 
-/// Makes an empty pane.
-async fn make(
+/// Creates an empty pane, retrying if the server changes meanwhile.
+async fn create_with_retries(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     layout: &mut Layout<'_>,
-) -> Result<Made, PaneError> {
+) -> Result<NewPane, PaneError> {
     let mut attempt = 1;
     loop {
-        let snapshot = match layout.take_seen() {
+        let snapshot = match layout.take_last_snapshot() {
             Some(snapshot) => snapshot,
             None => Snapshot::take(backend.server()).await?,
         };
-        let (placement, why_not) = backend.place(&snapshot, spec)?;
-        match make_there(backend, spec, &placement, &snapshot).await {
-            Ok(made) => return Ok(Made { why_not, ..made }),
-            // Another process made the session first, took the room, or the server was ending.
+        let (placement, no_split) = backend.select_placement(&snapshot, spec)?;
+        match create_at(backend, spec, &placement, &snapshot).await {
+            Ok(made) => return Ok(NewPane { no_split, ..made }),
+            // Another process created the session first or took the room, or the server was
+            // exiting.
             Err(error @ (PaneError::Refused { .. } | PaneError::ServerGone { .. }))
                 if attempt < ATTEMPTS =>
             {
-                tracing::debug!(member = %spec.member, %error, attempt, "no pane there");
+                tracing::debug!(member = %spec.member, %error, attempt, "pane not created");
                 if let (Placement::Split { .. }, PaneError::Refused { .. }) = (&placement, &error)
                     && let Some(session) = session_of(&snapshot, &placement)
                 {
-                    if backend.insists_on_split() {
+                    if backend.requires_split() {
                         return Err(PaneError::NoSplit { why: NO_ROOM });
                     }
                     let further = Placement::Window { session, number: 2 };
-                    let made = make_there(backend, spec, &further, &snapshot).await?;
-                    return Ok(Made {
-                        why_not: Some(NO_ROOM),
+                    let made = create_at(backend, spec, &further, &snapshot).await?;
+                    return Ok(NewPane {
+                        no_split: Some(NO_ROOM),
                         ..made
                     });
                 }
@@ -110,37 +113,37 @@ fn session_of(snapshot: &Snapshot, placement: &Placement) -> Option<String> {
     }
 }
 
-/// Makes an empty pane, and in the same call asks what must be known to put it in order.
-async fn make_there(
+/// Creates an empty pane, and in the same call reads the facts that are needed to configure it.
+async fn create_at(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     placement: &Placement,
     before: &Snapshot,
-) -> Result<Made, PaneError> {
-    let making = making(backend, spec, placement, before)?;
-    let questions = questions(backend, placement, before);
-    let batch = making
-        .and(questions.commands(&spec.spawn_id))
+) -> Result<NewPane, PaneError> {
+    let create_commands = create_commands(backend, spec, placement, before)?;
+    let window_query = window_query(backend, placement, before);
+    let batch = create_commands
+        .and(window_query.commands(&spec.spawn_id))
         .then(&Snapshot::command());
     let output = backend.server().run(&batch).await?;
-    let (id, facts, panes) = questions.read(&spec.spawn_id, &output)?;
+    let (id, facts, panes) = window_query.read(&spec.spawn_id, &output)?;
     let id = id.trim();
     if !super::backend::is_pane_id(id) {
         return Err(PaneError::Unreadable {
-            what: "the id of a new pane",
+            what: "the id of the new pane",
             line: output,
         });
     }
-    Ok(Made {
+    Ok(NewPane {
         id: PaneId::new(id),
-        why_not: None,
+        no_split: None,
         facts,
         around: Snapshot::parse(panes)?,
     })
 }
 
-/// The commands that make an empty pane and print its id.
-fn making(
+/// Returns the commands that create an empty pane and print its id.
+fn create_commands(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     placement: &Placement,
@@ -150,7 +153,7 @@ fn making(
         Placement::Split { pane, columns } => {
             let splitting = Batch::new().then(&split(pane, Placement::split_of(*columns)));
             match before.pane(pane) {
-                // tmux counts the new pane after the one that it was split from.
+                // tmux assigns the new pane the index after the pane that was split.
                 Some(row) => splitting.then(&tag_new(
                     &row.window,
                     row.index.saturating_add(1),
@@ -178,15 +181,17 @@ fn making(
     })
 }
 
-/// What is to be known of the window that the pane will be in, as far as a window can be named that may not be there yet.
-fn questions(backend: &TmuxBackend, placement: &Placement, before: &Snapshot) -> Questions {
+/// Returns the query for the window of the new pane, as far as it is known before it exists.
+fn window_query(backend: &TmuxBackend, placement: &Placement, before: &Snapshot) -> WindowQuery {
     match placement {
-        Placement::Split { pane, .. } => before.pane(pane).map_or_else(Questions::default, |row| {
-            let panes = before.window(&row.session, &row.window);
-            Questions::about(&panes, backend.lead_pane()).asked_at(&row.id)
-        }),
-        Placement::Window { .. } => Questions::default(),
-        Placement::Session => Questions {
+        Placement::Split { pane, .. } => {
+            before.pane(pane).map_or_else(WindowQuery::default, |row| {
+                let panes = before.window(&row.session, &row.window);
+                WindowQuery::about(&panes, backend.lead_pane()).limited_to(&row.id)
+            })
+        }
+        Placement::Window { .. } => WindowQuery::default(),
+        Placement::Session => WindowQuery {
             options_at: Some(format!("{OWN_SESSION}:")),
             wording_of: None,
         },
@@ -200,7 +205,7 @@ fn base_name(backend: &TmuxBackend, spec: &PaneSpec) -> String {
     }
 }
 
-/// The name of the so-and-so-many-th window.
+/// Returns the name of the window with this number.
 fn window_name(base: &str, number: usize) -> String {
     if number < 2 {
         base.to_owned()
@@ -209,50 +214,50 @@ fn window_name(base: &str, number: usize) -> String {
     }
 }
 
-/// Dresses a new pane, divides its window and runs the program. Where several processes opened panes at one time the
-/// window may hold more than it has room for: then this one moves to a window of its own.
-async fn settle(
+/// Configures a new pane, rearranges its window and runs the program. If several processes opened
+/// panes concurrently, the window may have too many; this pane is then moved to another window.
+async fn finish_pane(
     backend: &TmuxBackend,
     spec: &PaneSpec,
-    made: Made,
+    made: NewPane,
     command: Option<&PaneCommand>,
     layout: &mut Layout<'_>,
 ) -> Result<Pane, PaneError> {
-    let Made {
+    let NewPane {
         id,
-        mut why_not,
+        mut no_split,
         mut facts,
         mut around,
     } = made;
-    around.adopt(&id, &Tag::of(spec));
-    let row = found(&around, &id)?;
-    let mut dressing = Batch::new().then_all(dress(&id, spec));
-    if placement::is_one_too_many(&around, row, backend.lead_pane(), backend.unwatched()) {
-        if backend.insists_on_split() {
+    around.set_tag(&id, &Tag::of(spec));
+    let row = find_row(&around, &id)?;
+    let mut dressing = Batch::new().then_all(configure(&id, spec));
+    if placement::exceeds_room(&around, row, backend.lead_pane(), backend.unwatched()) {
+        if backend.requires_split() {
             return Err(PaneError::NoSplit { why: NO_ROOM });
         }
         let left = row.window.clone();
-        around = move_away(backend, spec, row, dressing).await?;
+        around = move_to_new_window(backend, spec, row, dressing).await?;
         dressing = Batch::new();
-        facts = Facts::default();
-        why_not = why_not.or(Some(NO_ROOM));
+        facts = WindowFacts::default();
+        no_split = no_split.or(Some(NO_ROOM));
         if let Some(neighbour) = around.rows.iter().find(|row| row.window == left) {
-            let division = divide(backend, spec, &around, &neighbour.id, &facts).await?;
+            let division = arrange_window(backend, spec, &around, &neighbour.id, &facts).await?;
             run(backend, &division).await?;
         }
     }
-    let row = found(&around, &id)?;
-    let division = divide(backend, spec, &around, &id, &facts).await?;
+    let row = find_row(&around, &id)?;
+    let division = arrange_window(backend, spec, &around, &id, &facts).await?;
     let pane = Pane {
         socket: Some(backend.server().socket().to_owned()),
-        spot: spot(backend, row, why_not),
+        position: position(backend, row, no_split),
         id,
     };
     let dressed = dressing.and(division);
     match command {
         Some(command) => {
             let began = Instant::now();
-            let after = dress_and_start(backend, &pane, dressed, command).await?;
+            let after = configure_and_start(backend, &pane, dressed, command).await?;
             layout.note(began, after);
         }
         None => run(backend, &dressed).await?,
@@ -260,8 +265,9 @@ async fn settle(
     Ok(pane)
 }
 
-/// Gives a dressed pane its program, in the same call if that has room for both, and returns the server as it is then.
-async fn dress_and_start(
+/// Configures a pane and starts its program, in the same call if the size limit permits, and
+/// returns the resulting state of the server.
+async fn configure_and_start(
     backend: &TmuxBackend,
     pane: &Pane,
     dressed: Batch,
@@ -279,8 +285,8 @@ async fn dress_and_start(
     Ok(after)
 }
 
-/// Dresses a pane and moves it to a window of its own.
-async fn move_away(
+/// Configures a pane and moves it to a new window.
+async fn move_to_new_window(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     row: &PaneRow,
@@ -303,48 +309,52 @@ async fn run(backend: &TmuxBackend, batch: &Batch) -> Result<(), PaneError> {
     backend.server().run(batch).await.map(drop)
 }
 
-/// Where a pane in the user's tmux is, for the user.
-fn spot(backend: &TmuxBackend, row: &PaneRow, why_not: Option<WhyNot>) -> Option<String> {
+/// Describes the position of a pane in the user's tmux.
+fn position(
+    backend: &TmuxBackend,
+    row: &PaneRow,
+    no_split: Option<NoSplitReason>,
+) -> Option<String> {
     backend.lead_pane()?;
-    Some(match why_not {
-        None => "beside the lead".to_owned(),
+    Some(match no_split {
+        None => "next to the lead".to_owned(),
         Some(why) => format!(
-            "in window {} in the background, since the lead's window {why}; `swarm attach` goes there",
+            "in background window {}, because the lead's window {why}; run `swarm attach` to see it",
             row.window_name
         ),
     })
 }
 
-/// The commands that divide the window of a pane and let its borders say who is there. What is not among the facts is
-/// asked.
-async fn divide(
+/// Returns the commands that rearrange the window of a pane and update its borders. Missing facts
+/// are queried.
+async fn arrange_window(
     backend: &TmuxBackend,
     spec: &PaneSpec,
     snapshot: &Snapshot,
     id: &PaneId,
-    facts: &Facts,
+    facts: &WindowFacts,
 ) -> Result<Batch, PaneError> {
-    let row = found(snapshot, id)?;
+    let row = find_row(snapshot, id)?;
     let panes = snapshot.window(&row.session, &row.window);
-    let questions = Questions::about(&panes, backend.lead_pane());
-    let asked = if questions.are_answered_by(facts) {
+    let window_query = WindowQuery::about(&panes, backend.lead_pane());
+    let asked = if window_query.is_answered_by(facts) {
         facts.clone()
     } else {
-        questions.ask(backend.server()).await?
+        window_query.ask(backend.server()).await?
     };
     let is_lead = |row: &&&PaneRow| backend.lead_pane() == Some(&row.id);
     let sign = panes
         .iter()
         .find(is_lead)
-        .map(|lead| arrange::sign_lead(lead, spec, &asked));
-    let division = arrange::divide(&panes, backend.lead_pane(), backend.owner());
+        .map(|lead| arrange::label_lead(lead, spec, &asked));
+    let division = arrange::arrange_window(&panes, backend.lead_pane(), backend.owner());
     Ok(Batch::new()
-        .then_all(arrange::frame(&panes, &asked))
+        .then_all(arrange::show_titles(&panes, &asked))
         .then_all(sign.unwrap_or_default())
         .then_all(division))
 }
 
-fn found<'a>(snapshot: &'a Snapshot, id: &PaneId) -> Result<&'a PaneRow, PaneError> {
+fn find_row<'a>(snapshot: &'a Snapshot, id: &PaneId) -> Result<&'a PaneRow, PaneError> {
     snapshot
         .pane(id)
         .ok_or_else(|| PaneError::Gone { pane: id.clone() })

@@ -1,5 +1,5 @@
-//! What is asked about a window before its borders are touched: the options that it has of its own, and how the border of
-//! the lead's pane is worded.
+//! Reads the state of a window before its borders are changed: its own options, and the border text
+//! of the lead's pane.
 
 use swarm_protocol::{PaneId, SpawnId};
 use tmux_interface::{DisplayMessage, ShowOptions, TmuxCommand};
@@ -9,30 +9,30 @@ use super::server::Server;
 use super::snapshot::PaneRow;
 use crate::PaneError;
 
-/// The option that words a border.
+/// The option with the border text.
 pub(crate) const FORMAT: &str = "pane-border-format";
 
-/// What is to be found out.
+/// A query for facts about a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Questions {
-    /// A target in the window whose own options are asked for.
+pub(crate) struct WindowQuery {
+    /// Target in the window whose options are requested.
     pub(crate) options_at: Option<String>,
-    /// The lead's pane, whose border's wording is asked for.
+    /// The lead's pane if its border text is requested.
     pub(crate) wording_of: Option<PaneId>,
 }
 
-/// What was found out; none of what was not asked.
+/// Result of a query; `None` for facts that were not requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// The window's own options, a line each.
+pub(crate) struct WindowFacts {
+    /// The window's own options, one per line.
     pub(crate) options: Option<String>,
-    /// How the border of the lead's pane is worded.
+    /// Border text of the lead's pane.
     pub(crate) wording: Option<String>,
 }
 
-impl Questions {
-    /// What must be known of a window with these panes before members' titles are shown there. A window on which swarm
-    /// has set its options, and a lead's pane that it has signed, are left as they are.
+impl WindowQuery {
+    /// Returns the facts that are needed before members' titles are shown in a window with these
+    /// panes. A window on which swarm has set its options and a labelled lead's pane need no query.
     pub(crate) fn about(panes: &[&PaneRow], lead: Option<&PaneId>) -> Self {
         let unframed = panes.first().filter(|first| first.options_set.is_empty());
         let lead = panes.iter().find(|row| lead == Some(&row.id));
@@ -43,22 +43,23 @@ impl Questions {
         }
     }
 
-    /// Those that can be asked of this pane of the window. If the pane is there, none of them fails.
-    pub(crate) fn asked_at(self, pane: &PaneId) -> Self {
+    /// Limits the query to facts that can be read from this pane of the window. It cannot fail if
+    /// the pane exists.
+    pub(crate) fn limited_to(self, pane: &PaneId) -> Self {
         Self {
             options_at: self.options_at.map(|_| pane.to_string()),
             wording_of: self.wording_of.filter(|lead| lead == pane),
         }
     }
 
-    /// Whether these answers leave nothing open.
-    pub(crate) fn are_answered_by(&self, facts: &Facts) -> bool {
+    /// Returns whether these facts answer the whole query.
+    pub(crate) fn is_answered_by(&self, facts: &WindowFacts) -> bool {
         (self.options_at.is_none() || facts.options.is_some())
             && (self.wording_of.is_none() || facts.wording.is_some())
     }
 
-    /// The commands that ask, with a line of `mark` before, between and behind the answers. Nobody else knows the mark,
-    /// so no answer can look like one.
+    /// Returns the commands of the query, which print a `mark` line before, between and after the
+    /// answers. The mark is secret, so no answer can imitate it.
     pub(crate) fn commands(&self, mark: &SpawnId) -> Batch {
         let line = || {
             DisplayMessage::new()
@@ -76,37 +77,37 @@ impl Questions {
             .then(&line())
     }
 
-    /// Reads an output: what stood before the answers, the answers, and what follows.
+    /// Parses an output into the text before the answers, the answers, and the text after them.
     ///
     /// # Errors
-    /// [`PaneError::Unreadable`] when the marks are not there.
+    /// [`PaneError::Unreadable`] if the marks are missing.
     pub(crate) fn read<'o>(
         &self,
         mark: &SpawnId,
         output: &'o str,
-    ) -> Result<(&'o str, Facts, &'o str), PaneError> {
+    ) -> Result<(&'o str, WindowFacts, &'o str), PaneError> {
         let line = format!("{mark}\n");
         let mut parts = output.splitn(4, &line);
         let (Some(before), Some(options), Some(wording), Some(rest)) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return Err(PaneError::Unreadable {
-                what: "what is known of a window",
+                what: "the facts about a window",
                 line: output.to_owned(),
             });
         };
-        let facts = Facts {
+        let facts = WindowFacts {
             options: self.options_at.as_ref().map(|_| options.to_owned()),
             wording: self.wording_of.as_ref().map(|_| wording.to_owned()),
         };
         Ok((before, facts, rest))
     }
 
-    /// Asks in a call of its own.
+    /// Runs the query in a separate call.
     ///
     /// # Errors
-    /// [`PaneError`] when the server does not answer.
-    pub(crate) async fn ask(&self, server: &Server) -> Result<Facts, PaneError> {
+    /// [`PaneError`] if the server does not answer.
+    pub(crate) async fn ask(&self, server: &Server) -> Result<WindowFacts, PaneError> {
         let mark = SpawnId::random();
         let output = server.run(&self.commands(&mark)).await?;
         self.read(&mark, &output).map(|(_, facts, _)| facts)
@@ -133,19 +134,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_read_whatever_they_hold() {
+    fn answers_with_any_content_are_parsed() {
         let mark = SpawnId::random();
-        let questions = Questions {
+        let window_query = WindowQuery {
             options_at: Some("%1".to_owned()),
             wording_of: None,
         };
         let output = format!("%7\n{mark}\nmode-keys vi\n%9\n{mark}\n{mark}\n%1\t@1\n");
-        let (before, facts, rest) = questions.read(&mark, &output).unwrap();
+        let (before, facts, rest) = window_query.read(&mark, &output).unwrap();
         assert_eq!((before, rest), ("%7\n", "%1\t@1\n"));
         assert_eq!(facts.options.as_deref(), Some("mode-keys vi\n%9\n"));
         assert_eq!(facts.wording, None);
-        assert!(questions.are_answered_by(&facts));
-        assert!(!questions.are_answered_by(&Facts::default()));
-        assert!(questions.read(&SpawnId::random(), &output).is_err());
+        assert!(window_query.is_answered_by(&facts));
+        assert!(!window_query.is_answered_by(&WindowFacts::default()));
+        assert!(window_query.read(&SpawnId::random(), &output).is_err());
     }
 }

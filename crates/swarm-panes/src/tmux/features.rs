@@ -1,17 +1,17 @@
-//! What swarm uses of tmux, and since when tmux has it (tmux's own list of changes).
+//! tmux features that swarm uses, and the releases that introduced them (from tmux's CHANGES file).
 
 use std::fmt;
 
-/// Something that swarm uses, in the words of a sentence.
+/// A tmux feature, described for a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feature {
-    /// What it is.
+    /// Description.
     pub what: &'static str,
-    /// The first release that has it.
+    /// First release with the feature.
     pub since: (u32, u32),
 }
 
-/// Everything that swarm cannot do without. The youngest of it decides which tmux is the oldest that will do.
+/// All required features. The most recent one determines the oldest supported release.
 pub const FEATURES: [Feature; 6] = [
     Feature {
         what: "windows of a fixed size (`resize-window`)",
@@ -39,11 +39,11 @@ pub const FEATURES: [Feature; 6] = [
     },
 ];
 
-/// The oldest release that will do.
+/// The oldest supported release.
 pub const OLDEST: (u32, u32) = oldest();
 
-/// The newest release that the tests of this crate were run with.
-pub const NEWEST_TRIED: (u32, u32) = (3, 7);
+/// The newest release with which this crate was tested.
+pub const NEWEST_TESTED: (u32, u32) = (3, 7);
 
 const fn oldest() -> (u32, u32) {
     let mut oldest = (0, 0);
@@ -58,16 +58,17 @@ const fn oldest() -> (u32, u32) {
     oldest
 }
 
-/// A version of tmux, as `tmux -V` prints it.
+/// A tmux version as printed by `tmux -V`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TmuxVersion {
     said: String,
-    /// Release numbers; none for a build that has no number of its own, which is newer than any release.
+    /// Release number; `None` for a development build without one, which counts as newer than any
+    /// release.
     number: Option<(u32, u32)>,
 }
 
 impl TmuxVersion {
-    /// Reads `tmux 3.3a`, `tmux next-3.7` or `tmux master`. `None` for anything else.
+    /// Parses `tmux 3.3a`, `tmux next-3.7` or `tmux master`. `None` for anything else.
     pub fn parse(said: &str) -> Option<Self> {
         let said = said.trim();
         let word = said
@@ -80,7 +81,8 @@ impl TmuxVersion {
             .map(|part| part.trim_end_matches(|c: char| !c.is_ascii_digit()).parse());
         let number = match (numbers.next(), numbers.next()) {
             (Some(Ok(major)), Some(Ok(minor))) => Some((major, minor)),
-            // A build from the repository calls itself master; OpenBSD's has the system's version.
+            // A build from the repository reports `master`; OpenBSD's reports the version of the
+            // system.
             _ if word == "master" || word.starts_with("openbsd") => None,
             _ => return None,
         };
@@ -90,15 +92,15 @@ impl TmuxVersion {
         })
     }
 
-    /// What swarm needs and this version has not.
+    /// Returns the required features that this version lacks.
     pub fn missing(&self) -> Vec<Feature> {
         let lacks = |feature: &Feature| self.number.is_some_and(|number| number < feature.since);
         FEATURES.into_iter().filter(lacks).collect()
     }
 
-    /// Whether it is newer than any that swarm was tried with.
-    pub fn is_untried(&self) -> bool {
-        self.number.is_none_or(|number| number > NEWEST_TRIED)
+    /// Returns whether the version is newer than any tested one.
+    pub fn is_untested(&self) -> bool {
+        self.number.is_none_or(|number| number > NEWEST_TESTED)
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r4_a_version_lacks_what_came_after_it() {
+    fn r4_a_version_lacks_later_features() {
         let missing = |said: &str| TmuxVersion::parse(said).unwrap().missing().len();
         for good in [
             "tmux 3.3",
@@ -135,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn r4_a_version_that_nobody_tried_is_known_as_such() {
-        let untried = |said: &str| TmuxVersion::parse(said).unwrap().is_untried();
+    fn r4_an_untested_version_is_recognized() {
+        let untried = |said: &str| TmuxVersion::parse(said).unwrap().is_untested();
         assert!(!untried("tmux 3.3a"));
         assert!(untried("tmux 9.0") && untried("tmux master"));
         assert!(FEATURES.iter().all(|feature| feature.since <= OLDEST));
-        assert!(OLDEST <= NEWEST_TRIED);
+        assert!(OLDEST <= NEWEST_TESTED);
     }
 }

@@ -1,4 +1,4 @@
-//! The tmux backend among the others.
+//! The tmux backend as a [`BackendKind`].
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_protocol::{BackendType, PaneId};
 
-use super::features::NEWEST_TRIED;
+use super::features::NEWEST_TESTED;
 use super::{TmuxBackend, check_tmux, lead_pane_answers, own_socket, socket_of, tmux_version};
-use crate::{BackendCheck, BackendKind, PaneBackend, PaneError, Place, TerminalFacts};
+use crate::{BackendCheck, BackendKind, PaneBackend, PaneError, PanePlacement, TerminalFacts};
 
 /// Panes of tmux.
 #[derive(Debug)]
@@ -21,11 +21,11 @@ impl BackendKind for Tmux {
         BackendType::Tmux
     }
 
-    /// Inside tmux its panes, else those of a server of swarm's own.
+    /// Inside tmux selects its panes, otherwise those of swarm's own server.
     async fn select(
         &self,
         _reason: &str,
-        place: Place,
+        place: PanePlacement,
         facts: &TerminalFacts,
     ) -> Result<(Arc<dyn PaneBackend>, String), PaneError> {
         let program = facts.tmux_program.clone().ok_or(PaneError::TmuxMissing)?;
@@ -33,26 +33,26 @@ impl BackendKind for Tmux {
             tokio::join!(check_tmux(&program), lead_answers(&program, place, facts));
         checked?;
         let why_not_here = match (&facts.tmux_env, &facts.tmux_pane) {
-            _ if place == Place::Hidden => "panes are to be hidden",
-            (None, _) => "this terminal is not in tmux",
+            _ if place == PanePlacement::Hidden => "panes are hidden",
+            (None, _) => "this terminal is not inside tmux",
             (Some(_), None) => "TMUX is set but TMUX_PANE is not",
             (Some(env), Some(pane)) => {
                 if answers? {
                     let backend = TmuxBackend::inside(program, env, pane, place)?;
-                    let why = "teammates get panes of this tmux".to_owned();
+                    let why = "teammates run in panes of this tmux".to_owned();
                     return Ok((Arc::new(backend), why));
                 }
-                "the tmux server that TMUX names does not know this pane"
+                "the tmux server in TMUX does not contain this pane"
             }
         };
         let (socket, why) = if let Some(shared) = facts.shared_socket() {
-            // Whoever started that server has been told of it in full.
-            let why = "with the others of its team on a tmux server of swarm's own";
+            // The user was informed when that server was started.
+            let why = "joining its team on swarm's own tmux server";
             (shared, why.to_owned())
         } else {
             let socket = own_socket(&facts.own_socket_dir, facts.server_number);
             let why = format!(
-                "teammates get a tmux server of their own at {}: {why_not_here}",
+                "teammates run on swarm's own tmux server at {}: {why_not_here}",
                 socket.display()
             );
             (socket, why)
@@ -62,17 +62,17 @@ impl BackendKind for Tmux {
         Ok((Arc::new(backend), why))
     }
 
-    fn passes_over(&self, error: &PaneError) -> Option<String> {
+    fn skip_reason(&self, error: &PaneError) -> Option<String> {
         match error {
-            PaneError::TmuxMissing => Some("tmux was not found".to_owned()),
+            PaneError::TmuxMissing => Some("tmux not found".to_owned()),
             PaneError::TmuxTooOld { .. }
             | PaneError::TmuxUnknown { .. }
-            | PaneError::TmuxMute { .. } => Some(error.to_string()),
+            | PaneError::TmuxUnresponsive { .. } => Some(error.to_string()),
             _ => None,
         }
     }
 
-    fn reach(
+    fn backend_for_pane(
         &self,
         socket: Option<&Path>,
         facts: &TerminalFacts,
@@ -81,21 +81,21 @@ impl BackendKind for Tmux {
         let here = facts.tmux_env.as_deref().map(socket_of).transpose()?;
         match (socket, here, &facts.tmux_env, &facts.tmux_pane) {
             (Some(socket), Some(here), Some(env), Some(pane)) if socket == here => Ok(Arc::new(
-                TmuxBackend::inside(program, env, pane, Place::default())?,
+                TmuxBackend::inside(program, env, pane, PanePlacement::default())?,
             )),
             (Some(socket), ..) => {
-                let visitor = TmuxBackend::visitor(program, socket.to_owned());
-                Ok(Arc::new(visitor.nested(facts.tmux_env.is_some())))
+                let for_server = TmuxBackend::for_server(program, socket.to_owned());
+                Ok(Arc::new(for_server.nested(facts.tmux_env.is_some())))
             }
             (None, ..) => Err(PaneError::Unavailable {
                 backend: self.backend(),
-                why: "the roster names no tmux socket for this member".to_owned(),
+                why: "the roster has no tmux socket for this member".to_owned(),
             }),
         }
     }
 
-    /// The servers that rosters name, that of this terminal, and swarm's own.
-    fn places(
+    /// The servers in rosters, that of this terminal, and swarm's own.
+    fn backends(
         &self,
         sockets: &BTreeSet<PathBuf>,
         facts: &TerminalFacts,
@@ -108,7 +108,9 @@ impl BackendKind for Tmux {
                 .as_deref()
                 .and_then(|env| socket_of(env).ok()),
         );
-        let reached = sockets.iter().map(|socket| self.reach(Some(socket), facts));
+        let reached = sockets
+            .iter()
+            .map(|socket| self.backend_for_pane(Some(socket), facts));
         reached.filter_map(Result::ok).collect()
     }
 
@@ -120,9 +122,9 @@ impl BackendKind for Tmux {
         true
     }
 
-    /// Ctrl-B is the usual prefix of tmux commands, and passed on when it is typed twice.
+    /// Ctrl-B is tmux's default prefix key; pressing it twice sends it to the program.
     fn key_hint(&self) -> &'static str {
-        " (in tmux twice)"
+        " (twice in tmux)"
     }
 
     fn describe(&self, pane: &PaneId, server: Option<&str>) -> String {
@@ -146,9 +148,9 @@ impl BackendKind for Tmux {
                         missing,
                     });
                 }
-                let (major, minor) = NEWEST_TRIED;
-                remark = version.is_untried().then(|| {
-                    format!("swarm was tried up to tmux {major}.{minor}; report what looks wrong")
+                let (major, minor) = NEWEST_TESTED;
+                remark = version.is_untested().then(|| {
+                    format!("swarm was tested up to tmux {major}.{minor}; report any problems")
                 });
                 Ok(format!("{version}, {}", program.display()))
             }),
@@ -161,14 +163,14 @@ impl BackendKind for Tmux {
     }
 }
 
-/// Whether the lead's pane is there, where that matters.
+/// Returns whether the lead's pane exists, if that is relevant.
 async fn lead_answers(
     program: &Path,
-    place: Place,
+    place: PanePlacement,
     facts: &TerminalFacts,
 ) -> Result<bool, PaneError> {
     match (&facts.tmux_env, &facts.tmux_pane) {
-        (Some(env), Some(pane)) if place != Place::Hidden => {
+        (Some(env), Some(pane)) if place != PanePlacement::Hidden => {
             lead_pane_answers(program, &socket_of(env)?, pane).await
         }
         _ => Ok(false),

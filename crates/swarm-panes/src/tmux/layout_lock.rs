@@ -1,5 +1,5 @@
-//! One change of a server's layout at a time: two that open panes side by side take each other's room, and both have to
-//! look again.
+//! Serializes changes of a server's layout: two processes that open panes concurrently take each
+//! other's room, and both have to retry.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -10,46 +10,46 @@ use tokio::sync::MutexGuard;
 
 use super::snapshot::Snapshot;
 
-/// What the last holder saw of the server, and when.
+/// Last snapshot of the previous lock holder and the time at which it was taken.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Option<(Instant, Snapshot)>);
+pub(crate) struct LastSnapshot(Option<(Instant, Snapshot)>);
 
-/// The right to change the layout.
+/// A guard for changes of the layout.
 #[derive(Debug)]
 pub(crate) struct Layout<'a> {
-    seen: MutexGuard<'a, Seen>,
+    seen: MutexGuard<'a, LastSnapshot>,
     asked: Instant,
 }
 
 impl<'a> Layout<'a> {
-    /// Waits for the right.
+    /// Acquires the lock.
     pub(crate) async fn lock(lock: &'a LayoutLock) -> Self {
         let asked = Instant::now();
         let seen = lock.lock().await;
         Self { seen, asked }
     }
 
-    /// The server as the last holder saw it, if that was after this holder asked for the right: a look of its own would not
-    /// have to be younger. There is none a second time.
-    pub(crate) fn take_seen(&mut self) -> Option<Snapshot> {
+    /// Returns the snapshot of the previous holder if it was taken after this holder requested the
+    /// lock: a new one would not be more recent. Can be taken only once.
+    pub(crate) fn take_last_snapshot(&mut self) -> Option<Snapshot> {
         let (at, snapshot) = self.seen.0.take()?;
         (at >= self.asked).then_some(snapshot)
     }
 
-    /// Notes what a look that began at `at` has shown.
+    /// Stores a snapshot whose query started at `at`.
     pub(crate) fn note(&mut self, at: Instant, snapshot: Snapshot) {
         self.seen.0 = Some((at, snapshot));
     }
 }
 
-/// What is held while a pane is opened or closed.
-pub(crate) type LayoutLock = tokio::sync::Mutex<Seen>;
+/// Lock that is held while a pane is opened or closed.
+pub(crate) type LayoutLock = tokio::sync::Mutex<LastSnapshot>;
 
-/// The locks in use, by the socket of their server. A process has several backends for one server: each spawn chooses its
-/// own.
+/// The locks in use, by the socket of their server. A process has several backends for one server:
+/// each spawn selects a backend.
 static LOCKS: Mutex<Vec<(PathBuf, Weak<LayoutLock>)>> = Mutex::new(Vec::new());
 
-/// The lock of a server, the same for all of this process.
+/// Returns the lock of a server, which is shared by the whole process.
 pub(crate) fn layout_lock(socket: &Path) -> Arc<LayoutLock> {
     let mut locks = LOCKS.lock();
     locks.retain(|(_, lock)| lock.strong_count() > 0);
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_has_one_lock_for_all_who_are_there() {
+    fn each_server_has_one_shared_lock() {
         let (one, other) = (Path::new("/nowhere/one"), Path::new("/nowhere/other"));
         let first = layout_lock(one);
         assert!(Arc::ptr_eq(&first, &layout_lock(one)));

@@ -1,4 +1,4 @@
-//! Panes of tmux: beside the lead in the user's server, or on a server of our own.
+//! tmux panes: next to the lead on the user's server, or on swarm's own server.
 
 mod arrange;
 mod backend;
@@ -23,7 +23,7 @@ mod view;
 mod watch;
 
 pub use backend::TmuxBackend;
-pub use features::{FEATURES, Feature, NEWEST_TRIED, OLDEST, TmuxVersion};
+pub use features::{FEATURES, Feature, NEWEST_TESTED, OLDEST, TmuxVersion};
 pub(crate) use kind::Tmux;
 pub use own_pane::take_over_log;
 pub(crate) use own_server::own_sockets;

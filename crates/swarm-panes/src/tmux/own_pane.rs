@@ -1,4 +1,4 @@
-//! What a program may do to the pane that it runs in.
+//! Operations on the pane in which the calling program runs.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use super::batch::Batch;
 use super::server::{Server, socket_of};
 use crate::PaneError;
 
-/// Ends the copying of a pane's output into its file: the program in it keeps the file by itself from here on.
-/// `program` is tmux, `tmux_env` the value of `TMUX` in the pane.
+/// Stops copying a pane's output to its file: the program in the pane writes the file itself from
+/// now on. `program` is tmux, `tmux_env` the value of `TMUX` in the pane.
 ///
 /// # Errors
-/// What running tmux gives; then the output is copied as before.
+/// Fails if tmux cannot be run; the output is still copied then.
 pub async fn take_over_log(
     program: PathBuf,
     tmux_env: &str,

@@ -1,4 +1,4 @@
-//! Our own tmux server: for a lead outside tmux, or where panes are to stay out of the user's sight.
+//! swarm's own tmux server: for a lead outside tmux, or for panes hidden from the user.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,29 +15,30 @@ use super::batch::Batch;
 use super::commands::{placeholder, set_on_window};
 use crate::{Arrangement, Size};
 
-/// The session on our own server; Claude Code names its own so too.
+/// The session on swarm's own server; Claude Code uses the same name.
 pub const OWN_SESSION: &str = "claude-swarm";
 
-/// The first window on our own server.
+/// The first window on swarm's own server.
 pub const OWN_WINDOW: &str = "swarm-view";
 
-/// Size of a window that nobody looks at. tmux would take 80 by 24.
+/// Size of a window without an attached client. tmux's default is 80 by 24.
 pub(crate) const UNWATCHED: Size = Size::new(200, 50);
 
-/// Window options with the smallest client that each arrangement can be shown to.
+/// Window options with the smallest client size for each arrangement.
 const TILED_NEEDS: [&str; 2] = ["@swarm_tiled_columns", "@swarm_tiled_rows"];
 const STACKED_NEEDS: [&str; 2] = ["@swarm_stacked_columns", "@swarm_stacked_rows"];
 
-/// What the file names of our sockets begin with.
+/// Prefix of the file names of swarm's sockets.
 const SOCKET_PREFIX: &str = "claude-swarm-";
 
-/// The socket of the server with this number, in a directory that only the user can enter.
+/// Returns the socket of the server with this number, in a directory that only the user can enter.
 pub fn own_socket(directory: &Path, number: u32) -> PathBuf {
     directory.join(format!("{SOCKET_PREFIX}{number}"))
 }
 
-/// The number of a team's own server. It depends on nothing but the team, so spawns that run in parallel choose the same
-/// socket, and tmux's lock file decides which of them starts the server. FNV-1a; with 32 bits the socket's path stays short.
+/// Returns the number of a team's own server. It depends only on the team, so parallel spawns
+/// choose the same socket, and tmux's lock file decides which of them starts the server. FNV-1a; 32
+/// bits keep the socket path short.
 pub fn server_number(root: &Path, team: &TeamName) -> u32 {
     let bytes = root.as_os_str().as_bytes().iter();
     let bytes = bytes.chain(&[0]).chain(team.as_str().as_bytes());
@@ -46,14 +47,15 @@ pub fn server_number(root: &Path, team: &TeamName) -> u32 {
     })
 }
 
-/// Whether a socket that a roster names is that of a server of our own.
+/// Returns whether a socket in a roster belongs to swarm's own server.
 pub fn is_own_socket(socket: &Path) -> bool {
     let name = socket.file_name().and_then(OsStr::to_str);
     let number = name.and_then(|name| name.strip_prefix(SOCKET_PREFIX));
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// The sockets of swarm's own servers in a directory, whether or not their server runs.
+/// Returns the sockets of swarm's own servers in a directory, including those of servers that do
+/// not run.
 pub(crate) fn own_sockets(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut sockets: Vec<PathBuf> = entries
@@ -64,7 +66,7 @@ pub(crate) fn own_sockets(directory: &Path) -> Vec<PathBuf> {
     sockets
 }
 
-/// The sockets of swarm's own servers whose server has ended: the kernel refuses to connect.
+/// Returns the sockets of swarm's own servers that have exited: connections are refused.
 pub fn dead_sockets(directory: &Path) -> Vec<PathBuf> {
     let mut sockets = own_sockets(directory);
     sockets.retain(|socket| {
@@ -73,10 +75,10 @@ pub fn dead_sockets(directory: &Path) -> Vec<PathBuf> {
     sockets
 }
 
-/// Starts the server if need be and makes the session with one pane, whose id is printed.
+/// Starts the server if necessary and creates the session with one pane, whose id is printed.
 ///
-/// `window-size` stays as tmux has it: 3.3a crashes when a session is made while it is `manual`. Each window gets a
-/// fixed size of its own right after it is made.
+/// `window-size` keeps tmux's default: 3.3a crashes if a session is created while it is `manual`.
+/// Each window gets a fixed size right after its creation.
 pub(crate) fn create_session(spawn_id: &SpawnId) -> Batch {
     let session = NewSession::new()
         .detached()
@@ -100,12 +102,12 @@ pub(crate) fn create_session(spawn_id: &SpawnId) -> Batch {
         .then_with(&session, placeholder(spawn_id))
 }
 
-/// Options of our own server, which reads no configuration file.
+/// Options of swarm's own server, which reads no configuration file.
 const SERVER_OPTIONS: [(&str, &str); 14] = [
     ("history-limit", "10000"),
     ("default-terminal", "tmux-256color"),
     ("default-size", "200x50"),
-    // A pane's environment is exactly what it is started with, whoever attaches.
+    // A pane's environment is exactly that of its command, regardless of attached clients.
     ("update-environment", ""),
     ("exit-empty", "on"),
     ("mouse", "on"),
@@ -130,15 +132,15 @@ fn global(option: &'static str, value: &'static str) -> TmuxCommand<'static> {
         .build()
 }
 
-/// When the windows are fitted to who looks at them.
+/// Events after which windows are resized to their clients.
 const REFIT_HOOKS: [&str; 3] = [
     "client-attached",
     "client-resized",
     "session-window-changed",
 ];
 
-/// Takes the size of the largest client if this one is large enough for every pane, one row being the status line's;
-/// a smaller one sees a part of the window and shrinks nothing.
+/// Resizes to the largest client if it is large enough for every pane (one row is the status line);
+/// a smaller client sees a part of the window.
 fn refit() -> String {
     let large_enough = |needs: [&str; 2]| {
         format!(
@@ -161,7 +163,7 @@ fn refit() -> String {
     )
 }
 
-/// Gives a window a size that no client changes but by [`refit`].
+/// Gives a window a size that only [`refit`] changes.
 pub(crate) fn fix_size(target: &str, size: Size) -> [TmuxCommand<'static>; 2] {
     let resize = ResizeWindow::new()
         .target_window(target.to_owned())
@@ -171,7 +173,7 @@ pub(crate) fn fix_size(target: &str, size: Size) -> [TmuxCommand<'static>; 2] {
     [resize, set_on_window(target, "window-size", "manual")]
 }
 
-/// Notes for [`refit`] what the panes of a window need.
+/// Stores the required size of a window's panes for [`refit`].
 pub(crate) fn note_needs(target: &str, panes: usize) -> Vec<TmuxCommand<'static>> {
     [
         (TILED_NEEDS, Arrangement::Tiled.needs(panes)),
@@ -187,18 +189,18 @@ pub(crate) fn note_needs(target: &str, panes: usize) -> Vec<TmuxCommand<'static>
     .collect()
 }
 
-/// Pauses, in milliseconds, while a server that has lost its last session ends: at once, but for a busy machine or a
-/// client that is slow to let go.
-const ENDING: [u64; 11] = [2, 5, 10, 20, 40, 80, 160, 300, 500, 1000, 1000];
+/// Pauses, in milliseconds, while a server without sessions exits. It usually exits immediately,
+/// except on a busy machine or with a slow client.
+const EXIT_PAUSES: [u64; 11] = [2, 5, 10, 20, 40, 80, 160, 300, 500, 1000, 1000];
 
-/// Removes the socket file of a server that has ended or is about to; tmux leaves it behind.
+/// Removes the socket file of a server that has exited or is exiting; tmux does not remove it.
 pub(crate) async fn remove_dead_socket(socket: &Path) {
-    for pause in ENDING {
+    for pause in EXIT_PAUSES {
         match UnixStream::connect(socket) {
             Ok(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 if let Err(error) = remove_unless_started(socket) {
-                    tracing::debug!(socket = %socket.display(), %error, "dead socket not removed");
+                    tracing::debug!(socket = %socket.display(), %error, "stale socket not removed");
                 }
                 return;
             }
@@ -207,8 +209,8 @@ pub(crate) async fn remove_dead_socket(socket: &Path) {
     }
 }
 
-/// Removes a dead socket under the lock file that tmux takes to start a server there: another spawn may have started one
-/// since the last look.
+/// Removes a stale socket while holding the lock file that tmux uses to start a server: another
+/// spawn may have started one since the last check.
 fn remove_unless_started(socket: &Path) -> io::Result<()> {
     let mut lock = OsString::from(socket);
     lock.push(".lock");

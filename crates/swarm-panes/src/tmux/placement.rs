@@ -1,4 +1,4 @@
-//! Where a new pane goes: a decision from a snapshot, without asking tmux.
+//! Selects the position of a new pane from a snapshot, without querying tmux.
 
 use swarm_protocol::{PaneId, TeamName};
 
@@ -6,94 +6,95 @@ use super::commands::Split;
 use super::own_server::OWN_SESSION;
 use super::snapshot::{PaneRow, Snapshot};
 use crate::layout::{fits_beside_lead, lead_columns};
-use crate::{Arrangement, MINIMUM_PANE, Place, Size};
+use crate::{Arrangement, MINIMUM_PANE, PanePlacement, Size};
 
-/// Where the new pane is to come from.
+/// Position of a new pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// Split this pane.
+    /// Split a pane.
     Split {
-        /// The pane that gives room.
+        /// The pane to split.
         pane: PaneId,
-        /// Right with so many columns, or none for below.
+        /// Number of columns for a split to the right; `None` splits below.
         columns: Option<u16>,
     },
-    /// A further window in this session.
+    /// A new window in this session.
     Window {
-        /// Its id, `$0`.
+        /// Id of the session, `$0`.
         session: String,
-        /// How many windows of teammates the session has by then.
+        /// Number of the new window among the teammates' windows of the session.
         number: usize,
     },
-    /// The first session of our own server.
+    /// The first session of swarm's own server.
     Session,
 }
 
 impl Placement {
-    /// The split as the command builder takes it.
+    /// Converts the columns to the split of the command builder.
     pub(crate) fn split_of(columns: Option<u16>) -> Split {
         columns.map_or(Split::Below, Split::Right)
     }
 }
 
-/// The lead's pane and what the user wants around it.
+/// The lead's pane and the placement setting.
 #[derive(Debug, Clone)]
 pub(crate) struct Lead {
-    /// From `TMUX_PANE`.
+    /// Pane from `TMUX_PANE`.
     pub(crate) pane: PaneId,
-    /// The setting.
-    pub(crate) place: Place,
+    /// The `tmux.place` setting.
+    pub(crate) place: PanePlacement,
 }
 
 impl Lead {
-    /// Whether panes stand beside the lead or not at all.
-    pub(crate) fn insists(&self) -> bool {
-        self.place == Place::Split
+    /// Returns whether panes must be next to the lead.
+    pub(crate) fn requires_split(&self) -> bool {
+        self.place == PanePlacement::Split
     }
 }
 
-/// What a window is to us.
+/// Classification of a window by its panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Territory {
-    /// The lead on the left and nothing but our panes on its right: we arrange it.
+pub(crate) enum WindowKind {
+    /// The lead on the left and only panes of swarm on its right; swarm arranges it.
     LeadAndOurs,
-    /// Nothing but panes of one team: we arrange it.
+    /// Only panes of one team; swarm arranges it.
     Ours,
-    /// It holds panes that are not ours, or the user has moved the lead: nothing is arranged.
+    /// Contains other panes, or the user has moved the lead; swarm does not arrange it.
     Shared,
 }
 
-/// What the window with these panes, in their order, is to us.
-pub(crate) fn territory(panes: &[&PaneRow], lead: Option<&PaneId>) -> Territory {
+/// Classifies the window with these panes, in order.
+pub(crate) fn window_kind(panes: &[&PaneRow], lead: Option<&PaneId>) -> WindowKind {
     let is_lead = |row: &PaneRow| lead == Some(&row.id);
     let Some((first, others)) = panes.split_first() else {
-        return Territory::Shared;
+        return WindowKind::Shared;
     };
     let all_ours = others.iter().all(|row| row.is_ours() && !is_lead(row));
     if !all_ours {
-        Territory::Shared
+        WindowKind::Shared
     } else if is_lead(first) {
-        Territory::LeadAndOurs
+        WindowKind::LeadAndOurs
     } else if first.is_ours() {
-        Territory::Ours
+        WindowKind::Ours
     } else {
-        Territory::Shared
+        WindowKind::Shared
     }
 }
 
-/// Why a pane does not go beside the lead, as the rest of a sentence about the lead's window.
-pub(crate) type WhyNot = &'static str;
+/// Reason for which a pane is not next to the lead, as the rest of a sentence about the lead's
+/// window.
+pub(crate) type NoSplitReason = &'static str;
 
-/// What is said where another pane would leave one that cannot be read.
-pub(crate) const NO_ROOM: WhyNot = "has no room for another pane of 60 columns and 8 rows";
+/// The reason if another pane would make one unreadable.
+pub(crate) const NO_ROOM: NoSplitReason = "has no room for another pane of 60 columns and 8 rows";
 
-/// Where a pane of `team` goes in the user's tmux, and why not beside the lead where it does not. None when the
-/// lead's pane is not there.
+/// Returns the position of a pane of `team` in the user's tmux, and the reason if it is not next to
+/// the lead. `None` if the lead's pane does not exist.
 pub(crate) fn in_users_tmux(
     snapshot: &Snapshot,
     lead: &Lead,
     team: &TeamName,
-) -> Option<(Placement, Option<WhyNot>)> {
+) -> Option<(Placement, Option<NoSplitReason>)> {
     let lead_row = snapshot.pane(&lead.pane)?;
     Some(match beside_lead(snapshot, lead, lead_row) {
         Ok(split) => (split, None),
@@ -104,22 +105,27 @@ pub(crate) fn in_users_tmux(
     })
 }
 
-fn beside_lead(snapshot: &Snapshot, lead: &Lead, row: &PaneRow) -> Result<Placement, WhyNot> {
+fn beside_lead(
+    snapshot: &Snapshot,
+    lead: &Lead,
+    row: &PaneRow,
+) -> Result<Placement, NoSplitReason> {
     let window = snapshot.window(&row.session, &row.window);
     let is_lead = |pane: &PaneRow| pane.id == lead.pane;
-    match (lead.place, territory(&window, Some(&lead.pane))) {
-        (Place::Window | Place::Hidden, _) => Err("is to be left alone (`tmux.place`)"),
+    match (lead.place, window_kind(&window, Some(&lead.pane))) {
+        (PanePlacement::Window | PanePlacement::Hidden, _) => Err("is excluded by `tmux.place`"),
         _ if row.is_zoomed() => Err("is zoomed"),
-        (_, Territory::LeadAndOurs) => split_arranged(row, &window).ok_or(NO_ROOM),
-        (Place::Split, _) => split_shared(row, &window).ok_or(NO_ROOM),
-        (Place::Auto, _) if window.iter().all(|pane| is_lead(pane) || pane.is_ours()) => {
-            Err("has been arranged otherwise")
+        (_, WindowKind::LeadAndOurs) => split_arranged(row, &window).ok_or(NO_ROOM),
+        (PanePlacement::Split, _) => split_shared(row, &window).ok_or(NO_ROOM),
+        (PanePlacement::Auto, _) if window.iter().all(|pane| is_lead(pane) || pane.is_ours()) => {
+            Err("has a custom arrangement")
         }
-        (Place::Auto, _) => Err("holds other panes as well"),
+        (PanePlacement::Auto, _) => Err("contains other panes"),
     }
 }
 
-/// In a window that we arrange: beside the lead, then below the last teammate; the arrangement evens it out.
+/// In a window that swarm arranges: next to the lead, then below the last teammate; the arrangement
+/// equalizes sizes.
 fn split_arranged(lead: &PaneRow, window: &[&PaneRow]) -> Option<Placement> {
     if !fits_beside_lead(lead.window_size, window.len()) {
         return None;
@@ -136,7 +142,7 @@ fn split_arranged(lead: &PaneRow, window: &[&PaneRow]) -> Option<Placement> {
     })
 }
 
-/// In a window with panes of others: only the lead's pane and ours give room.
+/// In a window with other panes: only the lead's pane and panes of swarm are split.
 fn split_shared(lead: &PaneRow, window: &[&PaneRow]) -> Option<Placement> {
     let tallest = window
         .iter()
@@ -157,13 +163,13 @@ fn split_shared(lead: &PaneRow, window: &[&PaneRow]) -> Option<Placement> {
     }
 }
 
-/// Columns right of the lead and the border.
+/// Returns the columns to the right of the lead and the border.
 fn right_of_lead(size: Size) -> u16 {
     size.columns.saturating_sub(lead_columns(size) + 1)
 }
 
-/// Where a pane of `team` goes on our own server. `unwatched` is the size that a window may be grown to while nobody
-/// looks.
+/// Returns the position of a pane of `team` on swarm's own server. `unwatched` is the maximum size
+/// of a window without a client.
 pub(crate) fn on_own_server(snapshot: &Snapshot, team: &TeamName, unwatched: Size) -> Placement {
     let session = snapshot
         .rows
@@ -175,7 +181,7 @@ pub(crate) fn on_own_server(snapshot: &Snapshot, team: &TeamName, unwatched: Siz
     }
 }
 
-/// In the first window of this team that has room, else in another one.
+/// Selects the first window of this team with enough room, otherwise a new one.
 fn further_window(
     snapshot: &Snapshot,
     session: &str,
@@ -186,7 +192,7 @@ fn further_window(
     let windows = snapshot.windows(session);
     let ours: Vec<_> = windows
         .iter()
-        .filter(|panes| territory(panes, lead) == Territory::Ours)
+        .filter(|panes| window_kind(panes, lead) == WindowKind::Ours)
         .collect();
     let with_room = ours.iter().find_map(|panes| {
         let last = panes.last()?;
@@ -208,7 +214,7 @@ fn further_window(
     }
 }
 
-/// The size that a pane's window has or may be given.
+/// Returns the size that a pane's window has or may get.
 fn room_of(row: &PaneRow, unwatched: Option<Size>) -> Size {
     match unwatched {
         Some(size) if !row.attached => row.window_size.union(size),
@@ -216,9 +222,9 @@ fn room_of(row: &PaneRow, unwatched: Option<Size>) -> Size {
     }
 }
 
-/// Whether a new pane is one too many for its window, because several processes took the same room at one time. The
-/// ones that came first stay.
-pub(crate) fn is_one_too_many(
+/// Returns whether a new pane exceeds the room of its window because several processes used it
+/// concurrently. The panes that were opened first stay.
+pub(crate) fn exceeds_room(
     snapshot: &Snapshot,
     row: &PaneRow,
     lead: Option<&PaneId>,
@@ -229,10 +235,10 @@ pub(crate) fn is_one_too_many(
         .iter()
         .filter(|pane| lead != Some(&pane.id) && pane.number() < row.number())
         .count();
-    match territory(&panes, lead) {
-        Territory::Shared => false,
-        Territory::LeadAndOurs => !fits_beside_lead(row.window_size, earlier + 1),
-        Territory::Ours => {
+    match window_kind(&panes, lead) {
+        WindowKind::Shared => false,
+        WindowKind::LeadAndOurs => !fits_beside_lead(row.window_size, earlier + 1),
+        WindowKind::Ours => {
             let room = room_of(row, unwatched);
             earlier > 0 && Arrangement::that_fits(room, earlier + 1).is_none()
         }

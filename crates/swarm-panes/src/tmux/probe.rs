@@ -1,4 +1,5 @@
-//! What the installed tmux can do and whether the lead's pane is there. Asked once, when the backend is chosen.
+//! Checks the version of the installed tmux and the existence of the lead's pane, once, when the
+//! backend is selected.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,11 @@ use super::features::TmuxVersion;
 use super::server::{ANSWER_DEADLINE, Server};
 use crate::PaneError;
 
-/// Asks a tmux program for its version. It starts no server.
+/// Returns the version of a tmux program. Does not start a server.
 ///
 /// # Errors
-/// [`PaneError::TmuxMissing`] if it cannot be run, [`PaneError::TmuxMute`] if it does not end, and
-/// [`PaneError::TmuxUnknown`] if what it says is no version.
+/// [`PaneError::TmuxMissing`] if it cannot be run, [`PaneError::TmuxUnresponsive`] if it does not
+/// exit, and [`PaneError::TmuxUnknown`] if its output is not a version.
 pub async fn tmux_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     let file = ProgramFile::at(program);
     if let Some(known) = file.as_ref().and_then(ProgramFile::known_version) {
@@ -30,7 +31,7 @@ pub async fn tmux_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     Ok(version)
 }
 
-/// A program's file as it is at present: one that is replaced is another, and asked again.
+/// Identity of a program file: a replaced file is queried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ProgramFile {
     path: PathBuf,
@@ -40,7 +41,7 @@ struct ProgramFile {
     changed: (i64, i64),
 }
 
-/// What programs have said of themselves to this process.
+/// Versions that programs have reported to this process.
 static VERSIONS: Mutex<Vec<(ProgramFile, TmuxVersion)>> = Mutex::new(Vec::new());
 
 impl ProgramFile {
@@ -79,7 +80,7 @@ async fn ask_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     let output = match tokio::time::timeout(ANSWER_DEADLINE, command.output()).await {
         Ok(output) => output.map_err(|_| PaneError::TmuxMissing)?,
         Err(_) => {
-            return Err(PaneError::TmuxMute {
+            return Err(PaneError::TmuxUnresponsive {
                 program: program.to_owned(),
                 waited: ANSWER_DEADLINE,
             });
@@ -92,10 +93,10 @@ async fn ask_version(program: &Path) -> Result<TmuxVersion, PaneError> {
     })
 }
 
-/// Checks that a tmux program has all that swarm uses.
+/// Checks that a tmux program has all required features.
 ///
 /// # Errors
-/// Those of [`tmux_version`], and [`PaneError::TmuxTooOld`] with what it lacks.
+/// As for [`tmux_version`], and [`PaneError::TmuxTooOld`] with the missing features.
 pub async fn check_tmux(program: &Path) -> Result<(), PaneError> {
     let found = tmux_version(program).await?;
     let missing = found.missing();
@@ -109,10 +110,10 @@ pub async fn check_tmux(program: &Path) -> Result<(), PaneError> {
     })
 }
 
-/// Whether the server at `socket` has the pane `lead`.
+/// Returns whether the server at `socket` has the pane `lead`.
 ///
 /// # Errors
-/// [`PaneError::Silent`] when the server is there and does not answer.
+/// [`PaneError::Unresponsive`] if the server exists but does not answer.
 pub(crate) async fn lead_pane_answers(
     program: &Path,
     socket: &Path,
@@ -122,9 +123,9 @@ pub(crate) async fn lead_pane_answers(
     let panes = ListPanes::new().all().format("#{pane_id}").build();
     match server.run(&Batch::new().then(&panes)).await {
         Ok(listed) => Ok(listed.lines().any(|line| line == lead)),
-        Err(error @ PaneError::Silent { .. }) => Err(error),
+        Err(error @ PaneError::Unresponsive { .. }) => Err(error),
         Err(error) => {
-            tracing::debug!(socket = %socket.display(), %error, "no tmux server of the lead");
+            tracing::debug!(socket = %socket.display(), %error, "tmux server of the lead not found");
             Ok(false)
         }
     }

@@ -1,4 +1,4 @@
-//! Running a program in a pane that is there.
+//! Runs programs in existing panes.
 
 use swarm_protocol::PaneId;
 use tmux_interface::PipePane;
@@ -8,10 +8,11 @@ use super::commands::{self, WORDS_LIMIT};
 use super::snapshot::Snapshot;
 use crate::{PaneCommand, PaneError, PaneStatus, log, text};
 
-/// The commands that run a program in a pane in place of what is there, and copy what it prints.
+/// Returns the commands that run a program in a pane, replacing whatever runs there, and copy its
+/// output.
 ///
 /// # Errors
-/// [`PaneError::Invalid`] and [`PaneError::TooLong`] for what cannot be passed to tmux.
+/// [`PaneError::Invalid`] and [`PaneError::TooLong`] for commands that cannot be passed to tmux.
 pub(crate) fn starting(id: &PaneId, command: &PaneCommand) -> Result<Batch, PaneError> {
     let (head, words) = commands::respawn(id, command)?;
     let batch = Batch::new().then_with(&head, words);
@@ -28,35 +29,37 @@ pub(crate) fn starting(id: &PaneId, command: &PaneCommand) -> Result<Batch, Pane
         return Ok(batch);
     };
     let pipe = PipePane::new()
-        // `-O`, named from the side of the command: the pane's output is its stdin.
+        // `-O` from the command's point of view: the pane's output is its stdin.
         .stdin()
         .target_pane(id.as_str().to_owned())
         .build();
     Ok(batch.then_with(&pipe, [text::append_command(file)]))
 }
 
-/// Looks at all that could only be seen by a pane without a program, before there is a pane.
+/// Checks, before a pane exists, all conditions that would otherwise lead to a pane without a
+/// program.
 ///
 /// # Errors
-/// [`PaneError::Invalid`] for a program or directory that cannot be used, and what making the output's file gives.
+/// [`PaneError::Invalid`] for an unusable program or directory, and errors from creating the output
+/// file.
 pub(crate) fn prepare(command: &PaneCommand) -> Result<(), PaneError> {
     command.check()?;
     command.log.as_deref().map(log::open).transpose()?;
     Ok(())
 }
 
-/// A program that was started in a pane, as tmux listed it in the same call: neither it nor its pid can have been given
-/// away by then.
+/// A program in a pane, as listed by tmux in the call that started it, so that its pid cannot have
+/// been reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Child {
-    /// Its pid.
+    /// Process id.
     pub(crate) pid: u32,
-    /// The tmux server, which is its parent.
+    /// Process id of the tmux server, its parent.
     pub(crate) server: u32,
 }
 
 impl Child {
-    /// The program in a pane, if it still ran.
+    /// Returns the program in a pane if it is still running.
     pub(crate) fn in_pane(snapshot: &Snapshot, id: &PaneId) -> Option<Self> {
         let row = snapshot.pane(id)?;
         let PaneStatus::Running { pid } = row.status else {

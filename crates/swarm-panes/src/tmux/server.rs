@@ -1,4 +1,4 @@
-//! One tmux server, reached by its socket.
+//! A tmux server, addressed by its socket.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -9,10 +9,10 @@ use tokio::process::Command;
 use super::batch::Batch;
 use crate::PaneError;
 
-/// Longest wait for an answer. tmux answers in milliseconds; only a server that is stopped does not.
+/// Timeout for an answer. tmux answers within milliseconds unless the server is stopped.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Longest path of a Unix socket, without its closing NUL (`sockaddr_un`).
+/// Maximum length of a Unix socket path, without the terminating NUL (`sockaddr_un`).
 const MAX_SOCKET_PATH: usize = 107;
 
 /// A tmux server.
@@ -20,13 +20,13 @@ const MAX_SOCKET_PATH: usize = 107;
 pub(crate) struct Server {
     program: PathBuf,
     socket: PathBuf,
-    /// What a server that has to be started gets as its environment, and through it every pane; none for a server
-    /// that is not ours to start.
+    /// Environment of a server that swarm starts, and of all its panes; `None` for a server that
+    /// swarm must not start.
     birth_environment: Option<Vec<(String, String)>>,
 }
 
 impl Server {
-    /// A server that somebody else runs.
+    /// A server run by others.
     pub(crate) fn existing(program: PathBuf, socket: PathBuf) -> Self {
         Self {
             program,
@@ -35,10 +35,11 @@ impl Server {
         }
     }
 
-    /// A server of our own, started on demand with no configuration and with exactly this environment.
+    /// swarm's own server, started on demand without configuration and with exactly this
+    /// environment.
     ///
     /// # Errors
-    /// [`PaneError::Invalid`] when the socket's path is longer than the system allows.
+    /// [`PaneError::Invalid`] if the socket path exceeds the limit of the system.
     pub(crate) fn own(
         program: PathBuf,
         socket: PathBuf,
@@ -48,7 +49,7 @@ impl Server {
             return Err(PaneError::Invalid {
                 what: "socket path",
                 given: socket.display().to_string(),
-                why: "a Unix socket's path may have 107 bytes; choose a shorter directory",
+                why: "a Unix socket path is limited to 107 bytes; choose a shorter directory",
             });
         }
         Ok(Self {
@@ -58,27 +59,27 @@ impl Server {
         })
     }
 
-    /// The socket.
+    /// Returns the socket.
     pub(crate) fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// The tmux program.
+    /// Returns the tmux program.
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs commands and returns what they print.
+    /// Runs commands and returns their output.
     ///
     /// # Errors
-    /// [`PaneError::ServerGone`], [`PaneError::Refused`], [`PaneError::Silent`], or [`PaneError::Io`] when the
-    /// program cannot be run.
+    /// [`PaneError::ServerGone`], [`PaneError::Refused`], [`PaneError::Unresponsive`], or
+    /// [`PaneError::Io`] if the program cannot be run.
     pub(crate) async fn run(&self, batch: &Batch) -> Result<String, PaneError> {
         let running = self.command(batch).output();
         let output = match tokio::time::timeout(ANSWER_DEADLINE, running).await {
             Ok(output) => output.map_err(|e| PaneError::io("run", &self.program, e))?,
             Err(_) => {
-                return Err(PaneError::Silent {
+                return Err(PaneError::Unresponsive {
                     socket: self.socket.clone(),
                     command: batch.names(),
                     waited: ANSWER_DEADLINE,
@@ -97,12 +98,12 @@ impl Server {
             command.envs(environment.iter().map(|(name, value)| (name, value)));
         }
         command
-            // Without -u tmux replaces every character that is not ASCII in what it prints, tabs included.
+            // Without -u tmux replaces every non-ASCII character in its output, including tabs.
             .arg("-u")
             .arg("-S")
             .arg(&self.socket)
             .args(batch.arguments())
-            // Targets are always explicit; the caller's own pane must not stand in for one.
+            // Targets are always explicit; the caller's own pane must not be the default.
             .env_remove("TMUX")
             .env_remove("TMUX_PANE")
             .stdin(Stdio::null())
@@ -122,7 +123,7 @@ impl Server {
             "error connecting",
             "server exited",
             "lost server",
-            // Its last session is gone, it is about to end.
+            // Its last session is gone; it is exiting.
             "no current target",
         ];
         if gone.iter().any(|start| message.starts_with(start)) {
@@ -138,12 +139,12 @@ impl Server {
     }
 }
 
-/// The socket that a value of the variable `TMUX` names: its first field, `socket,pid,session`.
+/// Returns the socket from a value of `TMUX`: its first field, `socket,pid,session`.
 ///
 /// # Errors
-/// [`PaneError::Invalid`] when that is no absolute path.
+/// [`PaneError::Invalid`] if that is not an absolute path.
 pub(crate) fn socket_of(tmux_env: &str) -> Result<PathBuf, PaneError> {
-    // The path itself may hold commas, the two fields after it may not.
+    // The path may contain commas, the two fields after it may not.
     let path = Path::new(tmux_env.rsplitn(3, ',').last().unwrap_or_default());
     if path.is_absolute() {
         Ok(path.to_owned())
@@ -151,7 +152,7 @@ pub(crate) fn socket_of(tmux_env: &str) -> Result<PathBuf, PaneError> {
         Err(PaneError::Invalid {
             what: "TMUX",
             given: tmux_env.to_owned(),
-            why: "it does not begin with the path of a socket",
+            why: "it does not start with a socket path",
         })
     }
 }

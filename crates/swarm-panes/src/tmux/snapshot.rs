@@ -1,7 +1,7 @@
-//! The panes of a server as they are at one moment.
+//! The panes of a server at one moment.
 //!
-//! Existence and state are always read from a list of panes: `display-message` on a pane that is gone answers with
-//! another pane's data.
+//! Existence and status are always read from a list of panes: `display-message` on a missing pane
+//! returns the data of another pane.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use super::server::Server;
 use crate::{PaneError, PaneSpec, PaneStatus, Size, text};
 use swarm_os::process::Process;
 
-/// The fields of one line, in the order of [`PaneRow::parse`]. Options that anybody may set to anything come last.
+/// Fields of one line, in the order of [`PaneRow::parse`]. Options that any program may set to any
+/// value come last.
 const FIELDS: [&str; 31] = [
     "pane_id",
     "window_id",
@@ -49,14 +50,14 @@ const FIELDS: [&str; 31] = [
     "@swarm_title",
 ];
 
-/// What a program puts between its name and its state when it tells the terminal.
-pub(crate) const JOINT: &str = " · ";
+/// Separator between the name and the state in a terminal title.
+pub(crate) const TITLE_SEPARATOR: &str = " · ";
 
-/// Pauses between looks while tmux collects the end of a process, in milliseconds.
-const COLLECTING: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 300, 500];
+/// Pauses between snapshots while tmux reaps a process, in milliseconds.
+const REAP_PAUSES: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 300, 500];
 
-/// Tells a tmux server again that a child of it has ended. The signal does nothing where that is not so.
-fn remind(server_pid: u32) {
+/// Sends SIGCHLD to a tmux server again. The signal has no effect if no child has exited.
+fn resend_sigchld(server_pid: u32) {
     let server = i32::try_from(server_pid).ok().and_then(Pid::from_raw);
     if let Some(server) = server
         && let Err(error) = kill_process(server, Signal::CHILD)
@@ -65,14 +66,14 @@ fn remind(server_pid: u32) {
     }
 }
 
-/// Whether this number is a tmux server here. One in another container that shares the socket counts its processes otherwise, and
-/// nothing is known here of their ends.
-fn is_server_here(pid: u32) -> bool {
+/// Returns whether this pid is a tmux server here. A server in another container that shares the
+/// socket has another PID namespace, and its processes cannot be inspected.
+fn is_local_server(pid: u32) -> bool {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
     name.is_ok_and(|name| name.starts_with("tmux"))
 }
 
-/// What marks a pane as ours.
+/// Tag that marks a pane of swarm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) team: TeamName,
@@ -81,7 +82,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// What a pane of this kind is tagged with.
+    /// Returns the tag for a pane with this specification.
     pub(crate) fn of(spec: &PaneSpec) -> Self {
         Self {
             team: spec.team.clone(),
@@ -91,15 +92,15 @@ impl Tag {
     }
 }
 
-/// Whether one pane fills a window, and whether it is this one.
+/// Zoom state of a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Zoom {
-    /// All panes are to be seen.
+    /// No pane of the window is zoomed.
     Off,
-    /// Another one fills the window.
-    Behind,
-    /// This one does.
-    Fills,
+    /// Another pane is zoomed.
+    Hidden,
+    /// This pane is zoomed.
+    Zoomed,
 }
 
 /// One pane.
@@ -108,7 +109,7 @@ pub(crate) struct PaneRow {
     pub(crate) id: PaneId,
     pub(crate) window: String,
     pub(crate) session: String,
-    /// Whether a client looks at the session.
+    /// Whether a client is attached to the session.
     pub(crate) attached: bool,
     pub(crate) zoom: Zoom,
     pub(crate) window_size: Size,
@@ -116,24 +117,24 @@ pub(crate) struct PaneRow {
     pub(crate) left: u16,
     pub(crate) top: u16,
     pub(crate) size: Size,
-    /// What is in it; none for panes that swarm did not make.
+    /// Tag; `None` for panes that swarm did not create.
     pub(crate) tag: Option<Tag>,
     pub(crate) status: PaneStatus,
-    /// Whether tmux has closed the terminal: everything that was printed has been read and passed on by then.
+    /// Whether tmux has closed the terminal: all output has been read and passed on by then.
     pub(crate) closed: bool,
     /// Process id of the tmux server.
     pub(crate) server_pid: u32,
     pub(crate) color: Option<Color>,
     /// Window options that swarm has set on its window, by name.
     pub(crate) options_set: String,
-    /// Where its window shows titles: `off`, `top` or `bottom`.
+    /// Position of titles in its window: `off`, `top` or `bottom`.
     pub(crate) border_status: String,
-    /// Pane options that swarm has set on a pane that is not ours, by name.
+    /// Pane options that swarm has set on a pane of others, by name.
     pub(crate) signed: String,
-    /// The config directory of its team's files; empty where it does not say.
+    /// Config directory of its team; empty if not set.
     pub(crate) root: String,
     pub(crate) title: String,
-    /// What its program has told the terminal.
+    /// Terminal title set by its program.
     pub(crate) terminal_title: String,
     pub(crate) window_name: String,
     pub(crate) session_name: String,
@@ -154,8 +155,8 @@ impl PaneRow {
         let attached = next()? != "0";
         let server_pid = next()?.parse().unwrap_or(0);
         let zoom = match (next()?, next()?) {
-            ("1", "1") => Zoom::Fills,
-            ("1", _) => Zoom::Behind,
+            ("1", "1") => Zoom::Zoomed,
+            ("1", _) => Zoom::Hidden,
             _ => Zoom::Off,
         };
         let window_size = Size::new(number(next()?)?, number(next()?)?);
@@ -200,39 +201,41 @@ impl PaneRow {
             options_set: fields.next().unwrap_or_default().to_owned(),
             signed: fields.next().unwrap_or_default().to_owned(),
             root: fields.next().unwrap_or_default().to_owned(),
-            title: text::undoubled(fields.next().unwrap_or_default()),
+            title: text::undo_doubling(fields.next().unwrap_or_default()),
         })
     }
 
-    /// Whether swarm made it: it is tagged, or so new that it is not yet; nobody else makes panes without a process.
+    /// Returns whether swarm created it: it is tagged, or too new to be tagged; only swarm creates
+    /// panes without a process.
     pub(crate) fn is_ours(&self) -> bool {
         self.tag.is_some() || self.status == PaneStatus::Empty
     }
 
-    /// What stands behind the title on its border: how its program ended, else what that says of itself.
+    /// Returns the state after the title on its border: the exit status of its program, or else the
+    /// state from the terminal title.
     pub(crate) fn state(&self) -> String {
         match &self.status {
             PaneStatus::Dead {
                 signal: Some(signal),
                 ..
-            } => format!("ended by signal {signal}"),
+            } => format!("exited on signal {signal}"),
             PaneStatus::Dead {
                 code: Some(code), ..
-            } => format!("ended with status {code}"),
-            PaneStatus::Dead { .. } => "ended".to_owned(),
-            _ => match self.terminal_title.split_once(JOINT) {
+            } => format!("exited with status {code}"),
+            PaneStatus::Dead { .. } => "exited".to_owned(),
+            _ => match self.terminal_title.split_once(TITLE_SEPARATOR) {
                 Some((_, state)) => state.to_owned(),
                 None => String::new(),
             },
         }
     }
 
-    /// Whether one pane fills its window.
+    /// Returns whether a pane of its window is zoomed.
     pub(crate) fn is_zoomed(&self) -> bool {
         self.zoom != Zoom::Off
     }
 
-    /// The number in its id: a later pane has a higher one.
+    /// Returns the number in its id: a later pane has a higher one.
     pub(crate) fn number(&self) -> u32 {
         self.id
             .as_str()
@@ -241,11 +244,11 @@ impl PaneRow {
             .unwrap_or(u32::MAX)
     }
 
-    /// Whether the kernel knows the end of the pane's process and tmux has not got so far.
+    /// Returns whether the pane's process has exited but tmux has not noticed it yet.
     fn is_ending(&self) -> bool {
         match self.status {
             PaneStatus::Running { pid } => {
-                Process::running(pid).is_none() && is_server_here(self.server_pid)
+                Process::running(pid).is_none() && is_local_server(self.server_pid)
             }
             PaneStatus::Dead { .. } => !self.closed,
             PaneStatus::Empty | PaneStatus::Gone => false,
@@ -261,35 +264,35 @@ fn tag(team: &str, member: &str, spawn_id: &str) -> Option<Tag> {
     })
 }
 
-/// Every pane of a server, in the order of its sessions, windows and panes. A window that several sessions share is
-/// listed once for each, as tmux does.
+/// All panes of a server, in the order of sessions, windows and panes. As in tmux, a window shared
+/// by several sessions is listed once for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     pub(crate) rows: Vec<PaneRow>,
 }
 
 impl Snapshot {
-    /// The command whose output [`Snapshot::parse`] reads.
+    /// Returns the command whose output [`Snapshot::parse`] reads.
     pub(crate) fn command() -> TmuxCommand<'static> {
         let fields: Vec<_> = FIELDS.iter().map(|field| format!("#{{{field}}}")).collect();
         ListPanes::new().all().format(fields.join("\t")).build()
     }
 
-    /// Reads the output of [`Snapshot::command`].
+    /// Parses the output of [`Snapshot::command`].
     pub(crate) fn parse(output: &str) -> Result<Self, PaneError> {
         let rows = output
             .lines()
-            // Where somebody has given an option several lines, it goes on in lines that are no pane's.
+            // An option value with several lines continues in lines that are not panes.
             .filter(|line| line.starts_with('%'))
             .map(PaneRow::parse)
             .collect::<Result<_, _>>()?;
         Ok(Self { rows })
     }
 
-    /// Takes a snapshot. A server that has gone has no panes.
+    /// Takes a snapshot. A server that has exited has no panes.
     ///
     /// # Errors
-    /// [`PaneError`] when the server does not answer in order.
+    /// [`PaneError`] if the server does not answer properly.
     pub(crate) async fn take(server: &Server) -> Result<Self, PaneError> {
         if !server.socket().exists() {
             return Ok(Self::default());
@@ -301,33 +304,36 @@ impl Snapshot {
         }
     }
 
-    /// Takes a snapshot in which the processes of our panes have the state that the kernel gives them.
+    /// Takes a snapshot in which the processes of swarm's panes have the same state as in the
+    /// kernel.
     ///
-    /// tmux learns of an end by SIGCHLD and may never be told: while it notes a new pane with libutempter (as on
-    /// Debian), that library switches the signal off, and an end in those milliseconds is noticed only with the next
-    /// one. So where a process has ended and tmux does not say so, the signal is sent again.
+    /// tmux learns of an exit by SIGCHLD and may miss it: while it records a new pane with
+    /// libutempter (as on Debian), that library blocks the signal, and an exit within those
+    /// milliseconds is noticed only with the next signal. So if a process has exited and tmux does
+    /// not report it, the signal is sent again.
     ///
     /// # Errors
-    /// [`PaneError`] when the server does not answer in order.
-    pub(crate) async fn take_settled(server: &Server) -> Result<Self, PaneError> {
+    /// [`PaneError`] if the server does not answer properly.
+    pub(crate) async fn take_current(server: &Server) -> Result<Self, PaneError> {
         let mut snapshot = Self::take(server).await?;
         let mut before = Self::default();
-        for pause in COLLECTING {
+        for pause in REAP_PAUSES {
             let ending = |row: &&PaneRow| row.tag.is_some() && row.is_ending();
             let Some(row) = snapshot.rows.iter().find(ending) else {
                 return Ok(snapshot);
             };
-            remind(row.server_pid);
+            resend_sigchld(row.server_pid);
             tokio::time::sleep(Duration::from_millis(pause)).await;
             before = std::mem::replace(&mut snapshot, Self::take(server).await?);
         }
         for row in snapshot.rows.iter_mut().filter(|row| row.tag.is_some()) {
-            // Another process than before was started again and again, and tmux knows well of each end.
+            // If it is a different process than before, it was restarted repeatedly and tmux has
+            // noticed each exit.
             let is_same = before
                 .pane(&row.id)
                 .is_some_and(|old| old.status == row.status);
             if is_same && matches!(row.status, PaneStatus::Running { .. }) && row.is_ending() {
-                tracing::warn!(pane = %row.id, "tmux has not noticed the end of a process");
+                tracing::warn!(pane = %row.id, "tmux has not noticed the exit of a process");
                 row.status = PaneStatus::Dead {
                     code: None,
                     signal: None,
@@ -337,20 +343,20 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// The pane with this id.
+    /// Returns the pane with this id.
     pub(crate) fn pane(&self, id: &PaneId) -> Option<&PaneRow> {
         self.rows.iter().find(|row| row.id == *id)
     }
 
-    /// Counts a pane that was made a moment ago as the one that it will be tagged as.
-    pub(crate) fn adopt(&mut self, id: &PaneId, tag: &Tag) {
+    /// Sets the tag of a pane that was just created and will be tagged.
+    pub(crate) fn set_tag(&mut self, id: &PaneId, tag: &Tag) {
         for row in self.rows.iter_mut().filter(|row| row.id == *id) {
             row.tag = Some(tag.clone());
             row.status = PaneStatus::Empty;
         }
     }
 
-    /// The panes of one window as one session shows it, in their order.
+    /// Returns the panes of one window in one session, in order.
     pub(crate) fn window(&self, session: &str, window: &str) -> Vec<&PaneRow> {
         let mut panes: Vec<_> = self
             .rows
@@ -361,7 +367,7 @@ impl Snapshot {
         panes
     }
 
-    /// The windows of one session, each with its panes.
+    /// Returns the windows of one session, each with its panes.
     pub(crate) fn windows(&self, session: &str) -> Vec<Vec<&PaneRow>> {
         let mut ids: Vec<&str> = Vec::new();
         for row in self.rows.iter().filter(|row| row.session == session) {
@@ -378,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_of_several_lines_hides_no_pane() {
+    fn an_option_with_several_lines_hides_no_pane() {
         let first = line(&[("pane_id", "%1"), ("@swarm_set", "a\nb\n")]);
         let output = format!("{first}\n{}\n", line(&[("pane_id", "%2")]));
         let snapshot = Snapshot::parse(&output).unwrap();
@@ -396,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pane_with_a_damaged_tag_is_not_ours() {
+    fn a_pane_with_a_damaged_tag_is_foreign() {
         let snapshot = Snapshot::parse(&line(&[
             ("pane_id", "%1"),
             ("@swarm_team", "t"),
@@ -407,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_read_even_while_others_hold_the_terminal_open() {
+    fn an_exit_status_is_read_while_other_processes_keep_the_terminal_open() {
         let snapshot = Snapshot::parse(&line(&[
             ("pane_id", "%1"),
             ("pane_pid", "77"),
@@ -422,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn output_on_its_way_to_the_log_is_waited_for() {
+    fn pending_output_is_awaited() {
         let dead = |closed| {
             let fields = [
                 ("pane_id", "%1"),
@@ -436,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_a_server_in_another_container_are_not_taken_for_ended() {
+    fn processes_of_a_server_in_another_container_do_not_count_as_exited() {
         let gone = i32::MAX.to_string();
         let here = std::process::id().to_string();
         let fields = [
@@ -453,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_an_error_and_no_panic() {
+    fn a_short_line_is_an_error_and_does_not_panic() {
         assert!(matches!(
             Snapshot::parse("%1\t@1"),
             Err(PaneError::Unreadable { .. })

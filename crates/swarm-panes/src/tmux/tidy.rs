@@ -1,4 +1,4 @@
-//! What is put in order after a pane has closed.
+//! Cleanup of a window after a pane has closed.
 
 use swarm_protocol::PaneId;
 
@@ -11,22 +11,22 @@ use super::server::Server;
 use super::snapshot::{Snapshot, Zoom};
 use crate::PaneError;
 
-/// What a closing pane leaves behind.
+/// State of the window of a closing pane.
 #[derive(Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct ClosingWindow {
     window: Option<String>,
-    /// The pane that filled the window: tmux shows the others again when one closes.
+    /// The zoomed pane: tmux unzooms a window when a pane closes.
     zoomed: Option<PaneId>,
 }
 
-impl Left {
-    /// What `closing` leaves, from how things were before it closed.
-    pub(crate) fn by(before: &Snapshot, closing: &PaneId) -> Self {
+impl ClosingWindow {
+    /// Records the state before `closing` is closed.
+    pub(crate) fn of(before: &Snapshot, closing: &PaneId) -> Self {
         let Some(row) = before.pane(closing) else {
             return Self::default();
         };
         let window = before.window(&row.session, &row.window);
-        let zoomed = window.iter().find(|pane| pane.zoom == Zoom::Fills);
+        let zoomed = window.iter().find(|pane| pane.zoom == Zoom::Zoomed);
         Self {
             window: Some(row.window.clone()),
             zoomed: zoomed
@@ -37,18 +37,18 @@ impl Left {
 }
 
 impl TmuxBackend {
-    /// Divides the window that lost a pane anew, fills it with the pane that filled it before, and takes our options
-    /// off windows without teammates.
+    /// Rearranges the window that lost a pane, restores its zoom, and removes swarm's options from
+    /// windows without teammates.
     ///
     /// # Errors
-    /// [`PaneError`] when the server does not answer in order. The pane is closed by then.
-    pub(super) async fn tidy(&self, server: &Server, left: Left) -> Result<(), PaneError> {
+    /// [`PaneError`] if the server does not answer properly. The pane is closed in any case.
+    pub(super) async fn tidy(&self, server: &Server, left: ClosingWindow) -> Result<(), PaneError> {
         let snapshot = Snapshot::take(server).await?;
         if snapshot.rows.is_empty() {
             self.clear_socket(server).await;
             return Ok(());
         }
-        let mut commands = arrange::unframe(&snapshot);
+        let mut commands = arrange::remove_options(&snapshot);
         let window = snapshot
             .rows
             .iter()
@@ -58,7 +58,7 @@ impl TmuxBackend {
             let lead = self
                 .lead_pane()
                 .filter(|_| server.socket() == self.socket());
-            commands.extend(arrange::divide(&panes, lead, self.owner_of(server)));
+            commands.extend(arrange::arrange_window(&panes, lead, self.owner_of(server)));
             let zoomed = left.zoomed.filter(|id| snapshot.pane(id).is_some());
             commands.extend(zoomed.as_ref().map(zoom));
         }
@@ -67,9 +67,9 @@ impl TmuxBackend {
             return Ok(());
         }
         match server.run(&batch).await {
-            // A window or pane that closed meanwhile, or the last one: nothing is left to put in order.
+            // A window or pane closed meanwhile, or it was the last one: nothing to clean up.
             Err(PaneError::Refused { message, .. }) if message.contains("can't find") => {
-                tracing::debug!(%message, "what was to be tidied is gone");
+                tracing::debug!(%message, "window is gone, no cleanup needed");
                 Ok(())
             }
             Err(PaneError::ServerGone { .. }) => {
@@ -80,7 +80,7 @@ impl TmuxBackend {
         }
     }
 
-    /// Removes the socket of a server of ours that ends with its last pane.
+    /// Removes the socket of swarm's own server if it exits with its last pane.
     async fn clear_socket(&self, server: &Server) {
         if self.owner_of(server) == Owner::Swarm {
             remove_dead_socket(server.socket()).await;

@@ -1,4 +1,4 @@
-//! tmux as a [`PaneBackend`].
+//! The [`PaneBackend`] implementation for tmux.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::commands;
 use super::layout_lock::Layout;
 use super::program::{self, Child};
 use super::snapshot::Snapshot;
-use super::tidy::Left;
+use super::tidy::ClosingWindow;
 use super::{create, view, watch};
 use crate::text;
 use crate::{
@@ -66,7 +66,7 @@ impl PaneBackend for TmuxBackend {
     }
 
     async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
-        self.look(pane).await
+        self.current_status(pane).await
     }
 
     async fn capture(
@@ -85,7 +85,7 @@ impl PaneBackend for TmuxBackend {
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
         let id = checked(&pane.id)?;
         let mut layout = Layout::lock(&self.layout).await;
-        layout.take_seen();
+        layout.take_last_snapshot();
         let server = self.server_of(pane);
         let snapshot = Snapshot::take(&server).await?;
         let row = snapshot.pane(id);
@@ -96,16 +96,17 @@ impl PaneBackend for TmuxBackend {
                 let found = format!("it is {}'s, spawn {}", tag.member, tag.spawn_id);
                 return Err(foreign(id, owner, found));
             }
-            Some(None) => return Err(foreign(id, owner, "swarm did not make it")),
+            Some(None) => return Err(foreign(id, owner, "not created by swarm")),
         }
-        self.tidy(&server, Left::by(&snapshot, id)).await
+        self.tidy(&server, ClosingWindow::of(&snapshot, id)).await
     }
 
     async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
         watch::exited(self, pane).await
     }
 
-    /// Inside tmux the person's client is switched to the pane; from elsewhere a client is attached to it.
+    /// Inside tmux, the person's client is switched to the pane; otherwise a client is attached to
+    /// it.
     async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
         let Ok(id) = checked(&pane.id) else {
             return Vec::new();
@@ -133,7 +134,7 @@ impl PaneBackend for TmuxBackend {
     }
 
     async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
-        let snapshot = Snapshot::take_settled(self.server()).await?;
+        let snapshot = Snapshot::take_current(self.server()).await?;
         Ok(tagged(&snapshot, Some(self.socket())))
     }
 
@@ -142,7 +143,7 @@ impl PaneBackend for TmuxBackend {
     }
 }
 
-/// The panes of swarm's in a snapshot of the server at `socket`, each once.
+/// Returns the panes of swarm in a snapshot of the server at `socket`, each once.
 pub(super) fn tagged(snapshot: &Snapshot, socket: Option<&Path>) -> Vec<TaggedPane> {
     let mut found: Vec<TaggedPane> = Vec::new();
     for row in &snapshot.rows {
@@ -156,7 +157,7 @@ pub(super) fn tagged(snapshot: &Snapshot, socket: Option<&Path>) -> Vec<TaggedPa
             pane: Pane {
                 id: row.id.clone(),
                 socket: socket.map(Path::to_owned),
-                spot: None,
+                position: None,
             },
             team: tag.team.clone(),
             member: tag.member.clone(),

@@ -1,4 +1,4 @@
-//! The windows of a team as a picture.
+//! Captures the windows of a team.
 
 use swarm_protocol::{PaneId, TeamName};
 
@@ -8,8 +8,9 @@ use super::commands;
 use super::snapshot::{PaneRow, Snapshot};
 use crate::{CapturedPane, PaneError, Size, WindowView};
 
-/// Looks after which a layout is taken as it is, though it never stood still.
-const LOOKS: usize = 5;
+/// Maximum number of attempts to capture a stable layout; the last one is used even if the layout
+/// changed.
+const CAPTURE_ATTEMPTS: usize = 5;
 
 /// See [`crate::PaneBackend::view`].
 pub(crate) async fn of_team(
@@ -17,19 +18,20 @@ pub(crate) async fn of_team(
     team: &TeamName,
 ) -> Result<Vec<WindowView>, PaneError> {
     let mut before = Snapshot::take(backend.server()).await?;
-    for _ in 0..LOOKS {
+    for _ in 0..CAPTURE_ATTEMPTS {
         let views = draw(backend, team, &before).await?;
         let after = Snapshot::take(backend.server()).await?;
         if layout(&before).eq(layout(&after)) {
             return Ok(views);
         }
-        // A pane came, went or changed its size while the others were read: what was read does not fit together.
+        // A pane was opened, closed or resized during the capture: the captured parts are
+        // inconsistent.
         before = after;
     }
     draw(backend, team, &before).await
 }
 
-/// What must not change while panes are read.
+/// Returns the properties that must not change during a capture.
 fn layout(snapshot: &Snapshot) -> impl Iterator<Item = (&PaneId, u16, u16, Size)> {
     let rows = snapshot.rows.iter();
     rows.map(|row| (&row.id, row.left, row.top, row.size))
@@ -72,7 +74,7 @@ async fn pane_view(backend: &TmuxBackend, row: &PaneRow) -> Result<CapturedPane,
         let capture = Batch::new().then(&commands::capture(&row.id, None, true));
         match backend.server().run(&capture).await {
             Ok(content) => content,
-            // It closed since the list was taken.
+            // It closed after the list was taken.
             Err(PaneError::Refused { .. } | PaneError::ServerGone { .. }) => String::new(),
             Err(error) => return Err(error),
         }

@@ -1,13 +1,13 @@
-//! What a person reads on the borders.
+//! Border texts.
 
 use rustix::process::{Pid, Signal, kill_process};
-use swarm_panes::{Pane, PaneBackend, PaneSpec, PaneStatus, Place};
+use swarm_panes::{Pane, PaneBackend, PanePlacement, PaneSpec, PaneStatus};
 
 use crate::rig::{
     LEAD, Terminal, UserServer, close_all, open_sleeper, sh, spec, team, tell_title, until, within,
 };
 
-/// The words on a pane's border, without colours, as tmux words them for that pane.
+/// Returns the border text of a pane without colours.
 fn border(server: &UserServer, pane: &str) -> String {
     let words = server.run(&[
         "display-message",
@@ -25,42 +25,42 @@ fn border(server: &UserServer, pane: &str) -> String {
     plain + rest
 }
 
-async fn reads(server: &UserServer, pane: &Pane, words: &str) {
+async fn expect_border(server: &UserServer, pane: &Pane, words: &str) {
     let id = pane.id.as_str();
     until(words, || border(server, id).trim() == words).await;
 }
 
 #[tokio::test]
-async fn a_border_says_what_the_member_says_of_itself_and_how_it_ended() {
+async fn a_border_shows_the_members_state_and_its_exit_status() {
     let server = UserServer::start(200, 50);
     let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    reads(&server, &pane, "ada · starting").await;
+    expect_border(&server, &pane, "ada · starting").await;
     let script = "printf '\\033]2;ada · working · Bash\\007'; read -r _; exit 7";
     backend.start(&pane, &sh(script, &[])).await.unwrap();
-    reads(&server, &pane, "ada · working · Bash").await;
-    for (told, shown) in [
+    expect_border(&server, &pane, "ada · working · Bash").await;
+    for (exit_receiver, shown) in [
         ("ada · idle", "ada · idle"),
         (
             "ada · NEEDS AN ANSWER · Bash rm",
             "ada · NEEDS AN ANSWER · Bash rm",
         ),
-        // Something else has taken the terminal: the name is the member's all the same.
+        // Another program has set the title: the name remains the member's.
         ("vim notes.txt", "ada"),
         ("team-lead · idle", "ada · idle"),
     ] {
-        tell_title(&server.socket, &pane, told);
-        reads(&server, &pane, shown).await;
+        tell_title(&server.socket, &pane, exit_receiver);
+        expect_border(&server, &pane, shown).await;
     }
     server.run(&["send-keys", "-t", pane.id.as_str(), "Enter"]);
     let ended = within("the end is seen", backend.exited(&pane)).await;
     assert!(matches!(ended.unwrap(), PaneStatus::Dead { .. }));
-    reads(&server, &pane, "ada · ended with status 7").await;
+    expect_border(&server, &pane, "ada · exited with status 7").await;
     let drawn = || terminal.drawn();
     until("the end is drawn without anybody's doing", || {
-        drawn().contains("ended with status 7")
+        drawn().contains("exited with status 7")
     })
     .await;
 }
@@ -68,7 +68,7 @@ async fn a_border_says_what_the_member_says_of_itself_and_how_it_ended() {
 #[tokio::test]
 async fn the_border_of_a_killed_member_names_the_signal() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &sh("kill -KILL $$", &[]))
@@ -81,15 +81,15 @@ async fn the_border_of_a_killed_member_names_the_signal() {
     until("the signal is named", || {
         border(&server, id)
             .trim()
-            .starts_with("ada · ended by signal ")
+            .starts_with("ada · exited on signal ")
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_border_says_that_the_program_ended_before_tmux_knows_how() {
+async fn a_border_shows_an_exit_before_tmux_knows_its_status() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     // For tmux a program without a terminal is one that has ended and whose status nobody has collected. It is not to end by
     // the loss of its terminal.
@@ -102,17 +102,17 @@ async fn a_border_says_that_the_program_ended_before_tmux_knows_how() {
         pane.id.as_str(),
         "#{pane_pid}",
     ]);
-    reads(&server, &pane, "ada · ended").await;
+    expect_border(&server, &pane, "ada · exited").await;
     let child = child.trim().parse().ok().and_then(Pid::from_raw);
     kill_process(child.expect("a pid"), Signal::KILL).unwrap();
     close_all(&backend, &team()).await;
 }
 
 #[tokio::test]
-async fn the_leads_border_names_it_while_teammates_are_there() {
+async fn the_leads_border_is_labelled_while_teammates_exist() {
     let server = UserServer::start(200, 50);
     let before = border(&server, LEAD);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     open_sleeper(&backend, "ada").await;
     assert_eq!(border(&server, LEAD).trim(), "team-lead · alpha");
     close_all(&backend, &team()).await;
@@ -121,18 +121,18 @@ async fn the_leads_border_names_it_while_teammates_are_there() {
 }
 
 #[tokio::test]
-async fn borders_that_the_user_words_stay_the_users() {
+async fn custom_border_texts_are_kept() {
     let own = " mine #{pane_index} ";
     let server = UserServer::start_with(200, 50, &[("pane-border-format", own)]);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     open_sleeper(&backend, "ada").await;
     assert_eq!(border(&server, LEAD).trim(), "mine 0");
 }
 
 #[tokio::test]
-async fn without_colours_borders_have_none() {
+async fn without_colours_borders_have_no_colour() {
     let server = UserServer::start_with(200, 50, &[("pane-border-style", "fg=green")]);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let spec = PaneSpec {
         color: None,
         ..spec("ada")

@@ -1,22 +1,24 @@
-//! A pane and its program at once: how often the tmux program is run for it, and what is left when it fails.
+//! Launching a pane with its program: number of tmux calls, and cleanup after failures.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PaneStatus, Place, TmuxBackend};
+use swarm_panes::{
+    Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus, TmuxBackend,
+};
 
 use crate::rig::{
     Directory, LEAD, OwnServer, UserServer, assert_readable, geometry, join_all, sh, spec, team,
     tmux_program, until, within,
 };
 
-/// A tmux program that writes down each of its calls.
-struct Counted {
+/// A tmux program that counts its calls.
+struct CountingTmux {
     program: PathBuf,
     list: PathBuf,
 }
 
-impl Counted {
+impl CountingTmux {
     fn new(directory: &Directory) -> Self {
         let list = directory.path("calls");
         let text = format!(
@@ -28,7 +30,7 @@ impl Counted {
         Self { program, list }
     }
 
-    /// How many calls were made since the last look.
+    /// Returns the number of calls since the last query.
     fn calls(&self) -> usize {
         let calls = std::fs::read_to_string(&self.list).unwrap_or_default();
         std::fs::remove_file(&self.list).ok();
@@ -42,18 +44,18 @@ impl Counted {
 
     fn inside(&self, server: &UserServer) -> TmuxBackend {
         let env = format!("{},1,0", server.socket.display());
-        TmuxBackend::inside(self.program.clone(), &env, LEAD, Place::Auto).unwrap()
+        TmuxBackend::inside(self.program.clone(), &env, LEAD, PanePlacement::Auto).unwrap()
     }
 }
 
-/// Waits in a pipe and ends with status 7 once it is opened.
-fn ends_when_told(directory: &Directory, name: &str) -> (PaneCommand, PathBuf) {
+/// Waits at a pipe and exits with status 7 once it is opened.
+fn exits_on_signal(directory: &Directory, name: &str) -> (PaneCommand, PathBuf) {
     let pipe = directory.fifo(name);
     let command = sh("cat \"$0\"; exit 7", &[pipe.to_str().unwrap()]);
     (command, pipe)
 }
 
-async fn tell(pipe: PathBuf) {
+async fn exit_sender(pipe: PathBuf) {
     let opened = tokio::task::spawn_blocking(move || {
         std::fs::OpenOptions::new().write(true).open(pipe).unwrap()
     });
@@ -61,9 +63,9 @@ async fn tell(pipe: PathBuf) {
 }
 
 #[tokio::test]
-async fn a_first_pane_with_its_program_takes_two_calls_and_a_further_one_three() {
+async fn launching_takes_two_calls_for_the_first_pane_and_three_for_later_ones() {
     let server = OwnServer::new();
-    let tmux = Counted::new(&server.directory);
+    let tmux = CountingTmux::new(&server.directory);
     let backend = tmux.on(&server);
     let command = sh("exec sleep 1000000", &[]);
     backend.launch(&spec("ada"), &command).await.unwrap();
@@ -76,7 +78,7 @@ async fn a_first_pane_with_its_program_takes_two_calls_and_a_further_one_three()
     let backend = tmux.inside(&user);
     for name in ["ada", "bob"] {
         backend.launch(&spec(name), &command).await.unwrap();
-        assert_eq!(tmux.calls(), 3, "{name} beside the lead");
+        assert_eq!(tmux.calls(), 3, "{name} next to the lead");
     }
     let rows = user.run(&["list-panes", "-F", "#{@swarm_member} #{pane_pid}"]);
     let running = |name| {
@@ -87,9 +89,9 @@ async fn a_first_pane_with_its_program_takes_two_calls_and_a_further_one_three()
 }
 
 #[tokio::test]
-async fn panes_that_are_asked_for_in_parallel_take_two_calls_each() {
+async fn panes_launched_in_parallel_take_two_calls_each() {
     let server = OwnServer::new();
-    let tmux = Counted::new(&server.directory);
+    let tmux = CountingTmux::new(&server.directory);
     let backends = [tmux.on(&server), tmux.on(&server), tmux.on(&server)];
     let specs = ["ada", "bob", "cleo"].map(spec);
     let command = sh("exec sleep 1000000", &[]);
@@ -105,23 +107,23 @@ async fn panes_that_are_asked_for_in_parallel_take_two_calls_each() {
 }
 
 #[tokio::test]
-async fn a_program_that_lives_is_waited_for_without_tmux() {
+async fn waiting_for_a_running_program_needs_no_tmux_calls() {
     let server = OwnServer::new();
-    let tmux = Counted::new(&server.directory);
+    let tmux = CountingTmux::new(&server.directory);
     let backend = tmux.on(&server);
-    let (command, pipe) = ends_when_told(&server.directory, "pipe");
+    let (command, pipe) = exits_on_signal(&server.directory, "pipe");
     let pane = backend.launch(&spec("ada"), &command).await.unwrap();
     tmux.calls();
-    let told = async {
-        // The waiting has begun by now, and what it may ask would be asked before these.
+    let exit_receiver = async {
+        // The wait has started by now, and any call of it would precede these.
         for _ in 0..3 {
             let status = backend.status(&pane).await.unwrap();
             assert!(matches!(status, PaneStatus::Running { .. }), "{status:?}");
         }
         assert_eq!(tmux.calls(), 3, "ours alone");
-        tell(pipe).await;
+        exit_sender(pipe).await;
     };
-    let (ended, ()) = tokio::join!(within("its end", backend.exited(&pane)), told);
+    let (ended, ()) = tokio::join!(within("its end", backend.exited(&pane)), exit_receiver);
     let failed = PaneStatus::Dead {
         code: Some(7),
         signal: None,
@@ -130,14 +132,14 @@ async fn a_program_that_lives_is_waited_for_without_tmux() {
 }
 
 #[tokio::test]
-async fn another_program_in_its_place_is_waited_for_too() {
+async fn a_respawned_program_is_awaited_too() {
     let server = OwnServer::new();
     let backend = server.backend();
-    let (command, _never) = ends_when_told(&server.directory, "first");
+    let (command, _never) = exits_on_signal(&server.directory, "first");
     let pane = backend.launch(&spec("ada"), &command).await.unwrap();
-    let (command, pipe) = ends_when_told(&server.directory, "second");
+    let (command, pipe) = exits_on_signal(&server.directory, "second");
     backend.start(&pane, &command).await.unwrap();
-    tell(pipe).await;
+    exit_sender(pipe).await;
     let ended = within("its end", backend.exited(&pane)).await.unwrap();
     assert!(matches!(ended, PaneStatus::Dead { code: Some(7), .. }));
 }
@@ -146,7 +148,7 @@ async fn another_program_in_its_place_is_waited_for_too() {
 async fn a_program_that_cannot_be_started_leaves_no_pane() {
     let server = UserServer::start(200, 50);
     let before = geometry(&server.socket);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let mut long = sh("exec sleep 1000000", &[]);
     long.args.push(OsString::from("x".repeat(20_000)));
     let refused = backend.launch(&spec("ada"), &long).await.unwrap_err();
@@ -162,7 +164,7 @@ async fn a_program_that_cannot_be_started_leaves_no_pane() {
 }
 
 #[tokio::test]
-async fn words_that_fill_a_call_by_themselves_get_one_of_their_own() {
+async fn arguments_that_fill_a_call_get_a_separate_call() {
     let server = OwnServer::new();
     let out = server.directory.path("length");
     let script = "printf %s \"$1\" | wc -c >\"$0.part\"; mv \"$0.part\" \"$0\"; exec sleep 1000000";

@@ -1,26 +1,26 @@
-//! What every backend promises, run on each of them.
+//! Contract tests, run on every backend.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use swarm_panes::{
-    HeadlessBackend, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Place,
-    RecordingBackend,
+    HeadlessBackend, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneSpec,
+    PaneStatus, RecordingBackend,
 };
 use swarm_protocol::{PaneId, SpawnId, TeamName};
 
 use crate::rig::{Directory, OwnServer, UserServer, close_all, sh, spec, team, within};
 
-/// A backend together with the means to end a program in it.
-trait Stage {
+/// A backend and a way to end a program in it.
+trait Fixture {
     fn backend(&self) -> &dyn PaneBackend;
-    /// A program that prints `hello from <pane>` and ends with `code` once told.
-    fn program(&self, code: i32) -> (PaneCommand, Cue);
-    /// Tells it.
-    async fn cue(&self, pane: &Pane, code: i32, cue: Cue) {
+    /// Returns a program that prints `hello` and exits with `code` on the trigger.
+    fn program(&self, code: i32) -> (PaneCommand, Trigger);
+    /// Triggers the exit.
+    async fn trigger(&self, pane: &Pane, code: i32, trigger: Trigger) {
         let _ = (pane, code);
-        let path = cue.0.expect("a real program has a pipe");
-        // Opening blocks until the program reads, so it is past its greeting by then.
+        let path = trigger.0.expect("a real program has a pipe");
+        // Opening blocks until the program reads, so it has printed its greeting by then.
         let opened = tokio::task::spawn_blocking(move || {
             std::fs::OpenOptions::new().write(true).open(path).unwrap()
         });
@@ -32,60 +32,60 @@ trait Stage {
     }
 }
 
-struct Cue(Option<PathBuf>);
+struct Trigger(Option<PathBuf>);
 
-fn real_program(directory: &Directory, code: i32) -> (PaneCommand, Cue) {
+fn real_program(directory: &Directory, code: i32) -> (PaneCommand, Trigger) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     let pipe = directory.fifo(&format!("cue-{n}"));
     let path: &Path = &pipe;
     let script = "echo hello; cat \"$0\"; exit \"$1\"";
     let command = sh(script, &[path.to_str().unwrap(), &code.to_string()]);
-    (command, Cue(Some(pipe)))
+    (command, Trigger(Some(pipe)))
 }
 
 struct OnFake(RecordingBackend);
-impl Stage for OnFake {
+impl Fixture for OnFake {
     fn backend(&self) -> &dyn PaneBackend {
         &self.0
     }
-    fn program(&self, _code: i32) -> (PaneCommand, Cue) {
+    fn program(&self, _code: i32) -> (PaneCommand, Trigger) {
         let content = self.0.clone();
         self.0
             .on_start(move |pane, _| content.set_content(&pane.id, "hello\n"));
-        (sh("unused", &[]), Cue(None))
+        (sh("unused", &[]), Trigger(None))
     }
-    async fn cue(&self, pane: &Pane, code: i32, _cue: Cue) {
+    async fn trigger(&self, pane: &Pane, code: i32, _cue: Trigger) {
         self.0.finish(&pane.id, code);
     }
 }
 
 struct OnHeadless(HeadlessBackend, Directory);
-impl Stage for OnHeadless {
+impl Fixture for OnHeadless {
     fn backend(&self) -> &dyn PaneBackend {
         &self.0
     }
-    fn program(&self, code: i32) -> (PaneCommand, Cue) {
+    fn program(&self, code: i32) -> (PaneCommand, Trigger) {
         real_program(&self.1, code)
     }
 }
 
 struct InsideTmux(Box<dyn PaneBackend>, UserServer);
-impl Stage for InsideTmux {
+impl Fixture for InsideTmux {
     fn backend(&self) -> &dyn PaneBackend {
         &*self.0
     }
-    fn program(&self, code: i32) -> (PaneCommand, Cue) {
+    fn program(&self, code: i32) -> (PaneCommand, Trigger) {
         real_program(&self.1.directory, code)
     }
 }
 
 struct OnOwnServer(Box<dyn PaneBackend>, OwnServer);
-impl Stage for OnOwnServer {
+impl Fixture for OnOwnServer {
     fn backend(&self) -> &dyn PaneBackend {
         &*self.0
     }
-    fn program(&self, code: i32) -> (PaneCommand, Cue) {
+    fn program(&self, code: i32) -> (PaneCommand, Trigger) {
         real_program(&self.1.directory, code)
     }
 }
@@ -99,7 +99,7 @@ fn without_terminal() -> OnHeadless {
 }
 fn inside_tmux() -> InsideTmux {
     let server = UserServer::start(200, 50);
-    InsideTmux(Box::new(server.backend(Place::Auto)), server)
+    InsideTmux(Box::new(server.backend(PanePlacement::Auto)), server)
 }
 fn on_own_server() -> OnOwnServer {
     let server = OwnServer::new();
@@ -132,23 +132,27 @@ macro_rules! contract {
 contract!(
     an_opened_pane_is_empty_tagged_and_listed,
     a_failure_stays_readable_with_its_status,
-    a_success_is_no_failure,
-    closing_ends_the_process_and_wakes_who_waits,
+    a_successful_exit_is_not_a_failure,
+    closing_terminates_the_process_and_wakes_waiters,
     a_pane_of_another_spawn_is_not_closed,
-    closing_a_team_leaves_other_teams_alone,
-    a_pane_that_never_was_is_gone,
+    closing_a_team_does_not_affect_other_teams,
+    a_pane_that_never_existed_is_gone,
     a_failed_pane_can_be_closed,
 );
 
-async fn open_and_start(stage: &impl Stage, member: &str, code: i32) -> (PaneSpec, Pane, Cue) {
-    let (command, cue) = stage.program(code);
+async fn open_and_start(
+    stage: &impl Fixture,
+    member: &str,
+    code: i32,
+) -> (PaneSpec, Pane, Trigger) {
+    let (command, trigger) = stage.program(code);
     let spec = spec(member);
     let pane = stage.backend().open(&spec).await.unwrap();
     stage.backend().start(&pane, &command).await.unwrap();
-    (spec, pane, cue)
+    (spec, pane, trigger)
 }
 
-async fn an_opened_pane_is_empty_tagged_and_listed(stage: &impl Stage) {
+async fn an_opened_pane_is_empty_tagged_and_listed(stage: &impl Fixture) {
     let backend = stage.backend();
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
@@ -164,16 +168,16 @@ async fn an_opened_pane_is_empty_tagged_and_listed(stage: &impl Stage) {
     assert_eq!(backend.panes(&team()).await.unwrap(), []);
 }
 
-async fn a_failure_stays_readable_with_its_status(stage: &impl Stage) {
+async fn a_failure_stays_readable_with_its_status(stage: &impl Fixture) {
     let backend = stage.backend();
-    let (_, pane, cue) = open_and_start(stage, "ada", 7).await;
+    let (_, pane, trigger) = open_and_start(stage, "ada", 7).await;
     assert!(matches!(
         backend.status(&pane).await.unwrap(),
         PaneStatus::Running { .. }
     ));
     let (status, ()) = tokio::join!(
         within("the end is seen", backend.exited(&pane)),
-        stage.cue(&pane, 7, cue)
+        stage.trigger(&pane, 7, trigger)
     );
     let failed = PaneStatus::Dead {
         code: Some(7),
@@ -185,12 +189,12 @@ async fn a_failure_stays_readable_with_its_status(stage: &impl Stage) {
     assert!(text.lines().any(|line| line == "hello"), "{text:?}");
 }
 
-async fn a_success_is_no_failure(stage: &impl Stage) {
+async fn a_successful_exit_is_not_a_failure(stage: &impl Fixture) {
     let backend = stage.backend();
-    let (_, pane, cue) = open_and_start(stage, "ada", 0).await;
+    let (_, pane, trigger) = open_and_start(stage, "ada", 0).await;
     let (status, ()) = tokio::join!(
         within("the end is seen", backend.exited(&pane)),
-        stage.cue(&pane, 0, cue)
+        stage.trigger(&pane, 0, trigger)
     );
     let kept = PaneStatus::Dead {
         code: Some(0),
@@ -200,7 +204,7 @@ async fn a_success_is_no_failure(stage: &impl Stage) {
     assert!(status == PaneStatus::Gone || status == kept, "{status:?}");
 }
 
-async fn closing_ends_the_process_and_wakes_who_waits(stage: &impl Stage) {
+async fn closing_terminates_the_process_and_wakes_waiters(stage: &impl Fixture) {
     let backend = stage.backend();
     let (spec, pane, _cue) = open_and_start(stage, "ada", 0).await;
     let (status, closed) = tokio::join!(
@@ -210,13 +214,13 @@ async fn closing_ends_the_process_and_wakes_who_waits(stage: &impl Stage) {
     closed.unwrap();
     assert!(!matches!(status.unwrap(), PaneStatus::Running { .. }));
     assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
-    // Somebody may have closed it before: that is what was wanted.
+    // Closing a closed pane succeeds.
     backend.close(&pane, &spec.spawn_id).await.unwrap();
     let missing = backend.capture(&pane, None, false).await.unwrap_err();
     assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
 }
 
-async fn a_pane_of_another_spawn_is_not_closed(stage: &impl Stage) {
+async fn a_pane_of_another_spawn_is_not_closed(stage: &impl Fixture) {
     let backend = stage.backend();
     let (spec, pane, _cue) = open_and_start(stage, "ada", 0).await;
     let before = backend.status(&pane).await.unwrap();
@@ -226,7 +230,7 @@ async fn a_pane_of_another_spawn_is_not_closed(stage: &impl Stage) {
     backend.close(&pane, &spec.spawn_id).await.unwrap();
 }
 
-async fn closing_a_team_leaves_other_teams_alone(stage: &impl Stage) {
+async fn closing_a_team_does_not_affect_other_teams(stage: &impl Fixture) {
     let backend = stage.backend();
     let beta = TeamName::parse("beta").unwrap();
     open_and_start(stage, "ada", 0).await;
@@ -244,7 +248,7 @@ async fn closing_a_team_leaves_other_teams_alone(stage: &impl Stage) {
     close_all(backend, &beta).await;
 }
 
-async fn a_pane_that_never_was_is_gone(stage: &impl Stage) {
+async fn a_pane_that_never_existed_is_gone(stage: &impl Fixture) {
     let backend = stage.backend();
     let id = match backend.kind().name() {
         "tmux" => "%4711".to_owned(),
@@ -253,7 +257,7 @@ async fn a_pane_that_never_was_is_gone(stage: &impl Stage) {
     let pane = Pane {
         id: PaneId::new(id),
         socket: None,
-        spot: None,
+        position: None,
     };
     assert_eq!(backend.status(&pane).await.unwrap(), PaneStatus::Gone);
     assert_eq!(backend.exited(&pane).await.unwrap(), PaneStatus::Gone);
@@ -262,12 +266,12 @@ async fn a_pane_that_never_was_is_gone(stage: &impl Stage) {
     assert!(matches!(missing, PaneError::Gone { .. }), "{missing}");
 }
 
-async fn a_failed_pane_can_be_closed(stage: &impl Stage) {
+async fn a_failed_pane_can_be_closed(stage: &impl Fixture) {
     let backend = stage.backend();
-    let (spec, pane, cue) = open_and_start(stage, "ada", 3).await;
+    let (spec, pane, trigger) = open_and_start(stage, "ada", 3).await;
     let (status, ()) = tokio::join!(
         within("the end is seen", backend.exited(&pane)),
-        stage.cue(&pane, 3, cue)
+        stage.trigger(&pane, 3, trigger)
     );
     assert!(matches!(status.unwrap(), PaneStatus::Dead { .. }));
     backend.close(&pane, &spec.spawn_id).await.unwrap();

@@ -1,4 +1,4 @@
-//! Members without a terminal.
+//! Headless members.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use swarm_panes::{HeadlessBackend, PaneBackend, PaneStatus};
 use crate::rig::{Directory, open_sleeper, sh, spec, until, within};
 
 fn is_running(pid: u32) -> bool {
-    // A zombie has ended.
+    // A zombie has exited.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -19,10 +19,10 @@ fn pid_of(status: &PaneStatus) -> u32 {
 }
 
 #[tokio::test]
-async fn a_member_is_found_by_another_process_and_ended_by_it() {
+async fn a_member_is_found_and_terminated_by_another_process() {
     let directory = Directory::new();
     let (spec, pane) = open_sleeper(&HeadlessBackend::new(directory.path("members")), "ada").await;
-    // Another handle knows nothing but the directory, as another process would.
+    // Another handle has only the directory, like another process.
     let other = HeadlessBackend::new(directory.path("members"));
     let pid = pid_of(&other.status(&pane).await.unwrap());
     let (status, closed) = tokio::join!(
@@ -35,7 +35,7 @@ async fn a_member_is_found_by_another_process_and_ended_by_it() {
 }
 
 #[tokio::test]
-async fn lines_of_an_earlier_spawn_are_not_shown_as_those_of_a_later_one() {
+async fn output_of_an_earlier_spawn_is_not_shown_for_a_later_one() {
     let directory = Directory::new();
     let backend = HeadlessBackend::new(directory.path("members"));
     let log = directory.path("output.log");
@@ -54,7 +54,7 @@ async fn lines_of_an_earlier_spawn_are_not_shown_as_those_of_a_later_one() {
 }
 
 #[tokio::test]
-async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
+async fn a_pipe_as_output_file_is_rejected_without_blocking() {
     let directory = Directory::new();
     let backend = HeadlessBackend::new(directory.path("members"));
     let spec = spec("ada");
@@ -73,7 +73,7 @@ async fn a_pipe_in_the_place_of_the_output_is_refused_and_not_waited_for() {
         "{refused}"
     );
     backend.close(&pane, &spec.spawn_id).await.unwrap();
-    // Nor does the next one write there, or where a link leads.
+    // Nor does the next one write to a pipe or through a link.
     let pane = backend.open(&spec).await.unwrap();
     let refused = backend.start(&pane, &command).await.unwrap_err();
     assert!(
@@ -109,7 +109,7 @@ fn a_member_outlives_the_runtime_that_started_it() {
 }
 
 #[tokio::test]
-async fn it_has_no_terminal_no_input_its_own_group_and_exactly_its_environment() {
+async fn a_headless_process_has_no_terminal_no_input_its_own_group_and_exactly_its_environment() {
     let directory = Directory::new();
     let backend = HeadlessBackend::new(directory.path("members"));
     let pane = backend.open(&spec("ada")).await.unwrap();
@@ -156,7 +156,7 @@ async fn it_has_no_terminal_no_input_its_own_group_and_exactly_its_environment()
 }
 
 #[tokio::test]
-async fn closing_ends_the_whole_group_even_if_it_does_not_listen() {
+async fn closing_kills_the_whole_group_even_if_it_ignores_sigterm() {
     let directory = Directory::new();
     let backend = HeadlessBackend::new(directory.path("members"));
     let spec = spec("ada");
@@ -187,7 +187,7 @@ async fn closing_ends_the_whole_group_even_if_it_does_not_listen() {
 }
 
 #[tokio::test]
-async fn a_damaged_record_is_no_member() {
+async fn a_damaged_record_is_ignored() {
     use std::io::Write;
     let directory = Directory::new();
     let backend = HeadlessBackend::new(directory.path("members"));

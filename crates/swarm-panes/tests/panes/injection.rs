@@ -1,11 +1,11 @@
-//! Text that tmux would act on is only text.
+//! tmux does not interpret displayed text.
 
-use swarm_panes::{PaneBackend, PaneSpec, Place};
+use swarm_panes::{PaneBackend, PanePlacement, PaneSpec};
 
 use crate::rig::{Terminal, UserServer, open_sleeper, sh, spec, tell_title, until};
 
 #[tokio::test]
-async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
+async fn titles_and_states_execute_nothing_when_a_client_draws_them() {
     let server = UserServer::start(200, 50);
     let canary = server.directory.path("canary");
     let touch = format!("touch {}", canary.display());
@@ -32,7 +32,7 @@ async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
             .is_empty()
     })
     .await;
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     for (n, text) in texts.iter().enumerate() {
         let member = format!("mate-{n}");
         let spec = PaneSpec {
@@ -50,7 +50,7 @@ async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
             2,
             "{text}"
         );
-        // Whatever takes the terminal over may give it any title; what is expanded is the whole of it.
+        // A program may set any title; tmux expands the whole title.
         let text = text.replace('\n', " ");
         let start: String = text.chars().take(30).collect();
         for (title, mark) in [
@@ -69,10 +69,10 @@ async fn titles_and_states_run_nothing_even_when_a_client_draws_them() {
 }
 
 #[tokio::test]
-async fn a_title_is_shown_as_it_was_given() {
+async fn a_title_is_shown_verbatim() {
     let server = UserServer::start(200, 50);
     let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let title = "fix #12 [red] 100% #[fg=red] #{x}";
     let spec = PaneSpec {
         title: title.to_owned(),
@@ -90,7 +90,7 @@ async fn a_title_is_shown_as_it_was_given() {
 #[tokio::test]
 async fn a_program_cannot_rename_the_border_of_its_pane() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let script = "printf '\\033]2;team-lead\\007'; echo done; exec sleep 1000000";
@@ -113,7 +113,7 @@ async fn each_border_has_its_members_colour() {
     use swarm_protocol::Color;
     let server = UserServer::start(200, 50);
     let terminal = Terminal::attach(&server.directory, &server.socket, 200, 51);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     for (member, color) in [("ada", Color::Orange), ("bob", Color::Pink)] {
         let spec = PaneSpec {
             color: Some(color),
@@ -128,7 +128,7 @@ async fn each_border_has_its_members_colour() {
         .await;
     }
     let style = |pane: &str| {
-        // The style that tmux draws with, expanded for that pane.
+        // The border style, expanded for that pane.
         server.run(&[
             "display-message",
             "-p",
@@ -149,7 +149,7 @@ async fn each_border_has_its_members_colour() {
 #[tokio::test]
 async fn a_pane_id_from_a_roster_is_checked_before_it_reaches_tmux() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     for bad in [
         "",

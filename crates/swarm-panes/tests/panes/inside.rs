@@ -1,8 +1,8 @@
-//! In the user's tmux: beside the lead, readable, and with nothing of the user's changed.
+//! Panes in the user's tmux: next to the lead, readable, without changes to the user's settings.
 
 use std::collections::BTreeSet;
 
-use swarm_panes::{Pane, PaneBackend, PaneError, PaneSpec, PaneStatus, Place, TmuxBackend};
+use swarm_panes::{Pane, PaneBackend, PaneError, PanePlacement, PaneSpec, PaneStatus, TmuxBackend};
 use swarm_protocol::ErrorKind;
 
 use crate::rig::{
@@ -10,7 +10,7 @@ use crate::rig::{
     tell_title, until,
 };
 
-/// What must be the same before and after: every global and server option, hook, key and the lead's window options.
+/// Returns the settings that must be equal before and after: all global and server options, hooks, keys and the lead's window options.
 fn settings(server: &UserServer) -> String {
     [
         &["show-options", "-s"][..],
@@ -36,7 +36,7 @@ fn window_of(server: &UserServer, pane: &str) -> String {
     line.unwrap().split(' ').nth(1).unwrap().to_owned()
 }
 
-/// The active pane of every window and the current window of every session.
+/// Returns the active pane of every window and the current window of every session.
 fn focus(server: &UserServer) -> BTreeSet<String> {
     let format = "#{session_id} #{window_id} #{window_active} #{pane_id} #{pane_active}";
     server
@@ -48,9 +48,9 @@ fn focus(server: &UserServer) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_beside_it() {
+async fn the_lead_keeps_the_left_30_percent_and_teammates_are_stacked_next_to_it() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     for member in ["ada", "bob", "cyd", "dan", "eve"] {
         open_sleeper(&backend, member).await;
         let all = geometry(&server.socket);
@@ -117,7 +117,7 @@ async fn s5_panes_open_in_the_leads_window_whatever_clients_look_at() {
             rounds
         })
     };
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let lead_window = window_of(&server, LEAD);
     for n in 0..10 {
         let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
@@ -131,7 +131,7 @@ async fn s5_panes_open_in_the_leads_window_whatever_clients_look_at() {
 #[tokio::test]
 async fn s7_twelve_mates_are_readable_and_overflow_into_further_windows() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let before = focus(&server);
     let mut windows = BTreeSet::new();
     for n in 0..12 {
@@ -151,7 +151,7 @@ async fn s7_twelve_mates_are_readable_and_overflow_into_further_windows() {
 async fn s7_capacity_holds_in_windows_of_any_size() {
     for (columns, rows) in [(120, 40), (100, 30), (161, 37), (250, 70), (90, 20)] {
         let server = UserServer::start(columns, rows);
-        let backend = server.backend(Place::Auto);
+        let backend = server.backend(PanePlacement::Auto);
         for n in 0..9 {
             open_sleeper(&backend, &format!("mate-{n}")).await;
             assert_readable(&server.socket, Some("%0"));
@@ -160,7 +160,7 @@ async fn s7_capacity_holds_in_windows_of_any_size() {
 }
 
 #[tokio::test]
-async fn s7_a_window_with_panes_of_others_is_left_as_it_is() {
+async fn s7_a_window_with_other_panes_is_not_rearranged() {
     let server = UserServer::start(200, 50);
     server.run(&[
         "split-window",
@@ -189,7 +189,7 @@ async fn s7_a_window_with_panes_of_others_is_left_as_it_is() {
     let layout = || server.run(&["display-message", "-p", "-t", "%0", "#{window_layout}"]);
     let options = || server.run(&["show-options", "-w", "-t", "%0"]);
     let before = (layout(), options(), focus(&server));
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     for n in 0..3 {
         let (_, pane) = open_sleeper(&backend, &format!("mate-{n}")).await;
         assert_ne!(
@@ -205,7 +205,7 @@ async fn s7_a_window_with_panes_of_others_is_left_as_it_is() {
 #[tokio::test]
 async fn s7_a_pane_that_the_user_adds_later_keeps_its_size() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     server.run(&[
         "split-window",
@@ -244,11 +244,11 @@ async fn s7_the_place_can_be_chosen() {
         "99999",
     ]);
     let lead_window = window_of(&server, "%0");
-    let (_, pane) = open_sleeper(&server.backend(Place::Split), "ada").await;
+    let (_, pane) = open_sleeper(&server.backend(PanePlacement::Split), "ada").await;
     assert_eq!(window_of(&server, pane.id.as_str()), lead_window);
-    let (_, pane) = open_sleeper(&server.backend(Place::Split), "bob").await;
+    let (_, pane) = open_sleeper(&server.backend(PanePlacement::Split), "bob").await;
     assert_eq!(window_of(&server, pane.id.as_str()), lead_window);
-    let (_, pane) = open_sleeper(&server.backend(Place::Window), "cyd").await;
+    let (_, pane) = open_sleeper(&server.backend(PanePlacement::Window), "cyd").await;
     assert_ne!(window_of(&server, pane.id.as_str()), lead_window);
     let user = geometry(&server.socket)
         .into_iter()
@@ -260,7 +260,7 @@ async fn s7_the_place_can_be_chosen() {
 #[tokio::test]
 async fn s9_a_zoomed_window_stays_zoomed() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let (_, ada) = open_sleeper(&backend, "ada").await;
     server.run(&["resize-pane", "-Z", "-t", ada.id.as_str()]);
     let zoomed = || server.run(&["display-message", "-p", "-t", "%0", "#{window_zoomed_flag}"]);
@@ -277,9 +277,9 @@ async fn s9_a_zoomed_window_stays_zoomed() {
 }
 
 #[tokio::test]
-async fn s9_a_zoomed_pane_fills_its_window_again_when_another_is_closed_behind_it() {
+async fn s9_closing_a_hidden_pane_restores_the_zoom() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let mut mates = Vec::new();
     for member in ["ada", "bob", "cyd"] {
         mates.push(open_sleeper(&backend, member).await);
@@ -302,7 +302,7 @@ async fn s9_a_zoomed_pane_fills_its_window_again_when_another_is_closed_behind_i
         rows[0].abs_diff(rows[1]) <= 1,
         "the hole is closed: {rows:?}"
     );
-    // The one that fills the window is the one that closes: there is nothing to fill it with again.
+    // The zoomed pane itself is closed: there is no zoom to restore.
     server.run(&["resize-pane", "-Z", "-t", mates[0].1.id.as_str()]);
     backend
         .close(&mates[0].1, &mates[0].0.spawn_id)
@@ -312,9 +312,9 @@ async fn s9_a_zoomed_pane_fills_its_window_again_when_another_is_closed_behind_i
 }
 
 #[tokio::test]
-async fn r2_a_split_that_was_asked_for_is_made_or_refused() {
+async fn r2_a_requested_split_succeeds_or_fails() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Split);
+    let backend = server.backend(PanePlacement::Split);
     for n in 0..5 {
         open_sleeper(&backend, &format!("mate-{n}")).await;
     }
@@ -331,30 +331,30 @@ async fn r2_a_split_that_was_asked_for_is_made_or_refused() {
 }
 
 #[tokio::test]
-async fn whoever_opens_a_pane_is_told_where_it_is_and_why_not_beside_the_lead() {
+async fn opening_a_pane_reports_its_position_and_why_it_is_not_next_to_the_lead() {
     let server = UserServer::start(200, 50);
-    let open = async |place: Place, member: &str| {
+    let open = async |place: PanePlacement, member: &str| {
         let pane = server.backend(place).open(&crate::rig::spec(member)).await;
-        pane.unwrap().spot.unwrap()
+        pane.unwrap().position.unwrap()
     };
-    assert_eq!(open(Place::Auto, "ada").await, "beside the lead");
+    assert_eq!(open(PanePlacement::Auto, "ada").await, "next to the lead");
     for (place, why) in [
-        (Place::Window, "tmux.place"),
-        (Place::Auto, "holds other panes"),
+        (PanePlacement::Window, "tmux.place"),
+        (PanePlacement::Auto, "contains other panes"),
     ] {
-        if place == Place::Auto {
+        if place == PanePlacement::Auto {
             server.run(&["split-window", "-d", "-t", LEAD, "--", "sleep", "99999"]);
         }
-        let spot = open(place, "bob").await;
+        let position = open(place, "bob").await;
         assert!(
-            spot.starts_with("in window swarm-alpha in the background"),
-            "{spot}"
+            position.starts_with("in background window swarm-alpha"),
+            "{position}"
         );
-        assert!(spot.contains(why), "{spot}");
+        assert!(position.contains(why), "{position}");
     }
 }
 
-/// A mate whose pane says who it is, with its process.
+/// Starts a member that prints its name; returns its process too.
 async fn mate(
     server: &UserServer,
     backend: &TmuxBackend,
@@ -383,9 +383,9 @@ async fn has_ended(pid: u32) {
 }
 
 #[tokio::test]
-async fn s9_the_right_pane_is_hit_whatever_the_user_does_to_indexes() {
+async fn s9_the_right_pane_is_addressed_regardless_of_indexes() {
     let server = UserServer::start_with(250, 80, &[("base-index", "1"), ("pane-base-index", "1")]);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let mut mates = Vec::new();
     for n in 0..5 {
         mates.push(mate(&server, &backend, &format!("mate-{n}")).await);
@@ -424,7 +424,7 @@ async fn s9_the_right_pane_is_hit_whatever_the_user_does_to_indexes() {
             assert_eq!(text, format!("I am {name}"));
         }
         server.run(&["kill-pane", "-t", added.trim()]);
-        // One goes and another of its name comes, somewhere else in the order of panes.
+        // Replaces a member by another one with its name at another position.
         let (name, spec, pane, pid) = mates.remove(round % 5);
         backend.close(&pane, &spec.spawn_id).await.unwrap();
         has_ended(pid).await;
@@ -450,7 +450,7 @@ async fn s9_the_right_pane_is_hit_whatever_the_user_does_to_indexes() {
 }
 
 #[tokio::test]
-async fn nothing_of_the_users_server_is_changed_for_good() {
+async fn the_users_server_is_restored() {
     let server = UserServer::start_with(
         200,
         50,
@@ -462,7 +462,7 @@ async fn nothing_of_the_users_server_is_changed_for_good() {
     server.run(&["set-hook", "-g", "pane-exited", "display-message x"]);
     let window_options = || server.run(&["show-options", "-w", "-t", "%0"]);
     let before = (settings(&server), window_options());
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let mut last = None;
     for n in 0..7 {
         let opened = open_sleeper(&backend, &format!("mate-{n}")).await;
@@ -482,14 +482,14 @@ async fn nothing_of_the_users_server_is_changed_for_good() {
 }
 
 #[tokio::test]
-async fn what_the_user_has_set_on_the_window_is_kept() {
+async fn the_users_window_options_are_kept() {
     let server = UserServer::start(200, 50);
     let set = ["set-option", "-w", "-t", "%0"];
     server.run(&[&set[..], &["pane-border-status", "bottom"]].concat());
     server.run(&[&set[..], &["pane-active-border-style", "fg=red"]].concat());
     let options = || server.run(&["show-options", "-w", "-t", "%0"]);
     let before = options();
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     open_sleeper(&backend, "ada").await;
     let during = options();
     assert!(during.contains("pane-border-status bottom"), "{during}");
@@ -502,9 +502,9 @@ async fn what_the_user_has_set_on_the_window_is_kept() {
 }
 
 #[tokio::test]
-async fn a_closed_pane_gives_its_room_to_the_others_evenly() {
+async fn the_room_of_a_closed_pane_is_distributed_evenly() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     open_sleeper(&backend, "bob").await;
     open_sleeper(&backend, "cyd").await;
@@ -519,7 +519,7 @@ async fn a_closed_pane_gives_its_room_to_the_others_evenly() {
 }
 
 #[tokio::test]
-async fn panes_of_several_processes_at_one_time_are_all_readable() {
+async fn panes_opened_concurrently_are_all_readable() {
     let server = UserServer::start(200, 50);
     server.run(&[
         "new-session",
@@ -535,11 +535,13 @@ async fn panes_of_several_processes_at_one_time_are_all_readable() {
         "99999",
     ]);
     for n in 0..4 {
-        open_sleeper(&server.backend(Place::Auto), &format!("first-{n}")).await;
+        open_sleeper(&server.backend(PanePlacement::Auto), &format!("first-{n}")).await;
     }
-    // There is room for one more beside the lead, and all see it. Each backend has a lock of its own, as processes
+    // There is room for one more next to the lead, and all see it. Each backend has a lock of its own, as processes
     // have.
-    let backends: Vec<_> = (0..4).map(|_| server.backend(Place::Auto)).collect();
+    let backends: Vec<_> = (0..4)
+        .map(|_| server.backend(PanePlacement::Auto))
+        .collect();
     let opened = backends
         .iter()
         .enumerate()

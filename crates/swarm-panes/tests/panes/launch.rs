@@ -1,4 +1,4 @@
-//! How a program comes to run in a pane: without a shell, byte for byte, with exactly its environment.
+//! Starting programs in panes: without a shell, byte for byte, with exactly the given environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use swarm_panes::{PaneBackend, PaneCommand, PaneError, PaneStatus, Place};
+use swarm_panes::{PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus};
 
 use crate::rig::{
     Directory, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
 };
 
-/// Writes its arguments to the file named first, each closed by a NUL, as a whole or not at all.
+/// Writes its arguments to the file named first, each terminated by NUL, atomically.
 const RECORD_ARGUMENTS: &str = "out=$0; for word; do printf '%s\\0' \"$word\"; done >\"$out.part\"; \
                                 mv \"$out.part\" \"$out\"; exec sleep 1000000";
 
@@ -33,14 +33,14 @@ fn recorded(out: &Path) -> Vec<OsString> {
 }
 
 #[tokio::test]
-async fn s1_a_slow_shell_that_eats_its_input_delays_no_start() {
+async fn s1_a_slow_shell_delays_no_start() {
     let directory = Directory::new();
     let shell = directory.script(
         "shell",
         "#!/bin/sh\nsleep 600\ncat >/dev/null\nsleep 1000000\n",
     );
     let server = UserServer::start_with(200, 50, &[("default-shell", shell.to_str().unwrap())]);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let marks: Vec<PathBuf> = (0..20)
         .map(|n| directory.path(&format!("mark-{n}")))
         .collect();
@@ -49,7 +49,7 @@ async fn s1_a_slow_shell_that_eats_its_input_delays_no_start() {
         let command = sh(": >\"$0\"; exec sleep 1000000", &[mark.to_str().unwrap()]);
         backend.start(&pane, &command).await.unwrap();
     }
-    // Far sooner than the shell would come to them.
+    // Long before the shell would read them.
     until("20 of 20 children have started", || {
         marks.iter().all(|mark| mark.exists())
     })
@@ -57,11 +57,11 @@ async fn s1_a_slow_shell_that_eats_its_input_delays_no_start() {
 }
 
 #[tokio::test]
-async fn s2_arguments_arrive_byte_for_byte_whatever_the_shell_is() {
+async fn s2_arguments_arrive_byte_for_byte_with_any_shell() {
     let directory = Directory::new();
     let canary = directory.path("canary");
     let server = UserServer::start_with(200, 50, &[("default-shell", "/bin/false")]);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let touch = format!("touch {}", canary.display());
     let words: Vec<OsString> = vec![
         OsString::new(),
@@ -107,13 +107,13 @@ async fn s2_arguments_arrive_byte_for_byte_whatever_the_shell_is() {
 }
 
 #[tokio::test]
-async fn a_program_without_arguments_is_no_shell_command_either() {
+async fn a_program_without_arguments_is_not_run_by_a_shell() {
     let directory = Directory::new();
     let server = UserServer::start_with(200, 50, &[("default-shell", "/bin/false")]);
     let mark = directory.path("mark");
     let text = format!("#!/bin/sh\n: >'{}'\nexec sleep 1000000\n", mark.display());
     let program = directory.script("a program; with $(odd) name", &text);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     let command = PaneCommand {
         program,
@@ -151,7 +151,7 @@ fn environment_recorder(out: &Path) -> PaneCommand {
 async fn s11_the_environment_arrives_exactly() {
     let server = UserServer::start(200, 50);
     let out = server.directory.path("env");
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &environment_recorder(&out))
@@ -184,7 +184,7 @@ async fn s11_on_our_own_server_nothing_of_the_leads_or_a_clients_environment_lea
     until("the environment is written", || out.exists()).await;
     let found = environment_of(&out);
     let mut names: Vec<_> = found.keys().map(String::as_str).collect();
-    // Of the shell that runs the test's script, and of tmux as the terminal.
+    // Variables of the shell that runs the script, and of tmux as the terminal.
     let of_the_terminal = [
         "COLORTERM",
         "OLDPWD",
@@ -206,9 +206,9 @@ async fn s11_on_our_own_server_nothing_of_the_leads_or_a_clients_environment_lea
 type Change = fn(&mut PaneCommand);
 
 #[tokio::test]
-async fn what_cannot_run_is_refused_before_tmux_hides_it() {
+async fn commands_that_cannot_run_are_rejected_before_tmux_hides_the_error() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     let good = sh("true", &[]);
     let changes: [(&str, Change); 5] = [
@@ -234,14 +234,14 @@ async fn what_cannot_run_is_refused_before_tmux_hides_it() {
 }
 
 #[tokio::test]
-async fn a_directory_with_a_command_in_its_name_is_only_a_directory() {
+async fn a_directory_name_with_a_command_executes_nothing() {
     let server = UserServer::start(200, 50);
     let canary = server.directory.path("canary");
     let name = "#(touch canary) #{pane_id} #[fg=red] ##[x] ###[y] ##z# %H ;";
     let cwd = server.directory.path(name);
     std::fs::create_dir(&cwd).unwrap();
     let out = server.directory.path("cwd");
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     let mut command = sh(
         "pwd >\"$0.part\"; mv \"$0.part\" \"$0\"; exec sleep 1000000",
@@ -258,7 +258,7 @@ async fn a_directory_with_a_command_in_its_name_is_only_a_directory() {
 #[tokio::test]
 async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let log = server.directory.path("it's 100% #1 #[x] ##[y].log");
@@ -288,9 +288,9 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
 }
 
 #[tokio::test]
-async fn twenty_programs_that_end_at_once_all_leave_their_status() {
+async fn twenty_programs_that_exit_immediately_leave_their_status() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     for n in 0..20 {
         let spec = spec(&format!("mate-{n}"));
         let pane = backend.open(&spec).await.unwrap();
@@ -306,9 +306,9 @@ async fn twenty_programs_that_end_at_once_all_leave_their_status() {
 }
 
 #[tokio::test]
-async fn a_killed_program_leaves_its_signal() {
+async fn the_signal_of_a_killed_program_is_reported() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend.start(&pane, &sh("kill -9 $$", &[])).await.unwrap();
     let status = within("the end is seen", backend.exited(&pane))
@@ -325,12 +325,12 @@ async fn a_killed_program_leaves_its_signal() {
 }
 
 #[tokio::test]
-async fn the_end_is_seen_though_a_grandchild_holds_the_terminal() {
+async fn an_exit_is_noticed_while_a_grandchild_holds_the_terminal() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
-    // It ignores the end of its terminal and goes when the test opens the pipe.
+    // It ignores SIGHUP and exits when the test opens the pipe.
     let pipe = server.directory.fifo("pipe");
     let script = "trap '' HUP; cat \"$0\" & exit 5";
     let command = sh(script, &[pipe.to_str().unwrap()]);
@@ -351,9 +351,9 @@ async fn the_end_is_seen_though_a_grandchild_holds_the_terminal() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_server_is_the_end_of_its_panes() {
+async fn panes_of_a_killed_server_are_gone() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend
         .start(&pane, &sh("exec sleep 1000000", &[]))
@@ -371,7 +371,7 @@ async fn the_end_of_the_server_is_the_end_of_its_panes() {
 }
 
 #[tokio::test]
-async fn a_pane_that_swarm_did_not_make_is_neither_started_nor_closed() {
+async fn a_foreign_pane_is_neither_started_nor_closed() {
     let server = UserServer::start(200, 50);
     let id = tmux(
         &server.socket,
@@ -386,11 +386,11 @@ async fn a_pane_that_swarm_did_not_make_is_neither_started_nor_closed() {
             "99999",
         ],
     );
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let pane = swarm_panes::Pane {
         id: swarm_protocol::PaneId::new(id.clone()),
         socket: None,
-        spot: None,
+        position: None,
     };
     let refused = backend.start(&pane, &sh("true", &[])).await.unwrap_err();
     assert!(matches!(refused, PaneError::Unowned { .. }), "{refused}");

@@ -1,4 +1,4 @@
-//! Outside tmux: our own server.
+//! swarm's own server, outside tmux.
 
 use std::os::unix::net::UnixListener;
 
@@ -28,7 +28,7 @@ async fn the_first_teammate_uses_the_first_pane() {
 }
 
 #[tokio::test]
-async fn s8_five_mates_are_readable_without_a_client_and_a_tiny_one_changes_nothing() {
+async fn s8_five_panes_are_readable_without_a_client_and_with_a_tiny_one() {
     let server = OwnServer::new();
     let backend = server.backend();
     for n in 0..5 {
@@ -51,7 +51,7 @@ async fn s8_five_mates_are_readable_without_a_client_and_a_tiny_one_changes_noth
 }
 
 #[tokio::test]
-async fn a_client_that_shows_every_pane_readably_is_filled() {
+async fn a_large_enough_client_is_filled() {
     let server = OwnServer::new();
     let backend = server.backend();
     for n in 0..3 {
@@ -89,7 +89,7 @@ async fn thirty_mates_are_readable() {
 }
 
 #[tokio::test]
-async fn the_server_ends_with_its_last_pane_and_can_come_again() {
+async fn the_server_exits_with_its_last_pane_and_can_be_restarted() {
     let server = OwnServer::new();
     for _ in 0..3 {
         let backend = server.backend();
@@ -102,7 +102,7 @@ async fn the_server_ends_with_its_last_pane_and_can_come_again() {
 }
 
 #[tokio::test]
-async fn panes_of_several_processes_at_one_time_are_all_readable() {
+async fn panes_opened_concurrently_are_all_readable() {
     let server = OwnServer::new();
     for n in 0..11 {
         let spec = spec(&format!("first-{n}"));
@@ -121,7 +121,7 @@ async fn panes_of_several_processes_at_one_time_are_all_readable() {
 }
 
 #[tokio::test]
-async fn two_processes_that_start_it_at_one_time_share_it() {
+async fn two_processes_that_start_the_server_concurrently_share_it() {
     let server = OwnServer::new();
     let (one, two) = (server.backend(), server.backend());
     let opened = tokio::join!(open_sleeper(&one, "ada"), open_sleeper(&two, "bob"));
@@ -137,7 +137,7 @@ async fn two_processes_that_start_it_at_one_time_share_it() {
 async fn sixteen_spawns_of_one_team_in_parallel_share_one_server() {
     let server = OwnServer::new();
     std::fs::create_dir_all(server.socket.parent().unwrap()).unwrap();
-    // What a killed server leaves behind.
+    // The stale socket of a killed server.
     drop(UnixListener::bind(&server.socket).unwrap());
     let backends: Vec<_> = (0..16).map(|_| server.backend()).collect();
     let specs: Vec<_> = (0..16).map(|n| spec(&format!("mate-{n}"))).collect();
@@ -153,7 +153,7 @@ async fn sixteen_spawns_of_one_team_in_parallel_share_one_server() {
 }
 
 #[tokio::test]
-async fn the_socket_lies_in_a_directory_of_the_user_alone() {
+async fn the_socket_is_in_a_private_directory() {
     use std::os::unix::fs::PermissionsExt;
     let server = OwnServer::new();
     open_sleeper(&server.backend(), "ada").await;
@@ -165,7 +165,7 @@ async fn the_socket_lies_in_a_directory_of_the_user_alone() {
 }
 
 #[tokio::test]
-async fn the_view_shows_what_stands_in_the_panes() {
+async fn the_view_shows_the_content_of_the_panes() {
     let server = OwnServer::new();
     let backend = server.backend();
     let shown = spec("ada");
@@ -217,7 +217,7 @@ async fn the_view_shows_what_stands_in_the_panes() {
 }
 
 #[tokio::test]
-async fn a_person_is_attached_to_the_pane_that_was_asked_for() {
+async fn attaching_selects_the_requested_pane() {
     let server = OwnServer::new();
     let backend = server.backend();
     open_sleeper(&backend, "ada").await;
@@ -241,7 +241,7 @@ async fn a_person_is_attached_to_the_pane_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn auto_outside_tmux_is_our_own_server_and_says_why() {
+async fn auto_outside_tmux_selects_swarms_own_server_with_a_reason() {
     let server = OwnServer::new();
     let mut facts = TerminalFacts {
         tmux_program: Some(tmux_program()),
@@ -250,14 +250,14 @@ async fn auto_outside_tmux_is_our_own_server_and_says_why() {
         ..TerminalFacts::default()
     };
     let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
-    assert!(chosen.why.contains("not in tmux"), "{}", chosen.why);
+    assert!(chosen.why.contains("not inside tmux"), "{}", chosen.why);
     let (_, pane) = open_sleeper(&*backend, "ada").await;
     assert_eq!(pane.socket.as_deref(), Some(server.socket.as_path()));
     facts.tmux_env = Some("/nonexistent/tmux,1,0".to_owned());
     facts.tmux_pane = Some("%0".to_owned());
     let (_, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
     assert!(
-        chosen.why.contains("does not know this pane"),
+        chosen.why.contains("does not contain this pane"),
         "{}",
         chosen.why
     );

@@ -1,10 +1,11 @@
-//! What people do meanwhile: type, close, respawn, break out.
+//! Actions of the user: typing, closing, respawning, moving panes.
 
 use std::io::Write;
 
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_panes::{
-    BackendRequest, PaneBackend, PaneStatus, Place, TerminalFacts, TmuxBackend, choose, reach,
+    BackendRequest, PaneBackend, PanePlacement, PaneStatus, TerminalFacts, TmuxBackend,
+    backend_for_pane, choose,
 };
 use swarm_protocol::{BackendType, ErrorKind};
 
@@ -14,7 +15,7 @@ use crate::rig::{
 };
 
 #[tokio::test]
-async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane() {
+async fn s6_typed_keys_reach_the_same_pane_during_spawns_and_state_changes() {
     let server = UserServer::start(200, 50);
     let typed = server.directory.path("typed");
     let ready = server.directory.path("ready");
@@ -49,7 +50,7 @@ async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane()
             .unwrap();
         terminal.keys.flush().unwrap();
     };
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let looks_at = || server.run(&["list-clients", "-F", "#{window_id} #{pane_id}"]);
     let before = looks_at();
     for n in 0..10 {
@@ -74,7 +75,7 @@ async fn s6_keys_typed_during_spawns_and_state_changes_all_reach_the_same_pane()
 #[tokio::test]
 async fn a_pane_that_the_user_closes_is_gone_and_reported() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let (_, pane) = open_sleeper(&backend, "ada").await;
     let (status, ()) = tokio::join!(within("the end is seen", backend.exited(&pane)), async {
         server.run(&["kill-pane", "-t", pane.id.as_str()]);
@@ -83,16 +84,16 @@ async fn a_pane_that_the_user_closes_is_gone_and_reported() {
 }
 
 #[tokio::test]
-async fn a_pane_that_the_user_respawns_runs_another_process() {
+async fn a_pane_respawned_by_the_user_is_still_watched() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let spec = spec("ada");
     let pane = backend.open(&spec).await.unwrap();
     let started = backend
         .start(&pane, &sh("exec sleep 1000000", &[]))
         .await
         .unwrap();
-    // The watch may begin before or after a respawn; with one more it has seen one.
+    // The watch may start before or after a respawn; with another one it has seen one.
     let watched = within("the end is seen", backend.exited(&pane));
     let respawn = async {
         loop {
@@ -120,9 +121,9 @@ async fn a_pane_that_the_user_respawns_runs_another_process() {
 }
 
 #[tokio::test]
-async fn a_pane_that_the_user_moves_away_is_still_found() {
+async fn a_pane_moved_by_the_user_is_still_found() {
     let server = UserServer::start(200, 50);
-    let backend = server.backend(Place::Auto);
+    let backend = server.backend(PanePlacement::Auto);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     server.run(&["break-pane", "-d", "-s", pane.id.as_str()]);
     assert_eq!(backend.panes(&team()).await.unwrap()[0].pane.id, pane.id);
@@ -131,31 +132,31 @@ async fn a_pane_that_the_user_moves_away_is_still_found() {
 }
 
 #[tokio::test]
-async fn any_process_that_knows_the_socket_reaches_the_pane() {
+async fn any_process_with_the_socket_can_access_the_pane() {
     let server = UserServer::start(200, 50);
-    let (spec, pane) = open_sleeper(&server.backend(Place::Auto), "ada").await;
+    let (spec, pane) = open_sleeper(&server.backend(PanePlacement::Auto), "ada").await;
     let facts = TerminalFacts {
         tmux_program: Some(tmux_program()),
         ..TerminalFacts::default()
     };
-    let visitor = reach(&BackendType::Tmux, pane.socket.as_deref(), &facts).unwrap();
+    let for_server = backend_for_pane(&BackendType::Tmux, pane.socket.as_deref(), &facts).unwrap();
     assert!(matches!(
-        visitor.status(&pane).await.unwrap(),
+        for_server.status(&pane).await.unwrap(),
         PaneStatus::Running { .. }
     ));
-    let words = visitor.attach_command(&pane).await;
+    let words = for_server.attach_command(&pane).await;
     assert!(
         words.iter().any(|word| word == "attach-session"),
         "{words:?}"
     );
-    let refused = visitor.open(&crate::rig::spec("bob")).await.unwrap_err();
+    let refused = for_server.open(&crate::rig::spec("bob")).await.unwrap_err();
     assert!(refused.to_string().contains("no lead pane"), "{refused}");
-    visitor.close(&pane, &spec.spawn_id).await.unwrap();
-    assert_eq!(visitor.status(&pane).await.unwrap(), PaneStatus::Gone);
+    for_server.close(&pane, &spec.spawn_id).await.unwrap();
+    assert_eq!(for_server.status(&pane).await.unwrap(), PaneStatus::Gone);
 }
 
 #[tokio::test]
-async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
+async fn inside_tmux_auto_selects_the_users_server_and_hidden_does_not() {
     let server = UserServer::start(200, 50);
     let facts = TerminalFacts {
         tmux_env: Some(format!("{},1,0", server.socket.display())),
@@ -175,14 +176,14 @@ async fn inside_tmux_auto_is_the_users_server_and_hidden_is_not() {
         "{words:?}"
     );
     let hidden = BackendRequest {
-        place: Place::Hidden,
+        place: PanePlacement::Hidden,
         ..BackendRequest::default()
     };
     let (_, chosen) = choose(&hidden, &facts).await.unwrap();
     assert!(chosen.why.contains("hidden"), "{}", chosen.why);
 }
 
-/// A server that is stopped until this is dropped.
+/// A server that is stopped (SIGSTOP) until this is dropped.
 struct Stopped(Pid);
 
 impl Stopped {
@@ -201,7 +202,7 @@ impl Drop for Stopped {
 }
 
 #[tokio::test]
-async fn a_server_that_is_stopped_is_told_and_keeps_nothing_else_waiting() {
+async fn a_stopped_server_is_reported_and_blocks_nothing_else() {
     let server = UserServer::start(200, 50);
     let facts = TerminalFacts {
         tmux_env: Some(format!("{},1,0", server.socket.display())),
@@ -218,22 +219,22 @@ async fn a_server_that_is_stopped_is_told_and_keeps_nothing_else_waiting() {
     tokio::select! {
         biased;
         _ = &mut chosen => panic!("it waits on the thread that everything else needs"),
-        // It has been asked once, and has given the thread back.
+        // It has been polled once without blocking the thread.
         () = tokio::task::yield_now() => {}
     }
     let error = chosen.await.expect_err("nobody answers");
     drop(stopped);
     assert_eq!(error.kind(), ErrorKind::Environment);
-    let told = error.to_string();
+    let exit_receiver = error.to_string();
     let socket = server.socket.to_str().unwrap();
     assert!(
-        told.contains(socket) && told.contains("does not answer"),
-        "{told}"
+        exit_receiver.contains(socket) && exit_receiver.contains("does not answer"),
+        "{exit_receiver}"
     );
 }
 
 #[tokio::test]
-async fn the_users_server_is_never_taken_for_our_own() {
+async fn the_users_server_is_never_mistaken_for_swarms() {
     let server = UserServer::start(200, 50);
     let before = server.run(&["show-options", "-g"]);
     let refused = TmuxBackend::own(tmux_program(), server.socket.clone(), Vec::new());
@@ -255,9 +256,9 @@ async fn the_users_server_is_never_taken_for_our_own() {
 }
 
 #[tokio::test]
-async fn closing_on_the_users_server_from_outside_leaves_its_sizes_to_the_user() {
+async fn closing_on_the_users_server_from_outside_does_not_change_sizes() {
     let server = UserServer::start(200, 50);
-    let inside = server.backend(Place::Window);
+    let inside = server.backend(PanePlacement::Window);
     let (spec, pane) = open_sleeper(&inside, "ada").await;
     open_sleeper(&inside, "bob").await;
     let own = OwnServer::new();

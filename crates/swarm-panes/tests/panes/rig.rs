@@ -1,4 +1,4 @@
-//! What the tests stand on: a private directory, private tmux servers, terminals, and waiting for named conditions.
+//! Test support: private directories, private tmux servers, terminals, and waiting for named conditions.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,13 +8,13 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneSpec, Place, TmuxBackend};
+use swarm_panes::{Pane, PaneBackend, PaneCommand, PanePlacement, PaneSpec, TmuxBackend};
 use swarm_protocol::{Color, MemberName, SpawnId, TeamName};
 
-/// The deadline behind every wait; only a failing test gets there.
+/// Timeout of every wait; only a failing test reaches it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A directory that goes with the test.
+/// A directory that is removed with the test.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
@@ -40,7 +40,7 @@ impl Directory {
         path
     }
 
-    /// A pipe with a name: a reader waits there for its writer.
+    /// Creates a named pipe: a reader blocks until a writer opens it.
     pub(crate) fn fifo(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
@@ -67,22 +67,22 @@ pub(crate) fn tmux_program() -> PathBuf {
     .expect("these tests need tmux")
 }
 
-/// The first pane of a user's server, which stands for the lead's.
+/// The first pane of a user's server, used as the lead's.
 pub(crate) const LEAD: &str = "%0";
 
-/// A server as a user has it, with one session and a pane for the lead. Ended when dropped.
+/// A user's server with one session and a pane for the lead. Killed on drop.
 pub(crate) struct UserServer {
     pub(crate) directory: Directory,
     pub(crate) socket: PathBuf,
 }
 
 impl UserServer {
-    /// A session of this size.
+    /// Starts a server with a session of this size.
     pub(crate) fn start(columns: u16, rows: u16) -> Self {
         Self::start_with(columns, rows, &[])
     }
 
-    /// The same, with global options set before the session is made.
+    /// Like [`Self::start`], with global options set before the session is created.
     pub(crate) fn start_with(columns: u16, rows: u16, options: &[(&str, &str)]) -> Self {
         let directory = Directory::new();
         let socket = directory.path("user");
@@ -111,13 +111,13 @@ impl UserServer {
         server
     }
 
-    /// Runs a tmux command and returns what it prints.
+    /// Runs a tmux command and returns its output.
     pub(crate) fn run(&self, words: &[&str]) -> String {
         tmux(&self.socket, words)
     }
 
-    /// A backend as a lead in that pane would make it.
-    pub(crate) fn backend(&self, place: Place) -> TmuxBackend {
+    /// Returns the backend of a lead in that pane.
+    pub(crate) fn backend(&self, place: PanePlacement) -> TmuxBackend {
         let env = format!("{},1,0", self.socket.display());
         TmuxBackend::inside(tmux_program(), &env, LEAD, place).unwrap()
     }
@@ -129,7 +129,7 @@ impl Drop for UserServer {
     }
 }
 
-/// Runs a tmux command that must work and returns what it prints.
+/// Runs a tmux command that must succeed and returns its output.
 pub(crate) fn tmux(socket: &Path, words: &[&str]) -> String {
     let output = Command::new(tmux_program())
         .args(["-u", "-f", "/dev/null", "-S"])
@@ -149,7 +149,7 @@ pub(crate) fn tmux(socket: &Path, words: &[&str]) -> String {
         .to_owned()
 }
 
-/// Ends a server, if it still is there.
+/// Kills a server if it is running.
 pub(crate) fn kill_server(socket: &Path) {
     Command::new(tmux_program())
         .arg("-S")
@@ -160,7 +160,7 @@ pub(crate) fn kill_server(socket: &Path) {
         .ok();
 }
 
-/// Our own server in a directory; ended when dropped.
+/// swarm's own server in a directory; killed on drop.
 pub(crate) struct OwnServer {
     pub(crate) directory: Directory,
     pub(crate) socket: PathBuf,
@@ -185,7 +185,7 @@ impl Drop for OwnServer {
     }
 }
 
-/// A client with a terminal of a given size, by script(1). Ended when dropped.
+/// A client with a terminal of a given size, by script(1). Killed on drop.
 pub(crate) struct Terminal {
     process: Child,
     pub(crate) keys: ChildStdin,
@@ -208,7 +208,7 @@ impl Terminal {
             .arg(&screen)
             .env("TERM", "xterm-256color")
             .env("SHELL", "/bin/sh")
-            // tmux hands this one on to sessions unless told not to.
+            // tmux copies this variable to sessions by default.
             .env("SSH_AUTH_SOCK", "/of/the/client")
             .env_remove("TMUX")
             .stdin(Stdio::piped())
@@ -224,7 +224,7 @@ impl Terminal {
         }
     }
 
-    /// Everything that was drawn so far.
+    /// Returns all output so far.
     pub(crate) fn drawn(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.screen).unwrap_or_default()).into_owned()
     }
@@ -237,23 +237,23 @@ impl Drop for Terminal {
     }
 }
 
-/// Waits until a condition holds; `name` is what the failure says.
+/// Waits until a condition holds; `name` is used in the failure message.
 pub(crate) async fn until(name: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < DEADLINE, "waited in vain: {name}");
+        assert!(start.elapsed() < DEADLINE, "timed out waiting for: {name}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Waits for something that resolves by itself.
+/// Awaits a future with a timeout.
 pub(crate) async fn within<T>(name: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, future)
         .await
-        .unwrap_or_else(|_| panic!("waited in vain: {name}"))
+        .unwrap_or_else(|_| panic!("timed out waiting for: {name}"))
 }
 
-/// Runs futures side by side.
+/// Runs futures concurrently.
 pub(crate) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut pinned: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(move |cx| {
@@ -288,7 +288,7 @@ pub(crate) fn spec(member: &str) -> PaneSpec {
     }
 }
 
-/// A shell script as a program with arguments; no shell of tmux's is involved.
+/// Returns a shell script as a program with arguments, independent of tmux's shell.
 pub(crate) fn sh(script: &str, args: &[&str]) -> PaneCommand {
     let mut words = vec!["-c".into(), script.into()];
     words.extend(args.iter().map(std::convert::Into::into));
@@ -301,7 +301,7 @@ pub(crate) fn sh(script: &str, args: &[&str]) -> PaneCommand {
     }
 }
 
-/// Opens a pane and starts a program that stays until it is ended.
+/// Opens a pane and starts a program that runs until it is killed.
 pub(crate) async fn open_sleeper(backend: &dyn PaneBackend, member: &str) -> (PaneSpec, Pane) {
     let spec = spec(member);
     let pane = backend.open(&spec).await.unwrap();
@@ -312,7 +312,7 @@ pub(crate) async fn open_sleeper(backend: &dyn PaneBackend, member: &str) -> (Pa
     (spec, pane)
 }
 
-/// Says what the program in a pane would say to its terminal about itself.
+/// Sets the terminal title as the program in a pane would.
 pub(crate) fn tell_title(socket: &Path, pane: &Pane, title: &str) {
     let format = "#{pane_tty}";
     let tty = tmux(
@@ -330,7 +330,7 @@ pub(crate) fn tell_title(socket: &Path, pane: &Pane, title: &str) {
     write!(tty, "\x1b]2;{title}\x07").unwrap();
 }
 
-/// Left, top, columns and rows of every pane of a server, by id.
+/// Returns left, top, columns and rows of every pane of a server, by id.
 pub(crate) fn geometry(socket: &Path) -> Vec<(String, [u16; 4])> {
     let format = "#{pane_id} #{pane_left} #{pane_top} #{pane_width} #{pane_height}";
     tmux(socket, &["list-panes", "-a", "-F", format])
@@ -344,7 +344,7 @@ pub(crate) fn geometry(socket: &Path) -> Vec<(String, [u16; 4])> {
         .collect()
 }
 
-/// Asserts that every pane but `lead` can be read.
+/// Asserts that every pane except `lead` is readable.
 pub(crate) fn assert_readable(socket: &Path, lead: Option<&str>) {
     for (id, [_, _, columns, rows]) in geometry(socket) {
         if Some(id.as_str()) != lead {
@@ -353,7 +353,7 @@ pub(crate) fn assert_readable(socket: &Path, lead: Option<&str>) {
     }
 }
 
-/// Ends every pane of a team.
+/// Closes every pane of a team.
 pub(crate) async fn close_all(backend: &(impl PaneBackend + ?Sized), team: &TeamName) {
     for tagged in backend.panes(team).await.unwrap() {
         backend.close(&tagged.pane, &tagged.spawn_id).await.unwrap();

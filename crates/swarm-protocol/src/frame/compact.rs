@@ -1,18 +1,18 @@
-//! A request to compact a member's conversation.
+//! Request to compact a member's conversation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::IsoTime;
 
-/// `compact_request`; of swarm alone.
+/// `compact_request`, specific to swarm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactRequest {
-    /// Who asks.
+    /// Name of the requester.
     pub from: String,
-    /// What the summary is to observe.
+    /// Instructions for the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// When.
+    /// Time of the request.
     pub timestamp: IsoTime,
 }

@@ -1,4 +1,4 @@
-//! Which text is a control frame, and of which type.
+//! Recognizes control frames and their types.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,42 +17,43 @@ use super::{
 pub enum ControlFrame {
     /// Asks a member to stop.
     ShutdownRequest(ShutdownRequest),
-    /// The member stops.
+    /// The member agrees to stop.
     ShutdownApproved(ShutdownApproved),
     /// The member refuses to stop.
     ShutdownRejected(ShutdownRejected),
-    /// The member has finished a turn and waits.
+    /// The member finished a turn and waits for messages.
     IdleNotification(IdleNotification),
-    /// A task has a new owner.
+    /// A task was assigned.
     TaskAssignment(TaskAssignment),
-    /// A member asks whether it may make a call.
+    /// A member requests permission for a call.
     PermissionRequest(PermissionRequestFrame),
-    /// The answer.
+    /// Answer to a permission request.
     PermissionResponse(PermissionResponse),
-    /// A member asks whether its plan may be carried out.
+    /// A member submits a plan for approval.
     PlanApprovalRequest(PlanApprovalRequest),
-    /// The answer.
+    /// Answer to a plan approval request.
     PlanApprovalResponse(PlanApprovalResponse),
-    /// A member asks whether a sandboxed command may reach a host.
+    /// A member requests network access to a host for a sandboxed command.
     SandboxPermissionRequest(SandboxPermissionRequest),
-    /// The answer.
+    /// Answer to a sandbox permission request.
     SandboxPermissionResponse(SandboxPermissionResponse),
-    /// Would set a member's permission mode.
+    /// Attempts to set a member's permission mode; ignored.
     ModeSetRequest(ModeSetRequest),
-    /// Would give rules to a member.
+    /// Attempts to add permission rules to a member; ignored.
     TeamPermissionUpdate(TeamPermissionUpdate),
     /// Asks a member to compact its conversation.
     CompactRequest(CompactRequest),
 }
 
 impl ControlFrame {
-    /// The frame as the compact JSON that travels.
+    /// Serializes the frame as compact JSON.
     pub fn to_text(&self) -> String {
         // Serializing plain strings, options and JSON values cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads a text as a frame, whoever wrote it. `None` when it is none, or of a type that passes as text.
+    /// Parses a text as a frame regardless of its sender. Returns `None` if it is not a frame, or
+    /// has a type that is delivered as text.
     pub fn from_text(text: &str) -> Option<Self> {
         if !text.trim_start().starts_with('{') {
             return None;
@@ -60,7 +61,7 @@ impl ControlFrame {
         parse_mended(text).ok()
     }
 
-    /// The request that this frame answers, where it is an answer to one.
+    /// Returns the id of the request that this frame answers, if it is an answer.
     pub fn answered_request(&self) -> Option<&RequestId> {
         match self {
             ControlFrame::PermissionResponse(response) => Some(&response.request_id),
@@ -70,7 +71,7 @@ impl ControlFrame {
         }
     }
 
-    /// The value of `type` on the wire.
+    /// Returns the value of `type` on the wire.
     pub fn type_name(&self) -> &'static str {
         match self {
             ControlFrame::ShutdownRequest(_) => "shutdown_request",
@@ -90,8 +91,9 @@ impl ControlFrame {
         }
     }
 
-    /// The frame in an entry, when the entry may carry it: marked by swarm, or an unmarked foreign entry whose
-    /// sender may send that type (only the lead asks, answers and assigns; a member speaks for itself).
+    /// Returns the frame in an entry if the entry may carry it: an entry marked by swarm, or an
+    /// unmarked entry of another program whose sender may send that type (only the lead asks,
+    /// answers and assigns; a member reports about itself).
     pub fn of_entry(entry: &InboxEntry) -> Option<Self> {
         if entry.is_marked() && !entry.is_marked_control() {
             return None;

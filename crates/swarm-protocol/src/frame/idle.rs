@@ -1,18 +1,18 @@
-//! The notice of a member whose turn is over.
+//! Notification that a member's turn is over.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{IsoTime, TaskId};
 
-/// Why a member is idle.
+/// Reason for which a member is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleReason {
-    /// Its turn ended; it waits for mail.
+    /// The turn ended; the member waits for messages.
     Available,
-    /// A person interrupted its turn.
+    /// A person interrupted the turn.
     Interrupted,
-    /// Its turn failed.
+    /// The turn failed.
     Failed,
 }
 
@@ -20,29 +20,29 @@ pub enum IdleReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdleNotification {
-    /// Who is idle.
+    /// Name of the idle member.
     pub from: String,
-    /// Since when.
+    /// Time at which the turn ended.
     pub timestamp: IsoTime,
-    /// Why.
+    /// Reason for being idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_reason: Option<IdleReason>,
-    /// The last text of the turn.
+    /// Final text of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// `[to NAME] …` of the last message to a peer in that turn.
+    /// `[to NAME] …` for the last message to a peer in that turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// A task that was finished in the turn.
+    /// Id of a task that was finished in the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_task_id: Option<String>,
-    /// How it ended: `resolved`, `blocked` or `failed`.
+    /// Outcome of the task: `resolved`, `blocked` or `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_status: Option<String>,
-    /// What went wrong.
+    /// Error message if the turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
-    /// Tasks that it still has in progress although it was reminded of them; of swarm alone.
+    /// Tasks still in progress although the member was reminded of them; specific to swarm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_tasks: Vec<TaskId>,
 }

@@ -1,7 +1,8 @@
 //! Control frames: JSON objects that travel as the text of an inbox entry.
 //!
-//! A text is a control frame only where it may be one. What swarm writes is marked `kind: control`; a foreign entry
-//! counts only when type and sender fit, so that a report that quotes a frame arrives as text.
+//! A text is only treated as a control frame if its entry permits it. Entries that swarm writes are
+//! marked `kind: control`; an entry of another program must have a matching type and sender, so
+//! that a report that quotes a frame is delivered as text.
 
 mod compact;
 mod control;

@@ -1,4 +1,4 @@
-//! The question whether a call may be made, and its answer.
+//! Permission requests and responses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,17 +10,17 @@ use crate::RequestId;
 pub struct PermissionRequestFrame {
     /// `perm-<ms>-<7 base36>`.
     pub request_id: RequestId,
-    /// The member's **name**.
+    /// Name of the member (not its agent id).
     pub agent_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
     /// Id of the call in the model's message.
     pub tool_use_id: String,
-    /// What the call does.
+    /// Description of the call.
     pub description: String,
-    /// The exact input.
+    /// Exact input of the call.
     pub input: Value,
-    /// Rules or modes that would answer this and similar calls.
+    /// Rules or modes that would cover this and similar calls.
     #[serde(default)]
     pub permission_suggestions: Vec<Value>,
 }
@@ -28,43 +28,43 @@ pub struct PermissionRequestFrame {
 /// `permission_response`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PermissionResponse {
-    /// The request that is answered.
+    /// Id of the answered request.
     pub request_id: RequestId,
-    /// The answer, named by `subtype`.
+    /// Answer, tagged by `subtype`.
     #[serde(flatten)]
     pub result: PermissionResult,
     /// Id of the call in the model's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
-    /// The exact call that the answer is for.
+    /// Exact call to which the answer applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_request: Option<ApprovedRequest>,
 }
 
-/// The two answers.
+/// Answer to a permission request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub enum PermissionResult {
-    /// Allowed, possibly with another input or with rules.
+    /// Allowed, optionally with modified input or additional rules.
     Success {
         /// `updated_input` and `permission_updates`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         response: Option<Value>,
     },
-    /// Not allowed.
+    /// Denied.
     Error {
-        /// What the model is told.
+        /// Message to the model.
         #[serde(default)]
         error: String,
     },
 }
 
-/// The call an approval is bound to.
+/// The call to which an approval is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovedRequest {
     /// Id of the call in the model's message.
     pub tool_use_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool_name: String,
     /// [`crate::input_digest`] of tool and input.
     pub input_digest: String,

@@ -1,4 +1,4 @@
-//! The approval of a plan.
+//! Plan approval requests and responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::{IsoTime, RequestId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanApprovalRequest {
-    /// Whose plan it is.
+    /// Name of the member that submits the plan.
     pub from: String,
-    /// When.
+    /// Time of the request.
     pub timestamp: IsoTime,
-    /// The file that holds the plan, as a path on the member's machine.
+    /// Path of the plan file on the member's machine.
     pub plan_file_path: String,
-    /// The plan.
+    /// Text of the plan.
     pub plan_content: String,
     /// `plan_approval-<ms>@<name>@<team>`.
     pub request_id: RequestId,
@@ -24,16 +24,16 @@ pub struct PlanApprovalRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanApprovalResponse {
-    /// The request that is answered.
+    /// Id of the answered request.
     pub request_id: RequestId,
-    /// Whether the plan may be carried out.
+    /// Whether the plan is approved.
     pub approved: bool,
-    /// What the lead thinks of it.
+    /// Feedback of the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// When.
+    /// Time of the response.
     pub timestamp: IsoTime,
-    /// The mode in which the plan is to be carried out. Words of other versions are kept.
+    /// Mode in which to carry out the plan. Unknown values are preserved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
 }

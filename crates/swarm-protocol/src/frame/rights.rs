@@ -1,6 +1,6 @@
-//! Frames that would change a member's rights. Claude Code drops both (rules since 2.1.236, modes by 2.1.329 at the
-//! latest): rights are not taken from mail. They are known by type so that they can be dropped knowingly instead of
-//! reaching a model as text.
+//! Frames that attempt to change a member's permissions. Claude Code ignores both (rules since
+//! 2.1.236, modes by 2.1.329 at the latest): permissions are never taken from messages. Their types
+//! are known so that they are ignored deliberately instead of reaching a model as text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,9 +8,9 @@ use serde_json::Value;
 /// `mode_set_request`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModeSetRequest {
-    /// The mode that is wanted. Words of other versions are kept.
+    /// Requested mode. Unknown values are preserved.
     pub mode: String,
-    /// Who asks.
+    /// Name of the requester.
     pub from: String,
 }
 
@@ -18,10 +18,10 @@ pub struct ModeSetRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamPermissionUpdate {
-    /// The change, in the shape of the permission suggestions.
+    /// The change, in the format of permission suggestions.
     pub permission_update: Value,
-    /// The directory it is for.
+    /// Directory to which it applies.
     pub directory_path: String,
-    /// The tool it is for.
+    /// Tool to which it applies.
     pub tool_name: String,
 }

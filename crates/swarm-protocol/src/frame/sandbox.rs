@@ -1,4 +1,4 @@
-//! The question whether a sandboxed command may reach a host, and its answer.
+//! Network access requests of sandboxed commands, and their responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +10,23 @@ use crate::{IsoTime, RequestId, UnixMs};
 pub struct SandboxPermissionRequest {
     /// `sandbox-<ms>-<7 base36>`.
     pub request_id: RequestId,
-    /// Agent id of the member that asks.
+    /// Agent id of the requester.
     pub worker_id: String,
-    /// Its name.
+    /// Name of the requester.
     pub worker_name: String,
-    /// Its colour's name.
+    /// Colour name of the requester.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_color: Option<String>,
-    /// What it wants to reach.
+    /// Requested hosts.
     pub host_pattern: HostPattern,
-    /// When.
+    /// Time of the request.
     pub created_at: UnixMs,
 }
 
-/// Hosts that a command wants to reach.
+/// Hosts that a command wants to access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostPattern {
-    /// Name of the host, possibly with wildcards.
+    /// Host name, optionally with wildcards.
     pub host: String,
 }
 
@@ -34,12 +34,12 @@ pub struct HostPattern {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxPermissionResponse {
-    /// The request that is answered.
+    /// Id of the answered request.
     pub request_id: RequestId,
-    /// The host that was asked for.
+    /// Requested host.
     pub host: String,
-    /// Whether it may be reached.
+    /// Whether access is allowed.
     pub allow: bool,
-    /// When.
+    /// Time of the response.
     pub timestamp: IsoTime,
 }

@@ -10,15 +10,15 @@ use crate::{IsoTime, PaneId, RequestId};
 pub struct ShutdownRequest {
     /// `shutdown-<ms>@<name>`.
     pub request_id: RequestId,
-    /// Who asks.
+    /// Name of the requester.
     pub from: String,
-    /// Why.
+    /// Reason for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When.
+    /// Time of the request.
     pub timestamp: IsoTime,
-    /// The member stops at once: its agent is not asked and its turn is interrupted. Absent for a request that the agent may
-    /// refuse.
+    /// Whether the member stops immediately: its agent is not asked and its turn is interrupted.
+    /// Absent if the agent may refuse.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
@@ -27,16 +27,16 @@ pub struct ShutdownRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShutdownApproved {
-    /// The request that is answered.
+    /// Id of the answered request.
     pub request_id: RequestId,
-    /// Who stops.
+    /// Name of the member.
     pub from: String,
-    /// When.
+    /// Time of the response.
     pub timestamp: IsoTime,
-    /// The pane that becomes free.
+    /// Pane that is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane_id: Option<PaneId>,
-    /// How the member ran.
+    /// Backend of the member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend_type: Option<String>,
 }
@@ -45,12 +45,12 @@ pub struct ShutdownApproved {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShutdownRejected {
-    /// The request that is answered.
+    /// Id of the answered request.
     pub request_id: RequestId,
-    /// Who goes on.
+    /// Name of the member, which continues.
     pub from: String,
-    /// Why.
+    /// Reason for the refusal.
     pub reason: String,
-    /// When.
+    /// Time of the response.
     pub timestamp: IsoTime,
 }

@@ -1,4 +1,4 @@
-//! The notice that a task has a new owner.
+//! Notification of a task assignment.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::IsoTime;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskAssignment {
-    /// The task.
+    /// Id of the task.
     pub task_id: String,
-    /// Its title.
+    /// Title of the task.
     pub subject: String,
-    /// What is to be done.
+    /// Description of the task.
     pub description: String,
-    /// Who assigned it.
+    /// Name of the assigner.
     pub assigned_by: String,
-    /// When.
+    /// Time of the assignment.
     pub timestamp: IsoTime,
 }

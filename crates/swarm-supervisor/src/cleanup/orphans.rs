@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_panes::{PaneStatus, TerminalFacts, all_places};
+use swarm_panes::{PaneStatus, TerminalFacts, all_backends};
 use swarm_store::TeamStore;
 
 use super::panes::LeftPane;
@@ -21,7 +21,7 @@ pub async fn orphaned_panes(
 ) -> Vec<LeftPane> {
     let root = canonical(root);
     let mut orphans = Vec::new();
-    for backend in all_places(&BTreeSet::new(), facts) {
+    for backend in all_backends(&BTreeSet::new(), facts) {
         let panes = match backend.all_panes().await {
             Ok(panes) => panes,
             Err(error) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, all_places};
+use swarm_panes::{PaneBackend, PaneStatus, TaggedPane, all_backends};
 use swarm_protocol::{Event, Member, SpawnId, TeamName};
 use swarm_store::StoreError;
 
@@ -61,7 +61,7 @@ async fn ended_panes(
 ) -> Vec<LeftPane> {
     let root = canonical(&spawn_context.root);
     let mut left = Vec::new();
-    for backend in all_places(&former.sockets, &spawn_context.terminal) {
+    for backend in all_backends(&former.sockets, &spawn_context.terminal) {
         let panes = match backend.panes(team).await {
             Ok(panes) => panes,
             Err(error) => {

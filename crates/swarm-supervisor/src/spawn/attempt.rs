@@ -47,8 +47,8 @@ impl Attempt<'_> {
                 pane: pane.id,
                 socket: pane.socket,
                 backend: self.backend.kind(),
-                why: match &pane.spot {
-                    Some(spot) => format!("{}: {spot}", self.chosen.why),
+                why: match &pane.position {
+                    Some(position) => format!("{}: {position}", self.chosen.why),
                     None => self.chosen.why.clone(),
                 },
                 hello,

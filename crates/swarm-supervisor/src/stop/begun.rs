@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use swarm_panes::{PaneError, reach};
+use swarm_panes::{PaneError, backend_for_pane};
 use swarm_protocol::{Member, SpawnId, TeamName};
 use swarm_team::SpawnOrder;
 
@@ -66,7 +66,7 @@ async fn close_begun_pane(
         return Ok(());
     };
     let socket = entry.swarm.as_ref().and_then(|mark| mark.socket.as_deref());
-    let backend = reach(kind, socket, &spawn_context.terminal)?;
+    let backend = backend_for_pane(kind, socket, &spawn_context.terminal)?;
     let root = canonical(&spawn_context.root);
     for tagged in backend.panes(team).await? {
         if tagged.spawn_id == spawn_id && !tagged.is_of_another(&root) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use swarm_agent::find_transcript;
 use swarm_os::Liveness;
-use swarm_panes::{Pane, PaneError, reach};
+use swarm_panes::{Pane, PaneError, backend_for_pane};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
 use super::begun::cancel_spawn;
@@ -254,9 +254,9 @@ async fn close_pane(
     let pane = Pane {
         id: member.tmux_pane_id.clone(),
         socket: socket.clone(),
-        spot: None,
+        position: None,
     };
-    let backend = reach(backend, socket.as_deref(), &spawn_context.terminal)?;
+    let backend = backend_for_pane(backend, socket.as_deref(), &spawn_context.terminal)?;
     let root = canonical(&spawn_context.root);
     let panes = backend.all_panes().await?;
     let mut its = panes.iter().filter(|tagged| tagged.spawn_id == spawn_id);

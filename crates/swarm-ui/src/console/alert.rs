@@ -1,22 +1,22 @@
-//! Calls for the attention of a person who may be looking elsewhere.
+//! Notifications for a person who may not be looking at the terminal.
 
 use crate::sanitize::clean_line;
 use crate::width::fit;
 
-/// Rings the terminal's bell.
+/// The terminal bell.
 pub(super) const BELL: char = '\u{7}';
 
-/// Columns of a notification.
-const LONGEST: usize = 100;
+/// Maximum width of a notification in columns.
+const MAX_LENGTH: usize = 100;
 
-/// How a person is called.
+/// How to notify a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alert {
-    /// Rings the terminal's bell; tmux marks the window by it.
+    /// Whether to ring the terminal's bell; tmux then marks the window.
     pub bell: bool,
-    /// Has the terminal show a notification of the desktop (OSC 9), where it can.
+    /// Whether to request a desktop notification (OSC 9), if the terminal supports it.
     pub osc: bool,
-    /// Whether the terminal is a pane of tmux, which passes such a sequence on only in an envelope.
+    /// Whether the terminal is a tmux pane, which passes such a sequence on only inside a wrapper.
     pub in_tmux: bool,
 }
 
@@ -31,11 +31,12 @@ impl Default for Alert {
 }
 
 impl Alert {
-    /// What calls, with the reason in a few words. It leaves the text on the screen as it is.
+    /// Returns the sequence that notifies the person with a short reason. It does not change the
+    /// text on the screen.
     pub fn sequence(self, why: &str) -> String {
         let mut sequence = String::new();
         if self.osc {
-            let why = fit(&clean_line(why), LONGEST, "…");
+            let why = fit(&clean_line(why), MAX_LENGTH, "…");
             sequence = if self.in_tmux {
                 format!("\u{1b}Ptmux;\u{1b}\u{1b}]9;{why}\u{7}\u{1b}\\")
             } else {
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_what_the_settings_and_the_place_allow() {
+    fn a_notification_follows_the_settings_and_the_terminal() {
         let all = Alert {
             bell: true,
             osc: true,

@@ -1,4 +1,4 @@
-//! A question above the input line that one key answers.
+//! A dialog above the input line, answered with a single key.
 
 use std::time::Instant;
 
@@ -7,28 +7,28 @@ use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
-/// Most lines of details that are shown: the dialog leaves room for the work above it.
+/// Maximum number of detail lines: the dialog leaves room for the output above it.
 const MOST_DETAILS: usize = 8;
 
 /// A question and the keys that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialog {
-    /// Names the question in the answer.
+    /// Id that identifies the dialog in the answer.
     pub id: String,
-    /// What is asked, in one line.
+    /// The question, in one line.
     pub question: String,
-    /// What it is about, line by line.
+    /// Details, line by line.
     pub details: Vec<String>,
-    /// The answers.
+    /// The possible answers.
     pub choices: Vec<Choice>,
 }
 
-/// An answer that a key gives.
+/// An answer and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The key.
     pub key: char,
-    /// What it means.
+    /// Description of the answer.
     pub label: String,
 }
 
@@ -36,12 +36,12 @@ pub struct Choice {
 #[derive(Debug)]
 pub(super) struct OpenDialog {
     pub(super) dialog: Dialog,
-    /// Keys that were typed before this were not meant for it.
+    /// Keys typed before this time do not answer the dialog.
     pub(super) armed_at: Instant,
 }
 
 impl OpenDialog {
-    /// The key of the choice that a typed text is, if keys count already.
+    /// Returns the key of the choice that a typed text selects, if keys are accepted already.
     pub(super) fn chosen(&self, text: &str) -> Option<char> {
         let mut typed = text.chars();
         let (Some(key), None) = (typed.next(), typed.next()) else {
@@ -52,7 +52,7 @@ impl OpenDialog {
         (is_choice && Instant::now() >= self.armed_at).then_some(key)
     }
 
-    /// The lines on the screen, each in one row of `room` columns, with the columns that it takes.
+    /// Returns the lines for the screen, each in one row of `room` columns, with their widths.
     pub(super) fn lines(&self, theme: Theme, room: usize) -> Vec<(String, usize)> {
         let ellipsis = theme.signs().ellipsis;
         let shown = |style: Option<Style>, text: &str| {
@@ -65,7 +65,7 @@ impl OpenDialog {
         };
         let dialog = &self.dialog;
         let question = format!("{} {} ", theme.signs().waiting, dialog.question);
-        let mut lines = vec![shown(Some(Style::Loud), &question)];
+        let mut lines = vec![shown(Some(Style::Attention), &question)];
         let details = dialog.details.iter().take(MOST_DETAILS);
         lines.extend(details.map(|line| shown(None, line)));
         let left = dialog.details.len().saturating_sub(MOST_DETAILS);

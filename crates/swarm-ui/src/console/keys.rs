@@ -1,4 +1,4 @@
-//! Keys of a terminal.
+//! Keyboard input.
 
 use std::io;
 use std::thread;
@@ -9,44 +9,44 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use super::line::{Key, PaneInput};
 use super::screen::Console;
 
-/// Reads the keys that are typed into the terminal on stdin, in a thread of its own that sleeps until one comes. What
-/// the person wants by them is told to `tell`.
+/// Reads keys from the terminal on stdin in a separate thread and passes the resulting input to
+/// `handle`.
 ///
 /// # Errors
-/// When there is no thread to be had. Reading ends without a word when the terminal is gone.
+/// If the thread cannot be created. Reading stops silently when the terminal is gone.
 pub fn read_keys(
     console: Console,
-    mut tell: impl FnMut(PaneInput) + Send + 'static,
+    mut handle: impl FnMut(PaneInput) + Send + 'static,
 ) -> io::Result<()> {
-    let reader = thread::Builder::new().name("reads keys".to_owned());
+    let reader = thread::Builder::new().name("read-keys".to_owned());
     reader
         .spawn(move || {
             while let Ok(event) = event::read() {
                 if let Some(input) = key_of(event).and_then(|key| console.key(key)) {
-                    tell(input);
+                    handle(input);
                 }
             }
         })
         .map(drop)
 }
 
-/// The same for a terminal that is not always this program's: keys are read when `may_read` has returned `true`. It waits
-/// until there are some and reading them is allowed; `false` ends the reading.
+/// Like [`read_keys`], for a terminal that this program shares: keys are read once `may_read`
+/// returns `true`. It blocks until keys are available and may be read; `false` stops the reader.
 ///
 /// # Errors
-/// As [`read_keys`].
+/// As for [`read_keys`].
 pub fn read_keys_when(
     console: Console,
     mut may_read: impl FnMut() -> bool + Send + 'static,
-    mut tell: impl FnMut(PaneInput) + Send + 'static,
+    mut handle: impl FnMut(PaneInput) + Send + 'static,
 ) -> io::Result<()> {
-    let reader = thread::Builder::new().name("reads keys".to_owned());
+    let reader = thread::Builder::new().name("read-keys".to_owned());
     let reading = move || -> io::Result<()> {
         while may_read() {
             while event::poll(Duration::ZERO)? {
                 let key = key_of(event::read()?);
                 if let Some(input) = key.and_then(|key| console.key(key)) {
-                    tell(input);
+                    handle(input);
                 }
             }
         }
@@ -65,8 +65,8 @@ fn key_of(event: Event) -> Option<Key> {
 }
 
 fn of_key(key: KeyEvent) -> Option<Key> {
-    let held = key.modifiers - KeyModifiers::SHIFT;
-    match (key.code, held) {
+    let deferred = key.modifiers - KeyModifiers::SHIFT;
+    match (key.code, deferred) {
         (KeyCode::Char(c), KeyModifiers::NONE) => Some(Key::Text(c.to_string())),
         (KeyCode::Char(c), KeyModifiers::CONTROL) => of_control(c),
         (KeyCode::Enter, KeyModifiers::NONE) => Some(Key::Enter),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_keys_are_what_the_guide_says() {
+    fn control_keys_match_the_guide() {
         for (char, key) in [
             ('b', Key::Background),
             ('c', Key::Interrupt),

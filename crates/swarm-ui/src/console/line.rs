@@ -1,52 +1,55 @@
-//! The line that a person types into.
+//! The input line.
 
 use swarm_protocol::PermissionMode;
 
 use crate::sanitize::shown;
 use crate::width::columns;
 
-/// Longest text in bytes; what a paste has beyond it is left out, and the person is told so.
-pub(super) const LONGEST: usize = 1024 * 1024;
+/// Maximum length of the text in bytes; excess text of a paste is dropped with a notice.
+pub(super) const MAX_LENGTH: usize = 1024 * 1024;
 
-/// Bytes before and behind the cursor that are laid out, about: more than all rows show.
+/// Approximate number of bytes before and after the cursor that are laid out: more than all rows
+/// can show.
 const LAID_OUT: usize = 4096;
 
-/// What a person wants who types into a pane.
+/// Input from a person at a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneInput {
-    /// To say this; several lines where they were pasted.
+    /// A line of text; several lines if they were pasted.
     Line(String),
-    /// To end the present turn.
+    /// Interrupts the current turn.
     Interrupt,
-    /// Not to wait for the sub-agents of the present turn.
+    /// Moves the sub-agents of the current turn to the background.
     Background,
-    /// To see the last result that was folded in full.
+    /// Expands the last folded result.
     Expand,
-    /// That the agent knows this when it is next asked something.
+    /// Adds context that the agent sees with its next prompt.
     Context(String),
-    /// To go on writing this text in an editor.
+    /// Opens the text in an editor.
     Edit(String),
-    /// To go on in the next permission mode.
+    /// Switches to the next permission mode.
     CycleMode,
-    /// To go on in a permission mode; without one, in the next.
+    /// Switches to a permission mode, or to the next one.
     Mode {
-        /// Which.
+        /// The requested mode.
         mode: Option<PermissionMode>,
-        /// Whether it may be above the mode with which the session began. Only where nobody but a person can type.
+        /// Whether it may exceed the mode with which the session started. Only if no other process
+        /// can type.
         may_raise: bool,
     },
-    /// To end the member.
+    /// Stops the member.
     Shutdown,
-    /// To answer a dialog.
+    /// Answers a dialog.
     Choice {
-        /// The dialog's id.
+        /// Id of the dialog.
         dialog: String,
-        /// The key of the choice; ESC for none of them.
+        /// Key of the choice; ESC for none.
         key: char,
     },
 }
 
-/// The command in a line, as its name and what follows, where the line begins with a slash and a word. A path is none.
+/// Splits a slash command into its name and arguments. `None` if the line does not start with a
+/// slash and a word, or is a path.
 pub fn command_in(line: &str) -> Option<(&str, &str)> {
     let words = line.trim().strip_prefix('/')?;
     let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -56,7 +59,7 @@ pub fn command_in(line: &str) -> Option<(&str, &str)> {
     (is_name && !name.ends_with(':') && !words.contains('\n')).then_some((name, rest.trim()))
 }
 
-/// One key, or what was pasted.
+/// A key, or pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
     Text(String),
@@ -67,11 +70,11 @@ pub(crate) enum Key {
     Right,
     Home,
     End,
-    /// The line before this one.
+    /// Moves to the previous line.
     Up,
-    /// The line after this one.
+    /// Moves to the next line.
     Down,
-    /// A line end inside the text: Alt-Enter.
+    /// Inserts a line break: Alt-Enter.
     LineEnd,
     /// Ctrl-U.
     ClearBefore,
@@ -79,7 +82,7 @@ pub(crate) enum Key {
     DeleteWord,
     /// Esc and Ctrl-C.
     Interrupt,
-    /// Ctrl-X: the command `/compact`, whatever stands in the line.
+    /// Ctrl-X: the command `/compact`, regardless of the input line.
     Compact,
     /// Ctrl-B.
     Background,
@@ -95,51 +98,51 @@ pub(crate) enum Key {
     CycleMode,
     /// Ctrl-D.
     EndOfInput,
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resized,
 }
 
-/// A text and a cursor in it.
+/// A text with a cursor.
 #[derive(Debug, Default)]
 pub(crate) struct InputLine {
     text: String,
-    /// In bytes, always between two signs.
+    /// Byte offset, always at a grapheme boundary.
     cursor: usize,
     history: History,
-    /// Bytes that were pasted and did not fit, since this was last asked.
+    /// Number of pasted bytes dropped since the last query.
     left_out: usize,
-    /// A search in the history.
+    /// The current history search.
     search: Option<Search>,
-    /// Completions of the word before the cursor, and which of them is in the line.
+    /// Completions of the word before the cursor, and the selected one.
     completing: Option<Completing>,
 }
 
-/// A search in lines that were said before.
+/// A search in the history.
 #[derive(Debug, Default)]
 struct Search {
     wanted: String,
-    /// The line that was found.
+    /// Index of the line that was found.
     at: Option<usize>,
-    /// What was in the input line before.
+    /// The input line before the search.
     draft: String,
 }
 
-/// Words that may stand in the place of one that was begun.
+/// Completions of a word.
 #[derive(Debug)]
 struct Completing {
-    /// Where the word begins.
+    /// Start of the word.
     start: usize,
     words: Vec<String>,
     at: usize,
 }
 
-/// Lines that were said before, to be said again.
+/// History of entered lines.
 #[derive(Debug, Default)]
 struct History {
     lines: Vec<String>,
-    /// The one that is in the input line.
+    /// Index of the line in the input line.
     at: Option<usize>,
-    /// What was in the input line before.
+    /// The input line before history navigation.
     draft: String,
 }
 
@@ -154,7 +157,7 @@ impl History {
         }
     }
 
-    /// An earlier line that was changed is what is being written now; what was being written before becomes an earlier line.
+    /// After an edit, the line becomes the draft; the previous draft becomes a history entry.
     fn notice_change(&mut self, text: &str) {
         let line = self.at.and_then(|at| self.lines.get(at));
         if line.is_some_and(|line| line != text) {
@@ -166,8 +169,8 @@ impl History {
         }
     }
 
-    /// The line before, if there is one; `text` is what is in the input line now.
-    fn back(&mut self, text: &str) -> Option<String> {
+    /// Returns the previous line, if any; `text` is the current input line.
+    fn previous(&mut self, text: &str) -> Option<String> {
         self.notice_change(text);
         let before = self.at.unwrap_or(self.lines.len()).checked_sub(1)?;
         if self.at.is_none() {
@@ -177,8 +180,8 @@ impl History {
         self.lines.get(before).cloned()
     }
 
-    /// The line after, and behind the last one what was being written.
-    fn forth(&mut self, text: &str) -> Option<String> {
+    /// Returns the next line, or the draft after the last one.
+    fn next(&mut self, text: &str) -> Option<String> {
         self.notice_change(text);
         let next = self.at? + 1;
         let line = self.lines.get(next).cloned();
@@ -187,18 +190,18 @@ impl History {
     }
 }
 
-/// What of the text is shown: rows that fit the room, with the cursor in one of them.
+/// The displayed part of the text: rows that fit the available width, including the cursor row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) rows: Vec<String>,
-    /// The row of the cursor.
+    /// Row of the cursor.
     pub(crate) row: usize,
-    /// Columns before the cursor in its row.
+    /// Number of columns before the cursor in its row.
     pub(crate) before: usize,
 }
 
 impl InputLine {
-    /// Takes a key; what the person wants by it, if anything.
+    /// Handles a key and returns the resulting input, if any.
     pub(crate) fn key(&mut self, key: Key) -> Option<PaneInput> {
         if !matches!(key, Key::Complete | Key::Resized) {
             self.completing = None;
@@ -232,11 +235,11 @@ impl InputLine {
             }
             Key::LineEnd => self.insert("\n"),
             Key::Up => {
-                let before = self.history.back(&self.text);
+                let before = self.history.previous(&self.text);
                 self.replace(before);
             }
             Key::Down => {
-                let after = self.history.forth(&self.text);
+                let after = self.history.next(&self.text);
                 self.replace(after);
             }
             Key::Backspace => self.remove(self.before(), self.cursor),
@@ -258,8 +261,8 @@ impl InputLine {
         None
     }
 
-    /// A key while a line is searched for: text narrows the search, Ctrl-R goes to an earlier line, Esc ends it without a
-    /// change, and every other key ends it and is then carried out on the line that was found.
+    /// Handles a key during a search: text narrows the search, Ctrl-R finds an earlier line, Esc
+    /// cancels, and any other key ends the search and is applied to the line that was found.
     fn search_key(&mut self, key: Key) -> Option<PaneInput> {
         let mut search = self.search.take()?;
         match key {
@@ -286,7 +289,7 @@ impl InputLine {
         None
     }
 
-    /// Puts the last line before `end` into the input line that has what is searched for.
+    /// Puts the last matching line before `end` into the input line.
     fn find(&mut self, search: &mut Search, end: usize) {
         let lines = self.history.lines.iter().take(end).enumerate();
         let found = lines
@@ -299,17 +302,17 @@ impl InputLine {
         }
     }
 
-    /// What is searched for, while something is.
+    /// Returns the search text during a search.
     pub(crate) fn searched(&self) -> Option<&str> {
         self.search.as_ref().map(|search| search.wanted.as_str())
     }
 
-    /// The text before the cursor, for which completions are looked up unless they are known.
+    /// Returns the text before the cursor if its completions must be looked up.
     pub(crate) fn to_complete(&self) -> Option<&str> {
         self.completing.is_none().then(|| &self.text[..self.cursor])
     }
 
-    /// Takes completions: words that may stand in the place of the text from `start` to the cursor.
+    /// Sets the completions of the text from `start` to the cursor.
     pub(crate) fn offer(&mut self, start: usize, words: Vec<String>) {
         if words.is_empty() || start > self.cursor || !self.text.is_char_boundary(start) {
             return;
@@ -321,7 +324,7 @@ impl InputLine {
         });
     }
 
-    /// Puts the next completion into the line.
+    /// Inserts the next completion.
     fn next_completion(&mut self) {
         let Some(mut completing) = self.completing.take() else {
             return;
@@ -334,18 +337,18 @@ impl InputLine {
         self.completing = (completing.words.len() > 1).then_some(completing);
     }
 
-    /// The completions that Tab leads through, and which of them is in the line.
+    /// Returns the completions and the selected one.
     pub(crate) fn completions(&self) -> Option<(&[String], usize)> {
         let completing = self.completing.as_ref()?;
         Some((&completing.words, completing.at))
     }
 
-    /// Bytes of pastes that did not fit since this was asked last.
+    /// Returns the number of dropped bytes and resets it.
     pub(crate) fn take_left_out(&mut self) -> usize {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Everything that Up, Down or the line itself shows.
+    /// Returns all text that Up, Down or the line itself can show.
     #[cfg(test)]
     pub(crate) fn everything(&self) -> String {
         format!(
@@ -356,18 +359,18 @@ impl InputLine {
         )
     }
 
-    /// What is in the line.
+    /// Returns the text of the line.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Puts a text into the line, in the place of the one that is there.
+    /// Replaces the text of the line.
     pub(crate) fn set_text(&mut self, text: &str) {
         self.replace(Some(String::new()));
         self.insert(text);
     }
 
-    /// Lines that were said before, oldest first.
+    /// Adds lines to the history, oldest first.
     pub(crate) fn remember(&mut self, lines: Vec<String>) {
         self.history.lines = lines;
     }
@@ -390,7 +393,7 @@ impl InputLine {
 
     fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let room = LONGEST.saturating_sub(self.text.len());
+        let room = MAX_LENGTH.saturating_sub(self.text.len());
         let whole = text.len();
         let text = &text[..text.floor_char_boundary(room)];
         self.left_out += whole - text.len();
@@ -403,16 +406,16 @@ impl InputLine {
         self.cursor = from;
     }
 
-    /// Where the sign before the cursor begins.
+    /// Returns the start of the grapheme before the cursor.
     fn before(&self) -> usize {
         let run = run_start(&self.text, self.cursor);
-        let last = signs(&self.text[run..self.cursor]).last();
+        let last = graphemes(&self.text[run..self.cursor]).last();
         self.cursor - last.map_or(0, str::len)
     }
 
-    /// Where the sign behind the cursor ends.
+    /// Returns the end of the grapheme after the cursor.
     fn after(&self) -> usize {
-        let next = signs(&self.text[self.cursor..]).next();
+        let next = graphemes(&self.text[self.cursor..]).next();
         self.cursor + next.map_or(0, str::len)
     }
 
@@ -423,17 +426,18 @@ impl InputLine {
         })
     }
 
-    /// The rows around the cursor, at most `most`, each of at most `room` columns. Only about as much is looked at as is
-    /// shown, however long the text is.
+    /// Returns the rows around the cursor, at most `most`, each of at most `room` columns. The cost
+    /// is proportional to the displayed part, not to the length of the text.
     pub(crate) fn shown(&self, room: usize, most: usize) -> Shown {
-        // A place that stays the same while the cursor moves nearby, so that rows keep their breaks.
+        // A position that does not change with small cursor movements, so that line breaks are
+        // stable.
         let block = (self.cursor / LAID_OUT).saturating_sub(1) * LAID_OUT;
         let start = run_start(&self.text, self.text.floor_char_boundary(block));
         let end = self.text.floor_char_boundary(self.cursor + LAID_OUT);
         let mut rows = vec![String::new()];
         let (mut taken, mut at) = (0, start);
         let mut cursor = (0, 0);
-        for sign in signs(&self.text[start..end]) {
+        for sign in graphemes(&self.text[start..end]) {
             let text = visible(sign);
             let width = columns(&text);
             if taken + width > room && taken > 0 {
@@ -458,7 +462,7 @@ impl InputLine {
             cursor = (rows.len() - 1, taken);
         }
         let most = most.max(1);
-        // The row behind the cursor's is shown, too, where there is one.
+        // The row after the cursor's is shown as well, if there is one.
         let last = (cursor.0 + 2).max(most).min(rows.len());
         let first = last.saturating_sub(most).min(cursor.0);
         Shown {
@@ -469,42 +473,44 @@ impl InputLine {
     }
 }
 
-/// A text as it is shown.
+/// Returns a text as displayed.
 fn visible(text: &str) -> String {
     let signs = text.chars().filter_map(|c| match c {
-        // A row ends there.
+        // A row ends here.
         '\n' => None,
         '\t' => Some(' '),
-        // Part of a sign that is made of several characters.
-        JOINER | '\u{fe0f}' => Some(c),
+        // Part of a grapheme of several characters.
+        ZERO_WIDTH_JOINER | '\u{fe0f}' => Some(c),
         c => shown(c),
     });
     signs.collect()
 }
 
-/// Joins two characters to one sign.
-const JOINER: char = '\u{200d}';
+/// Joins two characters into one grapheme.
+const ZERO_WIDTH_JOINER: char = '\u{200d}';
 
-/// The signs of a text that begins with one. A sign is a character with those that only change it: accents, variants,
-/// skin tones, what is joined to it, the second half of a flag.
-fn signs(text: &str) -> impl Iterator<Item = &str> {
+/// Iterates over the graphemes of a text that starts at a boundary. A grapheme is a character and
+/// its modifiers: accents, variation selectors, skin tones, joined characters, the second half of a
+/// flag.
+fn graphemes(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (sign, after) = rest.split_at(first_sign(rest));
+        let (sign, after) = rest.split_at(first_grapheme_len(rest));
         rest = after;
         (!sign.is_empty()).then_some(sign)
     })
 }
 
-/// How long the first sign is, in bytes.
-fn first_sign(text: &str) -> usize {
+/// Returns the length of the first grapheme in bytes.
+fn first_grapheme_len(text: &str) -> usize {
     let mut chars = text.char_indices();
     let Some((_, mut last)) = chars.next() else {
         return 0;
     };
     let mut half_a_flag = is_letter_of_flag(last);
     for (at, c) in chars {
-        let joined = last == JOINER || changes(c) || (half_a_flag && is_letter_of_flag(c));
+        let joined =
+            last == ZERO_WIDTH_JOINER || changes(c) || (half_a_flag && is_letter_of_flag(c));
         if !joined {
             return at;
         }
@@ -514,11 +520,14 @@ fn first_sign(text: &str) -> usize {
     text.len()
 }
 
-/// The last place before `end` where a sign begins whatever stands before it, or the beginning of the text.
+/// Returns the last position before `end` that is a grapheme boundary regardless of the preceding
+/// text, or 0.
 fn run_start(text: &str, end: usize) -> usize {
     let mut chars = text[..end].char_indices().rev().peekable();
     while let Some((at, c)) = chars.next() {
-        let joined = chars.peek().is_some_and(|(_, before)| *before == JOINER);
+        let joined = chars
+            .peek()
+            .is_some_and(|(_, before)| *before == ZERO_WIDTH_JOINER);
         if !joined && !changes(c) && !is_letter_of_flag(c) {
             return at;
         }
@@ -526,7 +535,7 @@ fn run_start(text: &str, end: usize) -> usize {
     0
 }
 
-/// Whether a character only changes the one before it.
+/// Returns whether a character modifies the previous one.
 fn changes(c: char) -> bool {
     let is_skin_tone = matches!(c, '\u{1f3fb}'..='\u{1f3ff}');
     is_skin_tone || (!c.is_control() && columns(c.encode_utf8(&mut [0; 4])) == 0)
@@ -554,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_edited_and_said() {
+    fn a_line_is_edited_and_submitted() {
         let mut line = typed(&[text("helo wrld"), Key::Home]);
         for key in [Key::Right, Key::Right, Key::Right, text("l"), Key::End] {
             line.key(key);
@@ -565,7 +574,7 @@ mod tests {
             line.key(Key::Enter),
             Some(PaneInput::Line("hello you".to_owned()))
         );
-        assert_eq!(line.key(Key::Enter), None, "nothing is said twice");
+        assert_eq!(line.key(Key::Enter), None, "nothing is submitted twice");
         let mut line = typed(&[text("abc"), Key::Left, Key::ClearBefore, Key::Delete]);
         assert_eq!(line.key(Key::EndOfInput), Some(PaneInput::Shutdown));
         let mut line = typed(&[text("ab"), Key::Home, Key::EndOfInput, Key::Backspace]);
@@ -593,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_lines_come_back_and_what_was_being_written_is_kept() {
+    fn history_navigation_keeps_the_draft() {
         let mut line = InputLine::default();
         line.remember(vec!["one".to_owned(), "two".to_owned()]);
         line.key(text("thr"));
@@ -610,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_or_alt_makes_enter_a_line_end() {
+    fn enter_after_a_backslash_or_with_alt_inserts_a_line_break() {
         let mut line = typed(&[text("a\\"), Key::Enter, text("b"), Key::LineEnd, text("c")]);
         let said = PaneInput::Line("a\nb\nc".to_owned());
         assert_eq!(line.key(Key::Enter), Some(said));
@@ -627,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_and_joined_signs_are_removed_whole() {
+    fn wide_and_joined_graphemes_are_removed_whole() {
         for sign in ["日", "👩‍💻", "👍🏽", "e\u{301}", "🇨🇭", "❤\u{fe0f}"] {
             let mut line = typed(&[text("a"), text(sign), Key::Left, Key::Right, Key::Backspace]);
             assert_eq!(
@@ -653,28 +662,28 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_terminal_would_obey_is_shown() {
+    fn control_characters_are_not_displayed() {
         let line = typed(&[text("\u{1b}[2Ja\u{7}")]);
         assert_eq!(line.shown(20, 8).rows, ["␛[2Ja␇"]);
     }
 
     #[test]
-    fn a_huge_paste_is_shown_as_fast_as_a_word_and_what_does_not_fit_is_counted() {
+    fn a_huge_paste_is_displayed_quickly_and_dropped_bytes_are_counted() {
         for sign in ["a", "日", "e\u{301}", "👩‍💻", "\n"] {
-            let mut line = typed(&[text(&sign.repeat(LONGEST / sign.len()))]);
-            // Looking through all of it each time would take minutes, and such a test is ended.
+            let mut line = typed(&[text(&sign.repeat(MAX_LENGTH / sign.len()))]);
+            // Processing the whole text each time would take minutes and exceed the test timeout.
             for _ in 0..50 {
                 line.key(Key::Left);
                 let shown = line.shown(80, 8);
                 assert!(shown.rows.len() <= 8 && shown.rows.iter().all(|row| columns(row) <= 80));
             }
         }
-        let mut line = typed(&[text(&"a".repeat(LONGEST + 3))]);
+        let mut line = typed(&[text(&"a".repeat(MAX_LENGTH + 3))]);
         assert_eq!((line.take_left_out(), line.take_left_out()), (3, 0));
     }
 
     #[test]
-    fn earlier_lines_are_searched_and_the_draft_comes_back() {
+    fn a_search_can_be_cancelled_and_restores_the_draft() {
         let mut line = InputLine::default();
         line.remember(["fix a", "run tests", "fix b"].map(str::to_owned).to_vec());
         let mut seen = Vec::new();
@@ -701,7 +710,7 @@ mod tests {
     }
 
     #[test]
-    fn tab_leads_through_the_completions_of_a_word() {
+    fn tab_cycles_through_the_completions_of_a_word() {
         let mut line = typed(&[text("see @s")]);
         assert_eq!(line.to_complete(), Some("see @s"));
         line.offer(4, ["@src/", "@setup.py"].map(str::to_owned).to_vec());
@@ -718,20 +727,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn signs_are_the_same_wherever_one_begins_to_look(
+        fn graphemes_do_not_depend_on_the_starting_point(
             text in "(\\PC|a|\u{301}|\u{200d}|🇨|🇭|👩|🏽|日){0,20}",
         ) {
             let mut at = 0;
-            for sign in signs(&text) {
+            for sign in graphemes(&text) {
                 at += sign.len();
                 let run = run_start(&text, at);
-                prop_assert_eq!(signs(&text[run..at]).last(), Some(sign));
+                prop_assert_eq!(graphemes(&text[run..at]).last(), Some(sign));
             }
             prop_assert_eq!(at, text.len());
         }
 
         #[test]
-        fn whatever_is_typed_fits_and_the_cursor_stays_between_signs(
+        fn any_input_fits_and_the_cursor_stays_at_grapheme_boundaries(
             keys in prop::collection::vec(prop_oneof![
                 "\\PC{0,6}|日本|👩‍💻|\n".prop_map(Key::Text), Just(Key::Backspace), Just(Key::Delete), Just(Key::Left),
                 Just(Key::Right), Just(Key::Home), Just(Key::End), Just(Key::ClearBefore), Just(Key::DeleteWord),

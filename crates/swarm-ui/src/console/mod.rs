@@ -1,4 +1,4 @@
-//! The terminal of a pane in which a person may type: output scrolls above one input line.
+//! The terminal of an interactive pane: output scrolls above an input line.
 
 mod alert;
 mod dialog;

@@ -1,4 +1,4 @@
-//! Output above the input line, without one disturbing the other.
+//! Output above the input line, without interference between the two.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -10,31 +10,31 @@ use parking_lot::Mutex;
 
 use super::alert::{Alert, BELL};
 use super::dialog::{Dialog, OpenDialog};
-use super::line::{InputLine, Key, LONGEST, PaneInput};
+use super::line::{InputLine, Key, MAX_LENGTH, PaneInput};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
 use crate::width::{columns, fit};
 
-/// A paste comes as one piece between two marks, so that its line ends are not Enter.
+/// Bracketed paste mode: a paste arrives as one piece, so that its line breaks are not Enter keys.
 const PASTE_MARKS_ON: &str = "\u{1b}[?2004h";
 const PASTE_MARKS_OFF: &str = "\u{1b}[?2004l";
 
-/// How a title begins and ends.
+/// Start and end of a title sequence.
 const TITLE: &str = "\u{1b}]";
 const TITLE_END: char = '\u{7}';
 
-/// The key that takes a dialog away.
-const LATER: char = '\u{1b}';
+/// The key that dismisses a dialog.
+const DISMISS: char = '\u{1b}';
 
-/// Rows of the input that are shown at most.
+/// Maximum number of displayed input rows.
 const INPUT_ROWS: usize = 8;
 
-/// Columns for the width where nobody knows it.
+/// Default width in columns if it is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// The terminal of a pane. Clones share it. Output goes through a [`ConsoleWriter`]; keys come from
-/// [`super::read_keys`].
+/// The terminal of a pane. Clones share it. Output is written through a [`ConsoleWriter`]; keys
+/// come from [`super::read_keys`].
 #[derive(Clone)]
 pub struct Console {
     inner: Arc<Mutex<Inner>>,
@@ -42,42 +42,43 @@ pub struct Console {
 
 struct Inner {
     out: Box<dyn Write + Send>,
-    /// Gets the output without the input line.
+    /// Receives the output without the input line.
     copy: Box<dyn Write + Send>,
     theme: Theme,
     width: WidthSource,
     prompt: String,
     line: InputLine,
-    /// Columns of output behind its last line end.
+    /// Number of columns of output after its last line break.
     column: usize,
-    /// A question that is shown above the input line.
+    /// Dialog above the input line.
     dialog: Option<OpenDialog>,
-    /// Lines above the input line that say how things stand.
+    /// Status lines above the input line.
     status: Vec<String>,
-    /// What is to be said of the last key.
+    /// Notice about the last key.
     note: Option<String>,
     complete: Option<Completer>,
     alert: Alert,
-    /// What is on the screen below the output.
+    /// The region below the output as drawn.
     painted: Option<Painted>,
     is_closed: bool,
-    /// Output that waits while the terminal is lent to another program.
-    held: Option<String>,
+    /// Output that is deferred while another program uses the terminal.
+    deferred: Option<String>,
 }
 
-/// Tells where the word at the end of a text begins, and what it may be completed to.
+/// Returns the start of the word at the end of a text and its completions.
 pub type Completer = Box<dyn Fn(&str) -> (usize, Vec<String>) + Send>;
 
-/// The region below the output: the dialog and the input.
+/// The region below the output: the dialog and the input line.
 struct Painted {
-    /// Columns of the lines above that of the cursor.
+    /// Widths of the lines above the cursor line.
     above: Vec<usize>,
-    /// Columns before the cursor in its line.
+    /// Number of columns before the cursor in its line.
     before: usize,
 }
 
 impl Painted {
-    /// Rows above the cursor. In a terminal that was made narrower a line has become several.
+    /// Returns the number of rows above the cursor. A line occupies several rows after the terminal
+    /// became narrower.
     fn rows(&self, width: usize) -> usize {
         let above = self.above.iter().map(|line| line.div_ceil(width).max(1));
         above.sum::<usize>() + self.before / width
@@ -91,8 +92,8 @@ impl fmt::Debug for Console {
 }
 
 impl Console {
-    /// Takes over a terminal whose keys come one by one and are not echoed, and shows the input line there. `prompt`
-    /// stands before it. `copy` gets what is written, and nothing of the input line.
+    /// Opens a console on a terminal in raw mode and shows the input line with `prompt`. `copy`
+    /// receives the output without the input line.
     pub fn open(
         out: Box<dyn Write + Send>,
         copy: Box<dyn Write + Send>,
@@ -105,8 +106,8 @@ impl Console {
         console
     }
 
-    /// The same for a terminal that is taken over later, with [`Self::reopen`]. Until then what is written is written as it
-    /// is.
+    /// Creates a console that is opened later with [`Self::reopen`]. Until then output is written
+    /// unchanged.
     pub fn closed(
         out: Box<dyn Write + Send>,
         copy: Box<dyn Write + Send>,
@@ -129,7 +130,7 @@ impl Console {
             alert: Alert::default(),
             painted: None,
             is_closed: true,
-            held: None,
+            deferred: None,
         };
         Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -143,28 +144,28 @@ impl Console {
             return;
         }
         inner.is_closed = false;
-        let held = inner.held.take();
+        let deferred = inner.deferred.take();
         let mut frame = PASTE_MARKS_ON.to_owned();
         inner.paint(&mut frame);
         inner.send(&frame);
-        if let Some(held) = held {
-            inner.write(&held);
+        if let Some(deferred) = deferred {
+            inner.write(&deferred);
         }
     }
 
-    /// Takes the input line away before the terminal is lent to another program. What is written until [`Self::reopen`]
-    /// is shown then.
-    pub fn hold(&self) {
+    /// Hides the input line while another program uses the terminal. Output is deferred until
+    /// [`Self::reopen`].
+    pub fn suspend(&self) {
         self.close();
-        self.inner.lock().held = Some(String::new());
+        self.inner.lock().deferred = Some(String::new());
     }
 
-    /// Draws the input line for the terminal's present size.
+    /// Redraws the input line for the current size of the terminal.
     pub fn resized(&self) {
         self.key(Key::Resized);
     }
 
-    /// Where output goes.
+    /// Returns a writer for output.
     pub fn writer(&self) -> ConsoleWriter {
         ConsoleWriter {
             console: self.clone(),
@@ -172,7 +173,7 @@ impl Console {
         }
     }
 
-    /// Takes the input line away and gives the terminal back; what is written later is written as it is.
+    /// Removes the input line and releases the terminal; later output is written unchanged.
     pub fn close(&self) {
         let mut inner = self.inner.lock();
         if inner.is_closed {
@@ -185,7 +186,7 @@ impl Console {
         inner.is_closed = true;
     }
 
-    /// Empties the input line. Returns whether there was anything in it.
+    /// Clears the input line. Returns whether it contained text.
     pub fn clear_line(&self) -> bool {
         let mut inner = self.inner.lock();
         if inner.is_closed || inner.line.is_empty() {
@@ -195,8 +196,8 @@ impl Console {
         true
     }
 
-    /// Shows a dialog in the place of the one before, or none. Its keys count from `armed_at` on and while the input line is
-    /// empty; Esc takes it away and is an answer, too. The person is called.
+    /// Replaces the dialog, or removes it. Its keys are accepted from `armed_at` on and while the
+    /// input line is empty; Esc dismisses it, which is an answer too. Notifies the person.
     pub fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
         let mut inner = self.inner.lock();
         let call = dialog
@@ -211,12 +212,12 @@ impl Console {
         }
     }
 
-    /// Calls for attention from now on as `alert` says.
+    /// Sets how the person is notified.
     pub fn set_alert(&self, alert: Alert) {
         self.inner.lock().alert = alert;
     }
 
-    /// Calls for the attention of the person, who may be looking elsewhere.
+    /// Notifies a person who may not be looking at the terminal.
     pub fn call(&self, why: &str) {
         let mut inner = self.inner.lock();
         if !inner.is_closed {
@@ -225,23 +226,23 @@ impl Console {
         }
     }
 
-    /// Has Tab complete words as `complete` says.
+    /// Sets the completer for Tab.
     pub fn complete_with(&self, complete: Completer) {
         self.inner.lock().complete = Some(complete);
     }
 
-    /// What is in the input line.
+    /// Returns the text of the input line.
     pub fn text(&self) -> String {
         self.inner.lock().line.text().to_owned()
     }
 
-    /// Puts a text into the input line, in the place of what is there.
+    /// Replaces the text of the input line.
     pub fn set_text(&self, text: &str) {
         let mut inner = self.inner.lock();
         inner.repaint(|inner| inner.line.set_text(text));
     }
 
-    /// Shows lines above the input line that say how things stand.
+    /// Sets the status lines above the input line.
     pub fn set_status(&self, status: Vec<String>) {
         let mut inner = self.inner.lock();
         if inner.status != status {
@@ -249,7 +250,7 @@ impl Console {
         }
     }
 
-    /// Gives the input line what was said in earlier sessions, oldest first.
+    /// Adds lines of earlier sessions to the history, oldest first.
     pub fn remember(&self, lines: Vec<String>) {
         self.inner.lock().line.remember(lines);
     }
@@ -264,7 +265,7 @@ impl Console {
 }
 
 impl Inner {
-    /// Changes something in the region below the output and draws that again.
+    /// Applies a change to the region below the output and redraws it.
     fn repaint<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
         let mut frame = String::new();
         self.erase(&mut frame);
@@ -276,7 +277,7 @@ impl Inner {
         done
     }
 
-    /// Gives a key to the dialog, if it is one of that, and to the input line otherwise.
+    /// Passes a key to the dialog if it is one of its choices, otherwise to the input line.
     fn key(&mut self, key: Key) -> Option<PaneInput> {
         if key == Key::Complete
             && let (Some(text), Some(complete)) = (self.line.to_complete(), &self.complete)
@@ -288,8 +289,8 @@ impl Inner {
         self.note = match self.line.take_left_out() {
             0 => None,
             left_out => Some(format!(
-                "{left_out} bytes of the paste are left out: a message takes {} KiB; put the text into a file",
-                LONGEST / 1024
+                "{left_out} bytes of the paste were dropped: messages are limited to {} KiB; put the text into a file",
+                MAX_LENGTH / 1024
             )),
         };
         said
@@ -301,7 +302,7 @@ impl Inner {
         };
         let chosen = match &key {
             Key::Text(text) => open.chosen(text),
-            Key::Interrupt => Some(LATER),
+            Key::Interrupt => Some(DISMISS),
             _ => None,
         };
         let Some(chosen) = chosen else {
@@ -318,10 +319,10 @@ impl Inner {
         (self.width)().unwrap_or(USUAL_WIDTH).max(1)
     }
 
-    /// Writes output where it stopped, and the input line below it again.
+    /// Writes output at its last position, and redraws the input line below it.
     fn write(&mut self, output: &str) {
-        if let Some(held) = &mut self.held {
-            return held.push_str(output);
+        if let Some(deferred) = &mut self.deferred {
+            return deferred.push_str(output);
         }
         let copy = without_titles(output);
         self.copy.write_all(copy.as_bytes()).ok();
@@ -337,7 +338,7 @@ impl Inner {
         self.send(&frame);
     }
 
-    /// Puts the cursor behind the output, with nothing below it.
+    /// Moves the cursor to the end of the output and clears everything below it.
     fn erase(&mut self, frame: &mut String) {
         let Some(painted) = self.painted.take() else {
             return;
@@ -360,7 +361,7 @@ impl Inner {
         if self.column > 0 {
             frame.push_str("\r\n");
         }
-        // The last column stays free: a cursor behind it is in no line for certain.
+        // The last column stays free: the line of a cursor after it is undefined.
         let room = width.saturating_sub(1);
         let dialog = self.dialog.as_ref();
         let mut lines = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room));
@@ -395,12 +396,12 @@ impl Inner {
         self.painted = Some(Painted { above, before });
     }
 
-    /// The lines between the dialog and the input: how things stand, and what there is to know of what is typed.
+    /// Returns the lines between the dialog and the input: status, notices, search and completions.
     fn around_line(&self) -> Vec<String> {
         let mut lines = self.status.clone();
         if let Some(wanted) = self.line.searched() {
             lines.push(format!(
-                "search: {wanted} (Ctrl-R: earlier, Enter: send, Esc: back)"
+                "search: {wanted} (Ctrl-R: earlier, Enter: send, Esc: cancel)"
             ));
         }
         if let Some((words, at)) = self.line.completions() {
@@ -422,7 +423,7 @@ impl Inner {
         lines
     }
 
-    /// One write, so that nobody sees a half of it. A screen that cannot be written to does not stop an agent.
+    /// A single write avoids flicker. A terminal that cannot be written to must not stop an agent.
     fn send(&mut self, frame: &str) {
         self.out.write_all(frame.as_bytes()).ok();
         self.out.flush().ok();
@@ -439,7 +440,7 @@ fn right(frame: &mut String, columns: usize) {
     let _infallible = write!(frame, "\u{1b}[{columns}C");
 }
 
-/// The columns behind the last line end, once `output` has been written where there were `column`.
+/// Returns the number of columns after the last line break once `output` is written at `column`.
 fn column_after(column: usize, output: &str) -> usize {
     let plain = without_sequences(output);
     match plain.rsplit_once('\n') {
@@ -448,20 +449,20 @@ fn column_after(column: usize, output: &str) -> usize {
     }
 }
 
-/// The text without what is told to the terminal alone.
+/// Removes title sequences from the text.
 fn without_titles(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
+    let mut golden = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, title)) = rest.split_once(TITLE) {
-        kept.push_str(before);
+        golden.push_str(before);
         rest = title.split_once(TITLE_END).map_or("", |(_, rest)| rest);
     }
-    kept.push_str(rest);
-    kept.retain(|c| c != BELL);
-    kept
+    golden.push_str(rest);
+    golden.retain(|c| c != BELL);
+    golden
 }
 
-/// The text without the sequences of our own that take no room: colours and titles.
+/// Removes swarm's own sequences without width (colours and titles) from the text.
 fn without_sequences(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -479,7 +480,7 @@ fn without_sequences(text: &str) -> String {
     plain
 }
 
-/// Output of a pane. It is shown when it is flushed.
+/// Output of a pane, displayed on flush.
 #[derive(Debug)]
 pub struct ConsoleWriter {
     console: Console,

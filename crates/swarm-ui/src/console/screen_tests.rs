@@ -1,4 +1,4 @@
-//! The console on a terminal that is played.
+//! Tests of the console on a simulated terminal.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use super::*;
 use crate::console::Choice;
 
-/// A terminal as tall as it takes, with the few sequences that a console uses.
+/// A terminal of unlimited height that supports the sequences of a console.
 #[derive(Debug, Default)]
-struct Played {
+struct FakeTerminal {
     rows: Vec<Vec<char>>,
     row: usize,
     column: usize,
 }
 
-impl Played {
+impl FakeTerminal {
     fn play(&mut self, text: &str) {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
@@ -29,14 +29,14 @@ impl Played {
                     let rest: String =
                         std::iter::from_fn(|| chars.next_if(|c| !c.is_ascii_alphabetic()))
                             .collect();
-                    self.obey(&rest, chars.next().unwrap());
+                    self.apply(&rest, chars.next().unwrap());
                 }
                 c => self.put(c),
             }
         }
     }
 
-    fn obey(&mut self, parameters: &str, letter: char) {
+    fn apply(&mut self, parameters: &str, letter: char) {
         let number = parameters
             .trim_start_matches('[')
             .parse()
@@ -96,13 +96,13 @@ fn console(screen: &Shared, copy: &Shared) -> Console {
 }
 
 fn shown(screen: &Shared) -> String {
-    let mut played = Played::default();
-    played.play(&screen.text());
-    played.text()
+    let mut terminal = FakeTerminal::default();
+    terminal.play(&screen.text());
+    terminal.text()
 }
 
 #[test]
-fn output_goes_on_where_it_stopped_with_the_line_below_it() {
+fn output_continues_at_its_last_position_above_the_input_line() {
     let (screen, copy) = (Shared::default(), Shared::default());
     let console = console(&screen, &copy);
     let mut out = console.writer();
@@ -124,7 +124,7 @@ fn output_goes_on_where_it_stopped_with_the_line_below_it() {
     assert_eq!(copy.text(), "one\ntwo and a half\nthe end\n");
     assert!(screen.text().ends_with("the end\n"));
     assert!(screen.text().contains(PASTE_MARKS_OFF));
-    // Keys of a terminal that was given back are not the console's, and what stood in the line stays there.
+    // Keys do not reach a closed console, and the input line keeps its text.
     console.reopen();
     console.key(Key::Text("kept".to_owned()));
     console.close();
@@ -147,7 +147,7 @@ fn question() -> Dialog {
 }
 
 #[test]
-fn a_dialog_stands_between_output_and_line_until_one_key_answers_it() {
+fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     let (screen, copy) = (Shared::default(), Shared::default());
     let console = console(&screen, &copy);
     let mut out = console.writer();
@@ -163,7 +163,7 @@ fn a_dialog_stands_between_output_and_line_until_one_key_answers_it() {
     out.write_all(b"put\n").unwrap();
     out.flush().unwrap();
     assert_eq!(shown(&screen), format!("some output\n{region}\nbob > "));
-    // Other keys are text, and with text in the line no key is an answer.
+    // Other keys are text, and keys do not answer while the line has text.
     for key in ["x", "y"] {
         assert_eq!(console.key(Key::Text(key.to_owned())), None);
     }
@@ -189,10 +189,13 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     );
     assert_eq!(console.key(Key::Text("y".to_owned())), None);
     assert!(shown(&screen).ends_with("bob > y"));
-    // Esc puts it off, and a dialog that was answered elsewhere goes away.
+    // Esc dismisses it, and a dialog that was answered elsewhere disappears.
     console.clear_line();
     let dialog = "perm-1".to_owned();
-    let put_off = Some(PaneInput::Choice { dialog, key: LATER });
+    let put_off = Some(PaneInput::Choice {
+        dialog,
+        key: DISMISS,
+    });
     assert_eq!(console.key(Key::Interrupt), put_off);
     assert_eq!(console.key(Key::Interrupt), Some(PaneInput::Interrupt));
     console.ask(Some(question()), Instant::now());
@@ -201,12 +204,12 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
 }
 
 #[test]
-fn what_is_written_while_the_terminal_is_lent_is_shown_when_it_is_back() {
+fn output_is_deferred_while_another_program_uses_the_terminal() {
     let (screen, copy) = (Shared::default(), Shared::default());
     let console = console(&screen, &copy);
     console.set_text("a draft\nof two rows");
     assert_eq!(shown(&screen), "bob > a draft\n      of two rows");
-    console.hold();
+    console.suspend();
     let lent = screen.text();
     let mut out = console.writer();
     out.write_all(b"meanwhile\n").unwrap();
@@ -219,7 +222,7 @@ fn what_is_written_while_the_terminal_is_lent_is_shown_when_it_is_back() {
 }
 
 #[test]
-fn a_search_a_completion_and_a_paste_that_is_cut_are_told_above_the_line() {
+fn searches_completions_and_truncated_pastes_are_shown_above_the_line() {
     let screen = Shared::default();
     let console = console(&screen, &Shared::default());
     console.remember(vec!["fix it".to_owned()]);
@@ -236,13 +239,13 @@ fn a_search_a_completion_and_a_paste_that_is_cut_are_told_above_the_line() {
     console.key(Key::Text("@".to_owned()));
     console.key(Key::Complete);
     assert_eq!(shown(&screen), "[@src] @spec\nbob > @src");
-    console.key(Key::Text("x".repeat(LONGEST)));
-    assert!(shown(&screen).starts_with("4 bytes of the paste are left out"));
+    console.key(Key::Text("x".repeat(MAX_LENGTH)));
+    assert!(shown(&screen).starts_with("4 bytes of the paste were dropped"));
     console.key(Key::End);
-    assert!(!shown(&screen).contains("left out"));
+    assert!(!shown(&screen).contains("dropped"));
 }
 
-/// Keys of all kinds; letters that are typed are told apart by the caller.
+/// Keys of all kinds; the caller distinguishes the letters.
 fn any_key() -> impl Strategy<Value = Key> {
     prop_oneof![
         4 => Just(Key::Text("?".to_owned())),
@@ -267,7 +270,7 @@ fn any_deleting_key() -> impl Strategy<Value = Key> {
 
 proptest! {
     #[test]
-    fn no_key_makes_it_panic(keys in prop::collection::vec(any_deleting_key(), 0..60), width in 1_usize..50) {
+    fn no_key_panics(keys in prop::collection::vec(any_deleting_key(), 0..60), width in 1_usize..50) {
         let screen = Shared::default();
         let out = Box::new(screen.clone());
         let console = Console::open(out, Box::new(io::sink()), Theme::PLAIN, Box::new(move || Some(width)), "bob > ");
@@ -282,19 +285,19 @@ proptest! {
     }
 
     #[test]
-    fn no_letter_that_is_typed_is_lost(keys in prop::collection::vec(any_key(), 0..80)) {
+    fn no_typed_letter_is_lost(keys in prop::collection::vec(any_key(), 0..80)) {
         let screen = Shared::default();
         let console = console(&screen, &Shared::default());
         let (mut typed, mut said) = (String::new(), String::new());
         for (at, key) in keys.into_iter().enumerate() {
-            // A letter of its own for each key, so that none stands for another.
+            // A distinct letter for each key.
             let letter = char::from_u32(0x4e00 + u32::try_from(at).unwrap()).unwrap();
             let key = match key {
                 Key::Text(text) if text == "?" => {
                     typed.push(letter);
                     Key::Text(letter.to_string())
                 }
-                // At the end of the line it deletes nothing, and elsewhere a letter.
+                // At the end of the line it deletes nothing, elsewhere a letter.
                 Key::EndOfInput => Key::End,
                 key => key,
             };
@@ -314,7 +317,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn whatever_comes_between_output_and_line_stay_whole(
+    fn output_and_input_stay_intact_in_any_interleaving(
         steps in prop::collection::vec(prop_oneof!["[a-z]{1,8}", "\n", "[0-9]{1,6}".prop_map(|keys| format!("#{keys}"))], 0..24),
     ) {
         let (screen, copy) = (Shared::default(), Shared::default());
@@ -332,8 +335,8 @@ proptest! {
             }
         }
         prop_assume!(typed.len() < 30);
-        let joint = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
-        prop_assert_eq!(shown(&screen), format!("{output}{joint}bob > {typed}"));
+        let separator = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+        prop_assert_eq!(shown(&screen), format!("{output}{separator}bob > {typed}"));
         prop_assert_eq!(copy.text(), output);
     }
 }

@@ -1,4 +1,4 @@
-//! How a session stands, in one line: what runs, and what it has used.
+//! The status line of a session: current activity and usage.
 
 use std::time::{Duration, Instant};
 
@@ -7,32 +7,32 @@ use swarm_protocol::{AgentEvent, ContextUse, MemberState, PermissionMode};
 use crate::print::short_count;
 use crate::theme::Theme;
 
-/// The pictures of work under way, one a second.
+/// Frames of the activity indicator, one per second.
 const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
 const ASCII_SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 
-/// The state of a session, followed by its events.
+/// State of a session, updated by its events.
 #[derive(Debug, Clone)]
 pub struct SessionStatus {
-    /// The model, at its provider.
+    /// Model id at its provider.
     pub model: String,
-    /// The permission mode.
+    /// Permission mode.
     pub mode: PermissionMode,
-    /// The branch that is checked out; `None` where there is none.
+    /// Checked-out branch; `None` if there is none.
     pub branch: Option<String>,
-    /// How full the context window is; `None` while that is not known.
+    /// Context window usage; `None` if unknown.
     pub context: Option<ContextUse>,
-    /// Tokens of the turns that have ended.
+    /// Tokens used by completed turns.
     pub tokens: u64,
-    /// When the turn began, while one is under way.
+    /// Start of the current turn.
     turn: Option<Instant>,
-    /// The calls under way: id, tool, and when they began.
+    /// Running calls: id, tool and start time.
     calls: Vec<(String, String, Instant)>,
     waits: bool,
 }
 
 impl SessionStatus {
-    /// A session that has done nothing yet.
+    /// Creates the state of a new session.
     pub fn new(model: String, mode: PermissionMode, branch: Option<String>) -> Self {
         Self {
             model,
@@ -46,7 +46,8 @@ impl SessionStatus {
         }
     }
 
-    /// Follows an event that happened at `now`. Returns how long the turn took, if the event is its end.
+    /// Handles an event that happened at `now`. Returns the duration of the turn if the event ends
+    /// it.
     pub fn follow(&mut self, event: &AgentEvent, now: Instant) -> Option<Duration> {
         match event {
             AgentEvent::TurnStarted => {
@@ -78,12 +79,12 @@ impl SessionStatus {
         None
     }
 
-    /// Whether a turn is under way, so that the line changes with time.
+    /// Returns whether a turn is running, in which case the line changes over time.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// The line at this moment.
+    /// Returns the status line.
     pub fn line(&self, now: Instant, theme: Theme) -> String {
         let mut parts = Vec::new();
         parts.extend(self.activity(now, theme));
@@ -99,7 +100,7 @@ impl SessionStatus {
         parts.join(&format!(" {} ", theme.signs().dot))
     }
 
-    /// What runs, and since when.
+    /// Returns the current activity and its duration.
     fn activity(&self, now: Instant, theme: Theme) -> Option<String> {
         let turn = self.turn?;
         let seconds = |since: Instant| now.saturating_duration_since(since).as_secs();
@@ -111,7 +112,7 @@ impl SessionStatus {
         let at = usize::try_from(seconds(turn)).unwrap_or_default() % frames.len();
         let frame = frames[at];
         let what = match self.calls.as_slice() {
-            _ if self.waits => "waits for an answer".to_owned(),
+            _ if self.waits => "waiting for an answer".to_owned(),
             [] => format!("working {} s", seconds(turn)),
             [(_, tool, since)] => format!("{tool} {} s", seconds(*since)),
             [(_, tool, since), others @ ..] => {
@@ -128,7 +129,7 @@ mod tests {
     use swarm_protocol::Usage;
 
     #[test]
-    fn the_line_says_what_runs_since_when_and_what_it_has_used() {
+    fn the_line_shows_activity_duration_and_usage() {
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut status = SessionStatus::new(

@@ -1,5 +1,5 @@
-//! A way to a terminal that makes nobody wait. A terminal is full when nobody reads it: a tmux that is stopped, a connection that
-//! hangs. Whoever writes there then sleeps in the kernel, and an agent must not.
+//! Non-blocking output to a terminal. A terminal blocks its writers if nothing reads it (a stopped
+//! tmux, a connection that hangs), and an agent must not be blocked.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// What waits for the terminal, at most. More than a screen with its history of a few hundred lines.
+/// Maximum number of queued bytes: more than a screen with a few hundred lines of history.
 const LIMIT: usize = 256 * 1024;
 
-/// Writes into a terminal from a thread of its own. What does not fit behind a terminal that does not read is left out, and the
-/// terminal is told so once it reads again. Clones lead to the same terminal.
+/// Writes to a terminal from a separate thread. Output that exceeds the queue of a blocked terminal
+/// is dropped, with a notice once the terminal is read again. Clones share the terminal.
 #[derive(Clone)]
 pub struct NonBlockingWriter(Arc<Shared>);
 
@@ -25,9 +25,9 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: Vec<u8>,
-    /// Bytes that were left out since the last that were taken in.
+    /// Number of bytes dropped since the last accepted piece.
     left_out: usize,
-    /// Whether the thread is in the middle of a write.
+    /// Whether the thread is writing.
     is_writing: bool,
     /// Whether the terminal is gone.
     is_over: bool,
@@ -40,23 +40,23 @@ impl fmt::Debug for NonBlockingWriter {
 }
 
 impl NonBlockingWriter {
-    /// Leads to `terminal`.
+    /// Creates a writer for `terminal`.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// If the thread cannot be created.
     pub fn new(terminal: Box<dyn Write + Send>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             changed: Condvar::new(),
         });
-        let writer = thread::Builder::new().name("writes the screen".to_owned());
+        let writer = thread::Builder::new().name("write-screen".to_owned());
         let its = Arc::clone(&shared);
         writer.spawn(move || its.write_on(terminal))?;
         Ok(Self(shared))
     }
 
-    /// Waits until everything is written, `patience` at most; `false` when it is not.
-    pub fn settle(&self, patience: Duration) -> bool {
+    /// Waits until all output is written, at most for `patience`; returns `false` on timeout.
+    pub fn drain(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         let mut queue = self.0.queue.lock();
         loop {
@@ -72,7 +72,7 @@ impl NonBlockingWriter {
 }
 
 impl Write for NonBlockingWriter {
-    /// Takes all of a piece or, where there is no room, nothing of it: half a sequence would garble what follows.
+    /// Accepts a whole piece or nothing: a partial sequence would garble the following output.
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.queue.lock();
         if queue.is_over {
@@ -83,7 +83,7 @@ impl Write for NonBlockingWriter {
         } else {
             if queue.left_out > 0 {
                 let note = format!(
-                    "\r\n[{} bytes are not shown: nobody read this terminal]\r\n",
+                    "\r\n[{} bytes not shown: the terminal was not being read]\r\n",
                     queue.left_out
                 );
                 queue.waiting.extend_from_slice(note.as_bytes());
@@ -95,14 +95,14 @@ impl Write for NonBlockingWriter {
         Ok(piece.len())
     }
 
-    /// Waits for nothing; [`NonBlockingWriter::settle`] does.
+    /// Does not wait; use [`NonBlockingWriter::drain`].
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Shared {
-    /// The thread's whole life; it sleeps while there is nothing to write.
+    /// Main loop of the thread; it blocks while there is nothing to write.
     fn write_on(&self, mut terminal: Box<dyn Write + Send>) {
         let mut queue = self.queue.lock();
         loop {
@@ -134,14 +134,14 @@ mod tests {
     const SOON: Duration = Duration::from_mins(1);
 
     #[test]
-    fn what_is_written_arrives_in_order() {
+    fn output_arrives_in_order() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         let lines: Vec<String> = (0..100).map(|number| format!("line {number}\n")).collect();
         for line in &lines {
             outlet.write_all(line.as_bytes()).unwrap();
         }
-        assert!(outlet.settle(SOON));
+        assert!(outlet.drain(SOON));
         let expected = lines.concat();
         let mut read = vec![0; expected.len()];
         theirs.read_exact(&mut read).unwrap();
@@ -149,22 +149,22 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_does_not_read_makes_nobody_wait_and_is_told_what_it_missed() {
+    fn a_blocked_terminal_does_not_block_the_writer_and_reports_dropped_output() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        // What the writer is about to have written may all have been read.
+        // Everything before this point may have been read.
         theirs
             .set_read_timeout(Some(Duration::from_millis(10)))
             .unwrap();
         let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         let piece = [b'x'; 1000];
-        // Far more than the kernel and the queue hold: this comes back all the same.
+        // Far more than the kernel and the queue can hold: the writer returns anyway.
         for _ in 0..20_000 {
             outlet.write_all(&piece).unwrap();
         }
-        assert!(!outlet.settle(Duration::ZERO));
+        assert!(!outlet.drain(Duration::ZERO));
         let mut read = Vec::new();
         let mut part = vec![0; 65_536];
-        while !outlet.settle(Duration::ZERO) {
+        while !outlet.drain(Duration::ZERO) {
             let count = theirs.read(&mut part).unwrap_or(0);
             read.extend_from_slice(&part[..count]);
         }
@@ -179,33 +179,33 @@ mod tests {
         };
         let note = shown.trim_start_matches('x');
         assert!(
-            note.starts_with("\r\n[") && note.contains("bytes are not shown"),
+            note.starts_with("\r\n[") && note.contains("bytes not shown"),
             "{note}"
         );
     }
 
     #[test]
-    fn what_is_half_written_is_waited_for() {
+    fn draining_waits_for_a_partial_write() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
-        // More than the kernel holds, in one piece.
+        // More than the kernel buffers, in one piece.
         let piece = vec![b'x'; 8 * 1024 * 1024];
         outlet.write_all(&piece).unwrap();
-        // It is being written by now, so that nothing waits any more.
+        // It is being written by now, so the queue is empty.
         theirs.read_exact(&mut [0]).unwrap();
-        assert!(!outlet.settle(Duration::ZERO));
+        assert!(!outlet.drain(Duration::ZERO));
         let mut rest = vec![0; piece.len() - 1];
         theirs.read_exact(&mut rest).unwrap();
-        assert!(outlet.settle(SOON));
+        assert!(outlet.drain(SOON));
     }
 
     #[test]
-    fn a_terminal_that_is_gone_is_an_error_and_is_not_waited_for() {
+    fn a_closed_terminal_is_an_error_and_is_not_awaited() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
         let mut outlet = NonBlockingWriter::new(Box::new(ours)).unwrap();
         outlet.write_all(b"into the void").unwrap();
-        assert!(outlet.settle(SOON));
+        assert!(outlet.drain(SOON));
         outlet.write_all(b"again").unwrap_err();
     }
 }

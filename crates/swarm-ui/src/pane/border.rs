@@ -1,4 +1,4 @@
-//! The few words about a member that stand on its pane's border, told to the terminal as its title.
+//! State of a member on its pane's border, set as the terminal title.
 
 use swarm_protocol::{AgentEvent, MemberName, MemberState};
 
@@ -6,13 +6,13 @@ use crate::pane::request::RequestLine;
 use crate::sanitize::clean_line;
 use crate::width::fit;
 
-/// Columns that the words may take: a border also holds the name, and panes are narrow.
+/// Maximum width in columns: a border also contains the name, and panes are narrow.
 const LIMIT: usize = 48;
 
-/// What stands between the name and its state, and between the state and its detail.
-const JOINT: &str = " · ";
+/// Separator between name, state and detail.
+const SEPARATOR: &str = " · ";
 
-/// A state in a few words, such as `working · Bash`; a state that needs a person says so in capitals.
+/// Formats a state, such as `working · Bash`; a state that needs a person is in capitals.
 fn border_state(state: MemberState, detail: Option<&str>) -> String {
     let detail = clean_line(detail.unwrap_or_default());
     let (word, detail) = match state {
@@ -25,21 +25,21 @@ fn border_state(state: MemberState, detail: Option<&str>) -> String {
     let words = if detail.is_empty() {
         word.to_owned()
     } else {
-        format!("{word}{JOINT}{detail}")
+        format!("{word}{SEPARATOR}{detail}")
     };
     fit(&words, LIMIT, "…")
 }
 
-/// The title that a member's events make: its name, its state, and the tool that it works with.
+/// The title that follows a member's events: its name, its state, and the running tool.
 ///
-/// The terminal is told by the member itself: that works wherever it runs and whoever leads it, and costs nothing
-/// while nothing changes.
+/// The member itself sets the terminal title: that works on any backend and under any lead, and
+/// costs nothing while nothing changes.
 #[derive(Debug)]
 pub(super) struct BorderTitle {
     name: MemberName,
     state: MemberState,
     detail: Option<String>,
-    /// The calls under way, by id and tool.
+    /// Running calls, by id and tool.
     calls: Vec<(String, String)>,
     told: String,
 }
@@ -55,7 +55,7 @@ impl BorderTitle {
         }
     }
 
-    /// Follows an event; what the terminal must be sent, if its title changes.
+    /// Handles an event and returns the sequence to send if the title changes.
     pub(super) fn follow(&mut self, event: &AgentEvent) -> Option<String> {
         match event {
             AgentEvent::State { state, detail } => {
@@ -69,21 +69,26 @@ impl BorderTitle {
             AgentEvent::TurnEnded { .. } => self.calls.clear(),
             _ => return None,
         }
-        self.news()
+        self.changed_sequence()
     }
 
-    /// The sequence that sets the title, unless the terminal has been told just that.
-    pub(super) fn news(&mut self) -> Option<String> {
+    /// Returns the sequence that sets the title, unless it is already set.
+    pub(super) fn changed_sequence(&mut self) -> Option<String> {
         let tool = self.calls.last().map(|(_, tool)| tool.as_str());
         let detail = match self.state {
             MemberState::Working => self.detail.as_deref().or(tool),
             _ => self.detail.as_deref(),
         };
-        let title = format!("{}{JOINT}{}", self.name, border_state(self.state, detail));
+        let title = format!(
+            "{}{SEPARATOR}{}",
+            self.name,
+            border_state(self.state, detail)
+        );
         if title == self.told {
             return None;
         }
-        // Status lines and borders of tmux draw `#[…]` as a style, and a careless format runs `#(…)`.
+        // Status lines and borders of tmux interpret `#[…]` as a style, and some formats execute
+        // `#(…)`.
         let sequence = format!("\u{1b}]2;{}\u{7}", title.replace('#', "\u{ff03}"));
         self.told = title;
         Some(sequence)
@@ -126,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_border_says_what_a_member_does_in_a_few_safe_words() {
+    fn a_border_shows_a_short_sanitized_state() {
         assert_eq!(border_state(MemberState::Idle, None), "idle");
         assert_eq!(
             border_state(MemberState::Working, Some("Bash\u{1b}]0;x\u{7}")),
@@ -144,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_follows_what_the_member_does() {
+    fn the_title_follows_the_events() {
         let mut title = title("bob");
         let steps = [
             (state(MemberState::Idle, ""), Some("bob · idle")),
@@ -170,9 +175,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an agent asks for, the sequence ends where it should, and no format of tmux sees a `#`.
+        /// For any detail the sequence is terminated correctly, and no tmux format contains a `#`.
         #[test]
-        fn no_detail_ends_the_sequence_or_reaches_a_format(detail in "(\\x1b|\\x07|\\x9c|#|\\(|\\[|\\PC|\\pC){0,60}") {
+        fn no_detail_terminates_the_sequence_or_reaches_a_format(detail in "(\\x1b|\\x07|\\x9c|#|\\(|\\[|\\PC|\\pC){0,60}") {
             let mut title = title("bob");
             if let Some(sequence) = title.follow(&state(MemberState::Parked, &detail)) {
                 let body = sequence.strip_prefix("\u{1b}]2;").and_then(|rest| rest.strip_suffix('\u{7}'));

@@ -1,4 +1,4 @@
-//! Tool calls under way, and how each is drawn.
+//! Running tool calls and their lines.
 
 use swarm_protocol::Color;
 
@@ -7,48 +7,49 @@ use crate::style::{Style, paint, tinted};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
-/// The tool whose calls show as mail that goes out. Its own line is drawn only where no mail came of the call.
+/// The tool whose calls are shown as outgoing messages. Its own line is drawn only if the call sent
+/// no message.
 const MAIL_TOOL: &str = "SendMessage";
 
-/// The tools whose lines name a file and nothing else.
+/// Tools whose lines contain only a file name.
 const FILE_TOOLS: [&str; 3] = ["Read", "Write", "Edit"];
 
-/// Columns that a call takes at most where its outcome is drawn apart from it.
+/// Maximum width of a call that is repeated next to its outcome.
 const NAMED_CALL: usize = 28;
 
-/// Columns below which nothing of a call but its tool would be left to read.
+/// Minimum width for anything but the tool name of a call.
 const SHORTEST_CALL: usize = 12;
 
-/// A call whose result is not there.
+/// A call without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) tool: String,
-    /// The call in one clean line.
+    /// The call in one sanitized line.
     pub(super) line: String,
-    /// Whether it is on the screen, as a line of its own or as the mail it sent.
+    /// How the call is displayed.
     pub(super) drawn: Drawn,
 }
 
-/// What of a call is on the screen.
+/// How a call is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// Its line.
+    /// By its own line.
     Line,
-    /// The mail that it sent.
+    /// By the message that it sent.
     Mail,
-    /// Nothing.
+    /// Not displayed.
     Nothing,
 }
 
-/// The calls under way, in the order in which they began.
+/// The running calls, in the order in which they started.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
 }
 
 impl Calls {
-    /// Notes a call; tells whether its line is to be drawn at once.
+    /// Adds a call; returns whether its line is drawn immediately.
     pub(super) fn start(&mut self, id: &str, tool: &str, line: &str) -> bool {
         let at_once = tool != MAIL_TOOL;
         let drawn = if at_once { Drawn::Line } else { Drawn::Nothing };
@@ -61,7 +62,7 @@ impl Calls {
         at_once
     }
 
-    /// Notes that mail went out, which is what the calls that wait for it look like.
+    /// Marks the pending calls as displayed by an outgoing message.
     pub(super) fn mail_went_out(&mut self) {
         for call in &mut self.calls {
             if call.drawn == Drawn::Nothing {
@@ -70,19 +71,19 @@ impl Calls {
         }
     }
 
-    /// Takes out a call that has its result.
+    /// Removes a call that has its result.
     pub(super) fn finish(&mut self, id: &str) -> Option<Call> {
         let at = self.calls.iter().position(|call| call.id == id)?;
         Some(self.calls.remove(at))
     }
 
-    /// Forgets all: a turn is over, so no result will come.
+    /// Removes all calls: the turn is over, so no result will arrive.
     pub(super) fn clear(&mut self) {
         self.calls.clear();
     }
 }
 
-/// The line of a call, and the columns that it takes.
+/// Returns the line of a call and its width.
 pub(super) fn call_line(theme: Theme, color: Option<Color>, line: &str) -> (String, usize) {
     let signs = theme.signs();
     let line = fit(line, theme.room(INDENT), signs.ellipsis);
@@ -95,24 +96,26 @@ pub(super) fn call_line(theme: Theme, color: Option<Color>, line: &str) -> (Stri
     (drawn, INDENT + columns(&line))
 }
 
-/// An outcome as the end of its call's line, of which `taken` columns are used. `None` where it has not the room.
+/// Returns an outcome as the end of its call's line, of which `taken` columns are used. `None` if
+/// there is not enough room.
 pub(super) fn outcome_behind(
     theme: Theme,
     style: Style,
     outcome: &str,
     taken: usize,
 ) -> Option<String> {
-    let joint = joint(theme);
-    (columns(&joint) + columns(outcome) <= theme.room(taken)).then(|| {
+    let separator = separator(theme);
+    (columns(&separator) + columns(outcome) <= theme.room(taken)).then(|| {
         format!(
             "{}{}",
-            paint(theme, Style::Dim, &joint),
+            paint(theme, Style::Dim, &separator),
             paint(theme, style, outcome)
         )
     })
 }
 
-/// An outcome on a line of its own. It names its call, if that is given because it is not the line above.
+/// Returns an outcome on a separate line. It repeats its call if that is given because it is not
+/// the previous line.
 pub(super) fn outcome_line(
     theme: Theme,
     style: Style,
@@ -124,16 +127,16 @@ pub(super) fn outcome_line(
     let room = theme.room(columns(&start));
     let words = match call {
         Some(line) => {
-            let joint = joint(theme);
-            let left = room.saturating_sub(columns(&joint) + columns(outcome));
+            let separator = separator(theme);
+            let left = room.saturating_sub(columns(&separator) + columns(outcome));
             let call = shortened(theme, line, left);
-            // One sign of something left out is enough.
-            let joint = if call.ends_with(signs.ellipsis) {
+            // A single ellipsis is enough.
+            let separator = if call.ends_with(signs.ellipsis) {
                 " "
             } else {
-                &joint
+                &separator
             };
-            call + joint + outcome
+            call + separator + outcome
         }
         None => outcome.to_owned(),
     };
@@ -144,13 +147,13 @@ pub(super) fn outcome_line(
     )
 }
 
-/// What stands between a call and its outcome.
-fn joint(theme: Theme) -> String {
+/// Returns the separator between a call and its outcome.
+fn separator(theme: Theme) -> String {
     format!(" {} ", theme.signs().ellipsis)
 }
 
-/// As much of a call's line as is needed to know it again: of a file's path, its last name. The outcome is the news,
-/// so where less than [`SHORTEST_CALL`] is left only the tool is named.
+/// Shortens a call's line to what identifies it: the last component of a path. The outcome is more
+/// important, so only the tool is named if fewer than [`SHORTEST_CALL`] columns are left.
 fn shortened(theme: Theme, line: &str, left: usize) -> String {
     let (tool, rest) = line.split_once(' ').unwrap_or((line, ""));
     let rest = if FILE_TOOLS.contains(&tool) {
@@ -167,7 +170,7 @@ fn shortened(theme: Theme, line: &str, left: usize) -> String {
     }
 }
 
-/// An outcome that says whether it is one of success.
+/// Formats an outcome, including whether it is a success.
 pub(super) fn outcome_words(ok: bool, line: &str) -> String {
     match (ok, line) {
         (true, "") => "ok".to_owned(),

@@ -1,4 +1,4 @@
-//! What a call printed or changed, below its line: folded to a few lines, or in full.
+//! Output or difference of a call below its line: folded to a few lines, or in full.
 
 use swarm_protocol::{DetailLine, LineChange};
 
@@ -8,16 +8,16 @@ use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
-/// Lines of an output that are shown: its last ones, where the result stands.
+/// Number of output lines shown when folded: the last ones, which contain the result.
 const OUTPUT_LINES: usize = 5;
 
-/// Lines of a difference that are shown: its first ones.
+/// Number of lines of a difference shown when folded: the first ones.
 const CHANGED_LINES: usize = 12;
 
-/// The key that shows everything.
+/// The key that expands the last folded result.
 const KEY: &str = "Ctrl-O";
 
-/// The lines below a call, and whether some were left out.
+/// Returns the lines below a call, and whether some were omitted.
 pub(super) fn folded(theme: Theme, detail: &[DetailLine]) -> (Vec<String>, bool) {
     let is_difference = is_difference(detail);
     let most = if is_difference {
@@ -26,7 +26,7 @@ pub(super) fn folded(theme: Theme, detail: &[DetailLine]) -> (Vec<String>, bool)
         OUTPUT_LINES
     };
     let left_out = detail.len().saturating_sub(most);
-    // One line that says that one line is missing takes as much room as that line.
+    // A line that reports one omitted line takes as much room as that line.
     if left_out <= 1 {
         return (lines(theme, detail), false);
     }
@@ -43,7 +43,7 @@ pub(super) fn folded(theme: Theme, detail: &[DetailLine]) -> (Vec<String>, bool)
     (shown, true)
 }
 
-/// All lines, each in as many rows as it takes.
+/// Returns all lines, each in as many rows as needed.
 pub(super) fn unfolded(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
     let room = theme.width.map(|_| room(theme, detail).max(1));
     let mut rows = Vec::new();
@@ -75,7 +75,7 @@ fn lines(theme: Theme, detail: &[DetailLine]) -> Vec<String> {
     drawn.collect()
 }
 
-/// One line, cut where it is too long.
+/// Returns one line, truncated if too long.
 fn drawn(theme: Theme, width: usize, line: &DetailLine) -> String {
     let (style, sign) = match line.change {
         None => (Style::Dim, ' '),
@@ -105,13 +105,13 @@ fn is_difference(detail: &[DetailLine]) -> bool {
     detail.iter().any(|line| line.number.is_some())
 }
 
-/// Columns of the numbers; 0 where the lines have none.
+/// Returns the width of the line numbers; 0 if there are none.
 fn number_width(detail: &[DetailLine]) -> usize {
     let largest = detail.iter().filter_map(|line| line.number).max();
     largest.map_or(0, |number| number.to_string().len())
 }
 
-/// Columns that are left for the text of a line.
+/// Returns the remaining columns for the text of a line.
 fn room(theme: Theme, detail: &[DetailLine]) -> usize {
     let numbers = match number_width(detail) {
         0 => 0,
@@ -120,7 +120,7 @@ fn room(theme: Theme, detail: &[DetailLine]) -> usize {
     theme.room(2 * INDENT + numbers)
 }
 
-/// The text in one row, its indentation kept.
+/// Returns the text in one row with its indentation.
 fn clean(text: &str) -> String {
     clean_text(text).replace('\t', "    ").replace('\n', " ")
 }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_shows_its_beginning_with_numbers_and_signs() {
+    fn a_difference_shows_its_first_lines_with_numbers_and_signs() {
         let changed = |number, change, text: &str| DetailLine {
             number: Some(number),
             change,

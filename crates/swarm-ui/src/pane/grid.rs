@@ -1,4 +1,4 @@
-//! A table of Markdown, drawn when it is complete.
+//! A Markdown table, drawn when it is complete.
 
 use crate::pane::inline::{Span, spans};
 use crate::pane::text_wrap::TextWrap;
@@ -7,25 +7,26 @@ use crate::width::columns;
 const HEADER: &str = "1";
 const DIM: &str = "2";
 
-/// The rows of a table that has begun.
+/// The rows of an unfinished table.
 #[derive(Debug, Default)]
 pub(super) struct Grid {
     rows: Vec<String>,
 }
 
-/// One cell.
+/// A cell.
 struct Cell {
     parts: Vec<Span>,
     width: usize,
 }
 
 impl Grid {
-    /// Adds a row as it is written.
+    /// Adds a row in its source form.
     pub(super) fn add(&mut self, row: &str) {
         self.rows.push(row.to_owned());
     }
 
-    /// Draws the table, if one has begun. Rows that are no table, or do not fit, are drawn as they are written.
+    /// Draws the table if there is one. Rows that are not a valid table, or do not fit, are drawn
+    /// in their source form.
     pub(super) fn draw(&mut self, flow: &mut TextWrap, out: &mut String) {
         let rows = std::mem::take(&mut self.rows);
         let Some(right) = rows.get(1).and_then(|row| alignment(row)) else {
@@ -89,7 +90,7 @@ fn as_written(rows: &[String], flow: &mut TextWrap, out: &mut String) {
     }
 }
 
-/// Whether each column is aligned to the right, where a row is the one below the header.
+/// Returns whether each column is right-aligned if a row is the delimiter row below the header.
 fn alignment(row: &str) -> Option<Vec<bool>> {
     let cells = split(row);
     let is_mark = |cell: &String| cell.contains('-') && cell.chars().all(|c| c == '-' || c == ':');
@@ -111,7 +112,7 @@ fn cells(row: &str, base: &str) -> Vec<Cell> {
     cells.collect()
 }
 
-/// The texts between bars; a bar behind a backslash is part of a text.
+/// Splits a row at its bars; a bar after a backslash is part of the text.
 fn split(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);

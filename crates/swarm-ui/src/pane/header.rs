@@ -10,27 +10,27 @@ use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
-/// Whose pane it is, and the values in force.
+/// The owner of the pane and the settings in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneHeader {
-    /// The member.
+    /// Name of the member.
     pub name: MemberName,
-    /// Its team; a lead may have none yet.
+    /// Name of its team; a lead may not have one yet.
     pub team: Option<TeamName>,
-    /// Its colour.
+    /// Colour of the member.
     pub color: Option<Color>,
-    /// Its model, as `provider/model`.
+    /// Model as `provider/model`.
     pub model: String,
-    /// Its permission mode.
+    /// Permission mode.
     pub mode: PermissionMode,
-    /// Its working directory.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// The user's home directory, which is shown as `~`.
+    /// The user's home directory, displayed as `~`.
     pub home: Option<PathBuf>,
 }
 
 impl PaneHeader {
-    /// The line, without its end; further lines with what it has no room for.
+    /// Returns the header line without a line break, and further lines if it does not fit.
     pub(super) fn line(&self, theme: Theme) -> String {
         let signs = theme.signs();
         let mut facts: Vec<String> = self.team.iter().map(TeamName::to_string).collect();
@@ -46,13 +46,13 @@ impl PaneHeader {
             format!("[{name}]")
         };
         let badge = paint(theme, Style::Badge(self.color), &name);
-        let joint = format!(" {} ", signs.dot);
-        let one_line = facts.join(&joint);
+        let separator = format!(" {} ", signs.dot);
+        let one_line = facts.join(&separator);
         if columns(&one_line) <= theme.room(columns(&name) + 1) {
             return format!("{badge} {}", paint(theme, Style::Dim, &one_line));
         }
         let mut lines = vec![badge];
-        for line in fill(&facts, &joint, theme.room(1)) {
+        for line in fill(&facts, &separator, theme.room(1)) {
             let line = fit(&line, theme.room(1), signs.ellipsis);
             lines.push(format!(" {}", paint(theme, Style::Dim, &line)));
         }
@@ -60,13 +60,13 @@ impl PaneHeader {
     }
 }
 
-/// Joins what fits into lines of `room` columns.
-fn fill(facts: &[String], joint: &str, room: usize) -> Vec<String> {
+/// Joins facts into lines of at most `room` columns.
+fn fill(facts: &[String], separator: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for fact in facts {
         match lines.last_mut() {
-            Some(line) if columns(line) + columns(joint) + columns(fact) <= room => {
-                line.push_str(joint);
+            Some(line) if columns(line) + columns(separator) + columns(fact) <= room => {
+                line.push_str(separator);
                 line.push_str(fact);
             }
             _ => lines.push(fact.clone()),
@@ -75,10 +75,10 @@ fn fill(facts: &[String], joint: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// How the provider of models that play a file is called.
+/// Name of the provider whose models replay a file.
 const SCRIPTED: &str = "scripted";
 
-/// A model for people: without its provider, and a scripted one by the name of its file alone.
+/// Shortens a model name: without its provider, and a scripted one to its file name.
 fn short_model(model: &str) -> Cow<'_, str> {
     match model.split_once('/') {
         Some((SCRIPTED, path)) => {
@@ -90,10 +90,10 @@ fn short_model(model: &str) -> Cow<'_, str> {
     }
 }
 
-/// Directories that a shortened path still names.
+/// Number of directories that remain in a shortened path.
 const KEPT_DIRECTORIES: usize = 2;
 
-/// A path for people: the home directory as `~`, and of a deep one only the end.
+/// Shortens a path: the home directory becomes `~`, and of a long path only the end remains.
 fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
     let below_home = home.and_then(|home| path.strip_prefix(home).ok());
     let (start, rest) = match below_home {
@@ -101,13 +101,13 @@ fn short_path(path: &Path, home: Option<&Path>, ellipsis: &str) -> String {
         None => ("", path.strip_prefix("/").unwrap_or(path)),
     };
     let directories: Vec<_> = rest.iter().map(|part| part.to_string_lossy()).collect();
-    let kept = &directories[directories.len().saturating_sub(KEPT_DIRECTORIES)..];
+    let golden = &directories[directories.len().saturating_sub(KEPT_DIRECTORIES)..];
     let mut shown = start.to_owned();
-    if kept.len() < directories.len() {
+    if golden.len() < directories.len() {
         shown.push('/');
         shown.push_str(ellipsis);
     }
-    for directory in kept {
+    for directory in golden {
         shown.push('/');
         shown.push_str(directory);
     }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_shown_by_its_own_name() {
+    fn a_model_is_shown_without_its_provider() {
         for (model, shown) in [
             ("scripted//srv/play/scenario.toml", "scripted/scenario"),
             ("scripted/demo", "scripted/demo"),

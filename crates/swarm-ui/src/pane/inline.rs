@@ -1,16 +1,18 @@
 //! Emphasis and code within a line of Markdown.
 
-/// A piece of text and the parameters of the SGR sequence that it is drawn with; none for plain text.
+/// Text and the parameters of its SGR sequence; empty for plain text.
 pub(super) type Span = (String, String);
 
-/// Parameters for code.
+/// SGR parameters of code.
 pub(super) const CODE: &str = "36";
 
-/// Bytes of text behind an opening mark that wait for the closing one; then the mark is taken as it is.
-const PATIENCE: usize = 400;
+/// Number of bytes after an opening mark that wait for the closing one; then the mark is taken
+/// literally.
+const MAX_PENDING: usize = 400;
 
-/// Takes as much of `text` apart as is decided, and returns how many bytes that is. `before` is the character before it,
-/// `base` the parameters that all of it is drawn with. With `is_whole` no more follows, and all of it is taken.
+/// Parses the decided part of `text` and returns its length in bytes. `before` is the preceding
+/// character, `base` the SGR parameters of the whole text. With `is_whole` the text is complete and
+/// parsed entirely.
 pub(super) fn spans(
     text: &str,
     before: Option<char>,
@@ -23,24 +25,24 @@ pub(super) fn spans(
     let mut last = before;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
-        let may_wait = !is_whole && rest.len() <= PATIENCE;
+        let may_wait = !is_whole && rest.len() <= MAX_PENDING;
         let taken = match c {
             '\\' => escaped(rest, may_wait),
             '`' => code(rest, may_wait),
             '*' | '_' => emphasis(rest, last, may_wait),
-            _ => Taken::Literal(c.len_utf8()),
+            _ => Token::Literal(c.len_utf8()),
         };
         let length = match taken {
-            Taken::Wait => break,
-            Taken::Literal(length) => {
+            Token::Wait => break,
+            Token::Literal(length) => {
                 plain.push_str(&rest[..length]);
                 length
             }
-            Taken::Escaped(length) => {
+            Token::Escaped(length) => {
                 plain.push_str(&rest[1..length]);
                 length
             }
-            Taken::Inside { mark, end, style } => {
+            Token::Inside { mark, end, style } => {
                 flush(&mut plain, base, out);
                 let (inner, style) = (&rest[mark..end], joined(base, style));
                 if c == '`' {
@@ -58,15 +60,15 @@ pub(super) fn spans(
     at
 }
 
-/// What stands at the beginning of a text.
-enum Taken {
-    /// More of it decides.
+/// The token at the start of a text.
+enum Token {
+    /// More text is needed.
     Wait,
-    /// So many bytes as they are.
+    /// This number of bytes, unchanged.
     Literal(usize),
-    /// So many bytes, of which the first is left out.
+    /// This number of bytes, of which the first is omitted.
     Escaped(usize),
-    /// Text between two marks of `mark` bytes, of which the second begins at `end`.
+    /// Text between two marks of `mark` bytes; the second one starts at `end`.
     Inside {
         mark: usize,
         end: usize,
@@ -74,24 +76,24 @@ enum Taken {
     },
 }
 
-fn escaped(rest: &str, may_wait: bool) -> Taken {
+fn escaped(rest: &str, may_wait: bool) -> Token {
     match rest[1..].chars().next() {
-        None if may_wait => Taken::Wait,
-        Some(next) if next.is_ascii_punctuation() => Taken::Escaped(2),
-        _ => Taken::Literal(1),
+        None if may_wait => Token::Wait,
+        Some(next) if next.is_ascii_punctuation() => Token::Escaped(2),
+        _ => Token::Literal(1),
     }
 }
 
-/// What a mark is whose end has not come: it is waited for, or the mark is text.
-fn unended(mark: usize, may_wait: bool) -> Taken {
+/// Returns the token of a mark without an end: it waits for more text, or is literal.
+fn unended(mark: usize, may_wait: bool) -> Token {
     if may_wait {
-        Taken::Wait
+        Token::Wait
     } else {
-        Taken::Literal(mark)
+        Token::Literal(mark)
     }
 }
 
-fn code(rest: &str, may_wait: bool) -> Taken {
+fn code(rest: &str, may_wait: bool) -> Token {
     let mark = run(rest, '`');
     let mut at = mark;
     while let Some(found) = rest[at..].find('`') {
@@ -100,7 +102,7 @@ fn code(rest: &str, may_wait: bool) -> Taken {
         let is_known = start + length < rest.len() || !may_wait;
         if length == mark && is_known {
             let style = CODE;
-            return Taken::Inside {
+            return Token::Inside {
                 mark,
                 end: start,
                 style,
@@ -111,16 +113,17 @@ fn code(rest: &str, may_wait: bool) -> Taken {
     unended(mark, may_wait)
 }
 
-fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Taken {
+fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Token {
     let sign = if rest.starts_with('*') { '*' } else { '_' };
     let mark = run(rest, sign);
     let Some(next) = rest[mark..].chars().next() else {
         return unended(mark, may_wait);
     };
     let in_word = before.is_some_and(char::is_alphanumeric);
-    // Within words two asterisks count, and nothing else: names are full of underscores, and formulas of asterisks.
+    // Within words only two asterisks count: names contain underscores, and formulas contain
+    // asterisks.
     if mark > 3 || next.is_whitespace() || (in_word && !(sign == '*' && mark == 2)) {
-        return Taken::Literal(mark);
+        return Token::Literal(mark);
     }
     let mut at = mark;
     while let Some(found) = rest[at..].find(sign) {
@@ -128,13 +131,13 @@ fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Taken {
         let length = run(&rest[start..], sign);
         let behind = rest[start + length..].chars().next();
         if behind.is_none() && may_wait {
-            return Taken::Wait;
+            return Token::Wait;
         }
         let is_behind_text = !rest[..start].ends_with(char::is_whitespace);
         let ends_word = !behind.is_some_and(char::is_alphanumeric) || (sign == '*' && mark == 2);
         if length == mark && is_behind_text && ends_word {
             let style = ["3", "1", "1;3"][mark - 1];
-            return Taken::Inside {
+            return Token::Inside {
                 mark,
                 end: start,
                 style,
@@ -145,7 +148,7 @@ fn emphasis(rest: &str, before: Option<char>, may_wait: bool) -> Taken {
     unended(mark, may_wait)
 }
 
-/// How many times a text begins with a sign of one byte.
+/// Returns how many times a text starts with a one-byte character.
 fn run(text: &str, sign: char) -> usize {
     text.chars().take_while(|c| *c == sign).count()
 }
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn emphasis_and_code_are_told_from_signs_that_mean_nothing() {
+    fn emphasis_and_code_are_distinguished_from_literal_characters() {
         for (text, expected) in [
             ("a **b c** d", "a <1:b c> d"),
             ("*a* _b_ ***c***", "<3:a> <3:b> <1;3:c>"),
@@ -196,12 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn text_streams_up_to_a_mark_that_is_still_open() {
+    fn text_streams_up_to_an_open_mark() {
         let mut out = Vec::new();
         let taken = spans("see **all of", None, "", false, &mut out);
         assert_eq!((taken, out.len()), (4, 1));
         let long = format!("see **{}", "word ".repeat(100));
         let taken = spans(&long, None, "", false, &mut out);
-        assert!(taken > 6, "an open mark does not hold text back for ever");
+        assert!(taken > 6, "an open mark does not delay text forever");
     }
 }

@@ -1,4 +1,4 @@
-//! The scrolling log that a pane is: whole lines, streaming text, and one line that may stay open at its end.
+//! The scrolling log of a pane: whole lines, streaming text, and an optional open line at its end.
 
 use std::io::Write;
 
@@ -8,16 +8,16 @@ use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;
 
-/// Columns before the text of an agent, and before the continuation of a line that begins with a sign.
+/// Indentation of an agent's text, and of continuation lines after a sign.
 pub(super) const INDENT: usize = 2;
 
-/// Writes lines. A screen that cannot be written to is left alone: it must not stop an agent.
+/// Writes lines. Write errors are ignored: a terminal must not stop an agent.
 pub(super) struct LogCanvas<W> {
     out: W,
     theme: Theme,
     flow: TextWrap,
     markdown: Markdown,
-    /// Whether the cursor stands behind a line that [`LogCanvas::open_line`] wrote.
+    /// Whether the cursor is after a line that [`LogCanvas::open_line`] wrote.
     open: bool,
     pieces: u64,
 }
@@ -39,13 +39,14 @@ impl<W: Write> LogCanvas<W> {
         self.theme
     }
 
-    /// Draws for another width from here on.
+    /// Sets the width for the following output.
     pub(super) fn resize(&mut self, width: Option<usize>) {
         self.theme.width = width;
         self.flow.resize(width);
     }
 
-    /// How many pieces were written so far: the same number means that nothing came between.
+    /// Returns the number of pieces written so far: an equal number means that nothing was written
+    /// in between.
     pub(super) fn pieces(&self) -> u64 {
         self.pieces
     }
@@ -54,7 +55,7 @@ impl<W: Write> LogCanvas<W> {
         self.open
     }
 
-    /// Writes the next piece of streaming text, which must be clean.
+    /// Writes the next piece of streaming text, which must be sanitized.
     pub(super) fn text(&mut self, piece: &str) {
         let shown = self.markdown.push(piece, &mut self.flow);
         if !shown.is_empty() {
@@ -63,14 +64,14 @@ impl<W: Write> LogCanvas<W> {
         }
     }
 
-    /// Writes one whole line.
+    /// Writes a whole line.
     pub(super) fn line(&mut self, line: &str) {
-        self.settle();
+        self.close_line();
         self.put(line);
         self.put("\n");
     }
 
-    /// Writes a line of the program: a sign, and clean text that is broken to hang beside it.
+    /// Writes a line of the program: a sign, and sanitized text with hanging indentation.
     pub(super) fn signed(&mut self, sign: &str, style: Style, text: &str) {
         let laid_out = broken(INDENT, self.theme.width, text);
         let mut start = sign;
@@ -82,9 +83,9 @@ impl<W: Write> LogCanvas<W> {
         }
     }
 
-    /// Writes a line whose end may still come.
+    /// Writes a line whose end follows later.
     pub(super) fn open_line(&mut self, line: &str) {
-        self.settle();
+        self.close_line();
         self.put(line);
         self.open = true;
     }
@@ -95,8 +96,8 @@ impl<W: Write> LogCanvas<W> {
         self.close();
     }
 
-    /// Ends whatever line is open.
-    pub(super) fn settle(&mut self) {
+    /// Terminates any open line.
+    pub(super) fn close_line(&mut self) {
         self.close();
         let rest = self.markdown.end(&mut self.flow);
         self.put(&rest);
@@ -115,8 +116,8 @@ impl<W: Write> LogCanvas<W> {
         }
     }
 
-    /// Sends the terminal something that leaves text and cursor as they are.
-    pub(super) fn unseen(&mut self, sequence: &str) {
+    /// Sends a sequence that does not change text or cursor.
+    pub(super) fn control(&mut self, sequence: &str) {
         self.out.write_all(sequence.as_bytes()).ok();
         self.flush();
     }

@@ -1,4 +1,4 @@
-//! Mail that comes in or goes out, as lines.
+//! Lines for incoming and outgoing messages.
 
 use swarm_protocol::{Color, SYSTEM_SENDER};
 
@@ -7,47 +7,47 @@ use crate::style::{Style, paint, tinted};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
 
-/// Columns that the words of a message get beside the name; with fewer they stand below it.
-const FEWEST: usize = 12;
+/// Minimum width for the text of a message next to the name; otherwise it is placed below.
+const MIN_WIDTH: usize = 12;
 
-/// How the line of an idle notice begins.
+/// Prefix of the line of an idle notification.
 const IDLE: &str = "idle";
 
-/// Which way a message goes.
+/// Direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     In,
     Out,
 }
 
-/// A message; its texts are clean.
+/// A message with sanitized texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mail<'a> {
-    pub(super) way: Way,
-    /// The other end.
+    pub(super) way: Direction,
+    /// Name of the sender or recipient.
     pub(super) name: &'a str,
     pub(super) color: Option<Color>,
     pub(super) words: &'a str,
 }
 
 impl Mail<'_> {
-    /// One line, or two where the name leaves no room for words.
+    /// Returns one line, or two if the name leaves no room for the text.
     pub(super) fn lines(self, theme: Theme) -> Vec<String> {
         let signs = theme.signs();
         let (sign, way) = match self.way {
-            Way::In => (signs.mail_in, "from"),
-            Way::Out => (signs.mail_out, "to"),
+            Direction::In => (signs.mail_in, "from"),
+            Direction::Out => (signs.mail_out, "to"),
         };
         let (note, words) = self.note();
         let around = columns(sign) + columns(way) + columns(note) + "  :".len();
         let name = fit(self.name, theme.room(around), signs.ellipsis);
         let end = if words.is_empty() { "" } else { ":" };
         let taken = around + columns(&name) + 1;
-        let beside = columns(words).min(FEWEST) <= theme.room(taken);
+        let beside = columns(words).min(MIN_WIDTH) <= theme.room(taken);
         let room = theme.room(if beside { taken } else { INDENT });
         let words = fit(words, room, signs.ellipsis);
-        // What the program says itself is not to be taken for the word of a peer.
-        let by_program = self.way == Way::In && self.name == SYSTEM_SENDER;
+        // Messages from the program must not look like messages from a peer.
+        let by_program = self.way == Direction::In && self.name == SYSTEM_SENDER;
         let head = if by_program {
             format!("{sign} {way} {name}{note}{end}")
         } else {
@@ -70,11 +70,13 @@ impl Mail<'_> {
         lines
     }
 
-    /// What is said about the sender, and what the sender says.
+    /// Splits the text into a note about the sender and its words.
     fn note(&self) -> (&'static str, &str) {
         match self.words.strip_prefix(IDLE) {
-            Some("") if self.way == Way::In => (" (idle)", ""),
-            Some(rest) if self.way == Way::In && rest.starts_with(": ") => (" (idle)", &rest[2..]),
+            Some("") if self.way == Direction::In => (" (idle)", ""),
+            Some(rest) if self.way == Direction::In && rest.starts_with(": ") => {
+                (" (idle)", &rest[2..])
+            }
             _ => ("", self.words),
         }
     }
@@ -84,7 +86,7 @@ impl Mail<'_> {
 mod tests {
     use super::*;
 
-    fn lines(way: Way, name: &str, words: &str, width: usize) -> Vec<String> {
+    fn lines(way: Direction, name: &str, words: &str, width: usize) -> Vec<String> {
         let theme = Theme {
             width: Some(width),
             ..Theme::PLAIN
@@ -99,52 +101,52 @@ mod tests {
     }
 
     #[test]
-    fn mail_is_cut_to_one_line() {
+    fn a_message_is_truncated_to_one_line() {
         assert_eq!(
-            lines(Way::Out, "tester", "mended, please prove it", 30),
-            ["▶ to tester: mended, please p…"]
+            lines(Direction::Out, "tester", "solved, please prove it", 30),
+            ["▶ to tester: solved, please p…"]
         );
-        assert_eq!(lines(Way::In, "tester", "", 30), ["◀ from tester"]);
+        assert_eq!(lines(Direction::In, "tester", "", 30), ["◀ from tester"]);
     }
 
     #[test]
-    fn words_without_room_beside_the_name_stand_below_it() {
+    fn text_without_room_next_to_the_name_is_placed_below_it() {
         assert_eq!(
-            lines(Way::In, "implementer", "mended, please prove it", 24),
-            ["◀ from implementer:", "  mended, please prove…"]
+            lines(Direction::In, "implementer", "solved, please prove it", 24),
+            ["◀ from implementer:", "  solved, please prove…"]
         );
     }
 
     #[test]
-    fn an_idle_notice_says_so_beside_the_name() {
+    fn an_idle_notification_is_marked_next_to_the_name() {
         for (words, shown) in [
             ("idle: All done.", "◀ from tester (idle): All done."),
             ("idle", "◀ from tester (idle)"),
             ("idleness: bad", "◀ from tester: idleness: bad"),
         ] {
-            assert_eq!(lines(Way::In, "tester", words, 60), [shown]);
+            assert_eq!(lines(Direction::In, "tester", words, 60), [shown]);
         }
         assert_eq!(
-            lines(Way::Out, "tester", "idle: no", 60),
+            lines(Direction::Out, "tester", "idle: no", 60),
             ["▶ to tester: idle: no"]
         );
     }
 
     #[test]
-    fn the_program_speaks_in_no_colour() {
+    fn messages_from_the_program_have_no_colour() {
         let theme = Theme {
             color: true,
             ..Theme::PLAIN
         };
         let mail = Mail {
-            way: Way::In,
+            way: Direction::In,
             name: SYSTEM_SENDER,
             color: Some(Color::Red),
-            words: "task #2: Mend it",
+            words: "task #2: Solve it",
         };
         assert_eq!(
             mail.lines(theme),
-            ["\u{1b}[2m◀ from system: task #2: Mend it\u{1b}[0m"]
+            ["\u{1b}[2m◀ from system: task #2: Solve it\u{1b}[0m"]
         );
     }
 }

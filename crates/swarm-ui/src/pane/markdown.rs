@@ -1,52 +1,52 @@
-//! Markdown that arrives in pieces, drawn line by line: what is decided is shown at once.
+//! Renders Markdown that arrives in pieces: decided parts are drawn immediately.
 
 use crate::pane::grid::Grid;
 use crate::pane::inline::{CODE, spans};
 use crate::pane::text_wrap::TextWrap;
 
-/// Parameters of headings, and of signs that stand for marks.
+/// SGR parameters of headings and of signs that replace marks.
 const HEADING: &str = "1";
 const DIM: &str = "2";
 
-/// Columns of a line that parts two sections.
+/// Width of a thematic break in columns.
 const RULE: usize = 24;
 
 /// Renders text into a [`TextWrap`]. Without colours text passes unchanged.
 #[derive(Debug)]
 pub(super) struct Markdown {
     is_on: bool,
-    /// What of the line is not drawn yet.
+    /// The part of the line that is not drawn yet.
     rest: String,
-    /// What the line is, once that is decided.
+    /// The kind of line, once it is decided.
     line: Option<Line>,
-    /// The last character that was drawn of the line.
+    /// The last drawn character of the line.
     before: Option<char>,
-    /// The mark that ends the block of code.
+    /// The mark that ends the code block.
     fence: Option<String>,
     table: Grid,
 }
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Code, as it is.
+    /// Code, unchanged.
     Code,
-    /// Words with these parameters.
+    /// Text with these SGR parameters.
     Words(&'static str),
 }
 
-/// What the beginning of a line says.
+/// Interpretation of the start of a line.
 enum Start {
-    /// More of it decides.
+    /// More text is needed.
     Wait,
     /// The line is complete and drawn, or part of something that is drawn later.
-    Taken,
-    /// A line of this kind, of which so many bytes are drawn.
+    Token,
+    /// A line of this kind, of which this number of bytes is drawn.
     Begins(Line, usize),
 }
 
 impl Markdown {
-    /// Renders if `is_on`.
+    /// Creates a renderer that interprets Markdown if `is_on`.
     pub(super) fn new(is_on: bool) -> Self {
         Self {
             is_on,
@@ -58,7 +58,7 @@ impl Markdown {
         }
     }
 
-    /// Takes the next piece of clean text and hands out what is settled.
+    /// Processes the next piece of sanitized text and returns the output that is decided.
     pub(super) fn push(&mut self, piece: &str, flow: &mut TextWrap) -> String {
         if !self.is_on {
             return flow.push(piece);
@@ -78,7 +78,7 @@ impl Markdown {
         out
     }
 
-    /// Ends the text: hands out all that is left.
+    /// Ends the text: returns all remaining output.
     pub(super) fn end(&mut self, flow: &mut TextWrap) -> String {
         let mut out = String::new();
         if self.is_on {
@@ -100,7 +100,7 @@ impl Markdown {
         flow.hang(0);
     }
 
-    /// Draws what is decided of the line.
+    /// Draws the decided part of the line.
     fn advance(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) {
         if self.rest.is_empty() && !is_whole {
             return;
@@ -108,7 +108,7 @@ impl Markdown {
         if self.line.is_none() {
             match self.start(is_whole, flow, out) {
                 Start::Wait => return,
-                Start::Taken => return self.rest.clear(),
+                Start::Token => return self.rest.clear(),
                 Start::Begins(line, length) => {
                     self.rest.drain(..length);
                     self.line = Some(line);
@@ -133,7 +133,7 @@ impl Markdown {
         }
     }
 
-    /// Decides what the line is, and draws the sign that it begins with.
+    /// Decides the kind of the line, and draws its leading sign.
     fn start(&mut self, is_whole: bool, flow: &mut TextWrap, out: &mut String) -> Start {
         let line = self.rest.clone();
         let words = line.trim_start();
@@ -145,7 +145,7 @@ impl Markdown {
             }
             if is_like_end && words.trim_end().len() >= fence.len() {
                 self.fence = None;
-                return Start::Taken;
+                return Start::Token;
             }
             return Start::Begins(Line::Code, 0);
         }
@@ -155,7 +155,7 @@ impl Markdown {
         if words.starts_with('|') {
             if is_whole {
                 self.table.add(words);
-                return Start::Taken;
+                return Start::Token;
             }
             return Start::Wait;
         }
@@ -168,7 +168,7 @@ impl Markdown {
                 return Start::Wait;
             }
             self.fence = Some(fence);
-            return Start::Taken;
+            return Start::Token;
         }
         if is_rule(words) {
             if is_whole {
@@ -190,7 +190,7 @@ impl Markdown {
     }
 }
 
-/// Draws the sign of an item of a list; other lines begin as they are.
+/// Draws the bullet of a list item; other lines are unchanged.
 fn list_start(line: &str, indent: usize, flow: &mut TextWrap, out: &mut String) -> Start {
     let words = &line[indent..];
     let sign = match words.split_once(' ') {
@@ -205,7 +205,7 @@ fn list_start(line: &str, indent: usize, flow: &mut TextWrap, out: &mut String) 
     Start::Begins(Line::Words(""), indent + length)
 }
 
-/// Whether the beginning of a line may still become something else than words.
+/// Returns whether the start of a line may still become something other than text.
 fn is_undecided(words: &str) -> bool {
     let mut signs = words.chars();
     match signs.next() {
@@ -223,7 +223,7 @@ fn is_undecided(words: &str) -> bool {
     }
 }
 
-/// The mark of a block of code.
+/// Returns the mark of a code block.
 fn fence(words: &str) -> Option<String> {
     ["```", "~~~"].into_iter().find_map(|mark| {
         let sign = mark.chars().next()?;
@@ -241,7 +241,7 @@ fn is_rule(words: &str) -> bool {
             .any(|sign| words.chars().all(|c| c == *sign))
 }
 
-/// The length of the mark of a heading.
+/// Returns the length of the mark of a heading.
 fn heading(words: &str) -> Option<usize> {
     let level = words.chars().take_while(|c| *c == '#').count();
     let rest = &words[level..];
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_aligned_when_it_is_complete_and_left_alone_where_it_does_not_fit() {
+    fn a_table_is_aligned_when_complete_and_unchanged_if_it_does_not_fit() {
         let table = "|name|`n`|\n|---|---:|\n|a|1|\n|long name|23|\n\nend\n";
         assert_eq!(
             drawn(&[&table[..9], &table[9..]], 40),
@@ -305,7 +305,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_make_no_difference(
+        fn the_result_does_not_depend_on_the_pieces(
             text in "([a-z]{1,4}|[*_`#|>~-]{1,3}|[ \n]|1\\. |日|\\|a\\|b\\|\n){0,30}",
             cut in any::<prop::sample::Index>(),
         ) {
@@ -319,7 +319,7 @@ mod tests {
             let letters = |text: &str| text.chars().filter(|c| c.is_ascii_lowercase() || *c == '日').collect::<String>();
             let plain = drawn(&[&text], 30);
             let plain = crate::pane::text_wrap::without_styles(&plain.replace('\\', "\u{1b}"));
-            // The word behind a mark of code names its language, and is not shown.
+            // The word after a code mark is the language, which is not displayed.
             prop_assume!(!text.contains("```"));
             prop_assert_eq!(letters(&plain), letters(&text));
         }

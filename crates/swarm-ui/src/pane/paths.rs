@@ -1,19 +1,20 @@
-//! Paths in the lines of an agent: below its working directory they are relative, below the user's home they begin with `~`.
+//! Shortens paths in the lines of an agent: relative to its working directory, or to the user's
+//! home as `~`.
 
 use std::path::{Path, PathBuf};
 
-/// The tool whose line is a command for a shell. A command may change its directory first, so that a path made relative
-/// would name another file.
+/// The tool whose line is a shell command. A command may change its directory first, so that a
+/// relative path would name another file.
 const SHELL_TOOL: &str = "Bash";
 
-/// The directories that need no spelling out.
+/// The directories that are abbreviated.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct PathShortener {
     cwd: Option<String>,
     home: Option<String>,
 }
 
-impl Places {
+impl PathShortener {
     pub(super) fn new(cwd: &Path, home: Option<&Path>) -> Self {
         Self {
             cwd: nameable(cwd),
@@ -21,7 +22,7 @@ impl Places {
         }
     }
 
-    /// A line of `tool` with its paths as short as they can be said.
+    /// Abbreviates the paths in a line of `tool`.
     pub(super) fn shorten(&self, tool: &str, line: &str) -> String {
         let relative = self.cwd.as_deref().filter(|_| tool != SHELL_TOOL);
         let line = match relative {
@@ -35,14 +36,15 @@ impl Places {
     }
 }
 
-/// The directory as text, unless it is the root or has a name that cannot be looked for.
+/// Returns the directory as text, unless it is the root or its name cannot be searched for.
 fn nameable(directory: &Path) -> Option<String> {
     let directory: PathBuf = directory.components().collect();
     let text = directory.to_str()?;
     (directory.is_absolute() && text.len() > 1).then(|| text.to_owned())
 }
 
-/// Replaces a directory wherever a whole path begins with it; `instead` is told whether a path below it follows.
+/// Replaces a directory that is the start of a whole path; `instead` receives whether a path below
+/// it follows.
 fn replace_directory(
     line: &str,
     directory: &str,
@@ -73,12 +75,12 @@ fn replace_directory(
     shown + rest
 }
 
-/// Whether a path goes on over this character, as far as can be told.
+/// Returns whether a path continues with this character, as far as this can be determined.
 fn is_of_path(c: char) -> bool {
     c.is_alphanumeric() || "/._-~+@$*…".contains(c)
 }
 
-/// Whether the name of a file or directory may begin with this character. Signs that close something do not count.
+/// Returns whether a file name may start with this character. Closing punctuation does not count.
 fn begins_name(c: char) -> bool {
     is_of_path(c) || "([{#%=!".contains(c)
 }
@@ -89,7 +91,7 @@ mod tests {
 
     fn shorten(tool: &str, line: &str) -> String {
         let (cwd, home) = (Path::new("/home/dev/calc/"), Path::new("/home/dev"));
-        Places::new(cwd, Some(home)).shorten(tool, line)
+        PathShortener::new(cwd, Some(home)).shorten(tool, line)
     }
 
     #[test]
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_only_looks_like_it_is_left_alone() {
+    fn a_directory_with_a_similar_name_is_unchanged() {
         for line in [
             "Read /mnt/home/dev/calc/src",
             "Read /home/developer/x",
@@ -127,7 +129,7 @@ mod tests {
             shorten("Read", "Read /home/dev/calculator/x"),
             "Read ~/calculator/x"
         );
-        let root = Places::new(Path::new("/"), Some(Path::new("/")));
+        let root = PathShortener::new(Path::new("/"), Some(Path::new("/")));
         assert_eq!(root.shorten("Read", "Read /etc/x"), "Read /etc/x");
     }
 

@@ -1,4 +1,4 @@
-//! That a person is needed: the detail of a waiting state, and the lines that it makes.
+//! Lines that tell a person to answer a request.
 
 use swarm_protocol::RequestId;
 
@@ -8,14 +8,14 @@ use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::columns;
 
-/// A detail of the form `ID: what is asked`, taken apart. Either half may be empty.
+/// A detail of the form `ID: what is requested`, parsed. Either part may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestLine<'a> {
     pub(super) id: &'a str,
     pub(super) what: &'a str,
 }
 
-/// How the ids of requests begin (`docs/formats.md`).
+/// Prefixes of request ids (`docs/formats.md`).
 const KINDS: [&str; 3] = ["perm-", "plan_approval-", "sandbox-"];
 
 impl<'a> RequestLine<'a> {
@@ -39,14 +39,15 @@ impl<'a> RequestLine<'a> {
     }
 }
 
-/// The tool that asks a person something; a mere yes does not answer it.
+/// The tool that asks a person a question; approval alone does not answer it.
 const QUESTION: &str = "AskUserQuestion ";
 
-/// Lists everything that waits for an answer, with the commands that answer it.
+/// The command that lists all pending requests.
 const LIST: &str = "swarm requests";
 
 impl RequestLine<'_> {
-    /// That a person is needed, for what, and the commands with which that person answers. What is asked is never cut.
+    /// Returns the lines that show the request and the commands that answer it. The request is
+    /// never truncated.
     pub(super) fn lines(self, theme: Theme) -> Vec<String> {
         let head = format!("{} needs an answer", theme.signs().waiting);
         let head = if theme.color {
@@ -55,7 +56,7 @@ impl RequestLine<'_> {
             head + ":"
         };
         let beside = columns(&head) + 1 + columns(self.what) <= theme.room(0);
-        let head = paint(theme, Style::Loud, &head);
+        let head = paint(theme, Style::Attention, &head);
         let mut lines = Vec::new();
         if beside {
             lines.push(format!("{head} {}", self.what).trim_end().to_owned());
@@ -68,15 +69,15 @@ impl RequestLine<'_> {
         lines
     }
 
-    /// The commands are there to be copied, so they are neither broken nor cut: a pane too narrow for them names the
-    /// one that lists them.
+    /// The commands must be suitable for copying, so they are neither wrapped nor truncated: a pane
+    /// that is too narrow shows the command that lists requests.
     fn commands(self, theme: Theme) -> Vec<String> {
         let longest = |commands: &[String]| commands.iter().map(|one| columns(one)).max();
         let id = RequestId::new(self.id);
         let mut commands = ["approve", "deny"]
             .map(|verb| format!("swarm {verb} {}", id.short()))
             .to_vec();
-        // Its options stand in the list, and the answer is words.
+        // The list contains its options, and the answer is a text.
         if self.what.starts_with(QUESTION) {
             commands[0] = format!("{LIST}   (then approve with --answer)");
         }
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_an_id_and_a_word_is_none() {
+    fn a_number_is_an_id_and_a_word_is_not() {
         let parsed = RequestLine::parse("p3: Bash make");
         assert_eq!((parsed.id, parsed.what), ("p3", "Bash make"));
         for what in ["p: x", "p3 x", "px: y"] {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_leads_to_where_its_options_are_shown() {
+    fn a_question_refers_to_the_list_with_its_options() {
         let asked = "perm-1795195848228-r6huwgp: AskUserQuestion Which one?";
         let lines = RequestLine::parse(asked).lines(Theme {
             width: Some(80),
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commands_that_answer_are_whole_or_not_there() {
+    fn the_answer_commands_are_complete_or_omitted() {
         assert_eq!(
             lines(60),
             [

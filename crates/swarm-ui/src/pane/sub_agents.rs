@@ -1,4 +1,4 @@
-//! Lines of sub-agents: where each begins and ends, and the calls between.
+//! Lines of sub-agents: start, end, and the calls in between.
 
 use swarm_protocol::{AgentEvent, SubAgentId};
 
@@ -9,10 +9,10 @@ use crate::style::{Style, paint};
 use crate::theme::{Branch, Theme};
 use crate::width::fit;
 
-/// Hex digits of an id that tell sub-agents of one pane apart.
+/// Number of hex digits that distinguish the sub-agents of a pane.
 const SHORT_ID: usize = 4;
 
-/// The sub-agents that work.
+/// The running sub-agents.
 #[derive(Debug, Default)]
 pub(super) struct SubAgentLines {
     open: Vec<Open>,
@@ -45,7 +45,7 @@ impl Line {
 }
 
 impl SubAgentLines {
-    /// The line of an event, if it has one.
+    /// Returns the line of an event, if it has one.
     pub(super) fn line(&mut self, theme: Theme, event: &AgentEvent) -> Option<String> {
         let signs = theme.signs();
         let Line {

@@ -1,46 +1,47 @@
-//! Text that arrives in pieces: indented, broken between words, with at most one empty line in a row.
+//! Wraps text that arrives in pieces: indented, wrapped at words, with at most one empty line in a
+//! row.
 
 use std::fmt::Write as _;
 
 use crate::width::{breaks_after, columns};
 
-/// Narrower than this, breaking between words leaves less than the terminal's own breaking does.
-const NARROWEST: usize = 16;
+/// Minimum width for wrapping at words; below it the terminal wraps lines.
+const MIN_WIDTH: usize = 16;
 
 /// Columns between tab stops.
 const TAB: usize = 8;
 
-/// A whole block of clean text, each of its lines ended.
+/// Wraps a complete block of sanitized text; each of its lines is terminated.
 pub(super) fn broken(indent: usize, width: Option<usize>, text: &str) -> String {
     let mut flow = TextWrap::new(indent, width);
     flow.push(text) + &flow.end()
 }
 
-/// Lays out one block of text. What it hands out is to be written at once and in order.
+/// Wraps a block of text. Its output must be written immediately and in order.
 #[derive(Debug)]
 pub(super) struct TextWrap {
     indent: usize,
     width: Option<usize>,
-    /// Columns that the line has so far, indentation included; zero before its first word.
+    /// Width of the current line, including indentation; zero before its first word.
     column: usize,
-    /// Line ends that the next word has before it.
+    /// Number of line breaks before the next word.
     line_ends: usize,
-    /// Spaces that the next word has before it, unless it begins a line that was broken.
+    /// Number of spaces before the next word, unless it starts a wrapped line.
     spaces: usize,
-    /// A word whose end has not arrived.
+    /// An incomplete word.
     word: String,
-    /// Where parts of the word begin that are drawn in another style, and the parameters of that.
+    /// Start positions of the parts of the word with another style, and their SGR parameters.
     styles: Vec<(usize, String)>,
-    /// The style of what arrives.
+    /// Style of the next text.
     style: String,
-    /// Columns before the continuation of a line, beside the indentation.
+    /// Additional indentation of continuation lines.
     hang: usize,
-    /// Whether anything was handed out.
+    /// Whether any output was returned.
     begun: bool,
 }
 
 impl TextWrap {
-    /// A block whose lines begin after `indent` columns and end before `width`.
+    /// Creates a block whose lines start after `indent` columns and end before `width`.
     pub(super) fn new(indent: usize, width: Option<usize>) -> Self {
         Self {
             indent,
@@ -56,23 +57,23 @@ impl TextWrap {
         }
     }
 
-    /// Lines end before `width` from the next word on.
+    /// Sets the width for the following words.
     pub(super) fn resize(&mut self, width: Option<usize>) {
         self.width = usable(width);
     }
 
-    /// The continuation of the line has so many more columns before it.
+    /// Adds indentation to the continuation of the line.
     pub(super) fn hang(&mut self, columns: usize) {
         self.hang = columns.min(self.width.unwrap_or(usize::MAX) / 2);
     }
 
-    /// Columns of a line of text.
+    /// Returns the available columns for a line of text.
     pub(super) fn room(&self) -> usize {
         self.width
             .map_or(usize::MAX, |width| width.saturating_sub(self.indent))
     }
 
-    /// Takes a piece that is drawn in a style: the parameters of an SGR sequence.
+    /// Processes text in a style, given as the parameters of an SGR sequence.
     pub(super) fn push_styled(&mut self, piece: &str, style: &str) -> String {
         style.clone_into(&mut self.style);
         let out = self.push(piece);
@@ -80,7 +81,7 @@ impl TextWrap {
         out
     }
 
-    /// Takes the next piece of clean text and hands out what is settled.
+    /// Processes the next piece of sanitized text and returns the output that is decided.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for c in piece.chars() {
@@ -107,7 +108,7 @@ impl TextWrap {
         out
     }
 
-    /// Ends the block: hands out the last word, and the end of the line if one is open.
+    /// Ends the block: returns the last word, and the end of an open line.
     pub(super) fn end(&mut self) -> String {
         let mut out = String::new();
         self.place_word(&mut out);
@@ -118,7 +119,7 @@ impl TextWrap {
         out
     }
 
-    /// Columns of text on the line.
+    /// Returns the number of text columns in the line.
     fn text_column(&self) -> usize {
         if self.line_ends > 0 {
             0
@@ -129,7 +130,8 @@ impl TextWrap {
 
     fn push_to_word(&mut self, c: char, out: &mut String) {
         if let Some(width) = self.width {
-            // Some characters change the width of the one before them, so only the whole can be measured.
+            // Some characters change the width of the previous one, so only the whole word can be
+            // measured.
             let length = self.word.len();
             let room = width.saturating_sub(self.indent + self.hang);
             self.word.push(c);
@@ -169,7 +171,8 @@ impl TextWrap {
         self.begun = true;
     }
 
-    /// Writes what stands between the last word and one of `word` columns: spaces, or a line end and indentation.
+    /// Writes the separator before a word of `word` columns: spaces, or a line break and
+    /// indentation.
     fn make_room(&mut self, word: usize, out: &mut String) {
         let fresh = self.column == 0;
         let start = if fresh { self.indent } else { self.column };
@@ -192,7 +195,7 @@ impl TextWrap {
     }
 }
 
-/// Each part in a style is complete in itself: other output may come between any two words.
+/// Each styled part has a complete sequence: other output may follow any word.
 fn push_in_styles(word: &str, styles: &[(usize, String)], out: &mut String) {
     let first = styles.first().map_or(word.len(), |(start, _)| *start);
     out.push_str(&word[..first]);
@@ -208,7 +211,7 @@ fn push_in_styles(word: &str, styles: &[(usize, String)], out: &mut String) {
     }
 }
 
-/// A text without the sequences that [`TextWrap::push_styled`] adds.
+/// Removes the sequences that [`TextWrap::push_styled`] adds.
 #[cfg(test)]
 pub(super) fn without_styles(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
@@ -218,7 +221,7 @@ pub(super) fn without_styles(text: &str) -> String {
 }
 
 fn usable(width: Option<usize>) -> Option<usize> {
-    width.filter(|width| *width >= NARROWEST)
+    width.filter(|width| *width >= MIN_WIDTH)
 }
 
 #[cfg(test)]
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_words_and_stay_indented() {
+    fn lines_are_wrapped_at_words_and_indented() {
         assert_eq!(
             laid_out(&["one two th", "ree four ", "five"], Some(16)),
             "  one two three\n  four five\n"
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_of_code_is_kept() {
+    fn the_indentation_of_code_is_kept() {
         assert_eq!(
             laid_out(&["a:\n    b\n\tc  d"], None),
             "  a:\n      b\n          c  d\n"
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_at_the_ends_are_dropped_and_others_are_single() {
+    fn leading_and_trailing_empty_lines_are_dropped_and_others_are_merged() {
         assert_eq!(
             laid_out(&["\n\n a \n", "\n\n\nb\n\n"], None),
             "   a\n\n  b\n"
@@ -268,7 +271,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_word_is_lost_and_no_line_too_long(
+        fn no_word_is_lost_and_no_line_is_too_long(
             text in "([a-z]{1,9}[ \n]{0,2}|日本){0,30}", width in 16_usize..40,
             cut in any::<prop::sample::Index>(),
         ) {

@@ -1,4 +1,4 @@
-//! Events into lines.
+//! Renders events as lines.
 
 use std::fmt;
 use std::io::Write;
@@ -12,8 +12,8 @@ use crate::pane::calls::{
 use crate::pane::detail::{folded, unfolded};
 use crate::pane::header::PaneHeader;
 use crate::pane::log_canvas::{INDENT, LogCanvas};
-use crate::pane::mail::{Mail, Way};
-use crate::pane::paths::Places;
+use crate::pane::mail::{Direction, Mail};
+use crate::pane::paths::PathShortener;
 use crate::pane::request::RequestLine;
 use crate::pane::sub_agents::SubAgentLines;
 use crate::pane::text_wrap::broken;
@@ -23,57 +23,58 @@ use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
 use crate::width::columns;
 
-/// Widest rule between two turns.
+/// Maximum width of the rule between two turns.
 const RULE: usize = 64;
 
-/// Rows of a message that are shown below its first one.
+/// Maximum number of rows of a message below its first one.
 const MAIL_ROWS: usize = 6;
 
-/// Columns of the words that introduce the sender of a message.
-const FROM: usize = 8;
+/// Width of the text that introduces the sender of a message.
+const SENDER_COLUMNS: usize = 8;
 
-/// A teammate's pane, drawn as a scrolling log: nothing is ever cleared or drawn over.
+/// A teammate's pane as a scrolling log: nothing is ever cleared or overwritten.
 ///
-/// A screen that cannot be written to does not stop an agent, so write errors are dropped. What is unfinished is ended
-/// when the view is dropped.
+/// Write errors are ignored because a terminal must not stop an agent. Unfinished output is
+/// completed when the view is dropped.
 pub struct PaneView<W: Write> {
     sheet: LogCanvas<W>,
     width: WidthSource,
     color: Option<Color>,
-    places: Places,
+    places: PathShortener,
     calls: Calls,
     sub_agents: SubAgentLines,
-    /// The call whose line may be open, and the columns that it takes.
+    /// The call whose line may be open, and its width.
     last_call: Option<(String, usize)>,
     text: Text,
-    /// What came while text streamed and waits for its end, so as not to cut it in two.
-    held: Vec<AgentEvent>,
-    /// Where the sheet stood after a sign of thinking.
+    /// Events that arrived while text was streaming and are drawn after it.
+    deferred: Vec<AgentEvent>,
+    /// Position of the log after a thinking sign.
     thinking: Option<u64>,
-    /// A turn has ended, so what comes next belongs to another.
+    /// A turn has ended, so the next event belongs to another one.
     rule_due: bool,
-    /// The last state line, and where the sheet stood after it.
+    /// The last state line, and the position of the log after it.
     last_state: Option<(String, u64)>,
     turns: u64,
     tokens: u64,
-    /// Why the last turn failed, as it is on the screen.
+    /// Error of the last turn, as displayed.
     failure: Option<String>,
-    /// The last call whose result was folded, and the result.
+    /// The last call with a folded result, and the result.
     folded: Option<(String, Vec<DetailLine>)>,
-    /// What the terminal is told, where it is told.
+    /// The terminal title, if it is set.
     title: Option<BorderTitle>,
-    /// How a person at the pane lets a turn go on that waits for a sub-agent, and whether this turn has said so.
+    /// Hint for moving a turn that waits for a sub-agent to the background, and whether this turn
+    /// has shown it.
     hint: Option<String>,
     hinted: bool,
 }
 
-/// What is on the screen of the text of the model message under way.
+/// Display state of the current model message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Nothing,
-    /// Its beginning, and more may come.
+    /// Started; more text may follow.
     Open,
-    /// As much of it as will come, although its message is not done.
+    /// Ended, although the message is not done.
     Closed,
 }
 
@@ -88,19 +89,19 @@ impl<W: Write> fmt::Debug for PaneView<W> {
 impl<W: Write> Drop for PaneView<W> {
     fn drop(&mut self) {
         self.close_text();
-        self.sheet.settle();
+        self.sheet.close_line();
         self.sheet.flush();
     }
 }
 
 impl<W: Write> PaneView<W> {
-    /// Draws to `out` in the width of `theme`, first of all whose pane it is.
+    /// Creates a view that draws to `out` in the width of `theme` and starts with the header.
     pub fn new(out: W, theme: Theme, header: &PaneHeader) -> Self {
         let width = theme.width;
         Self::measured(out, theme, Box::new(move || width), header)
     }
 
-    /// Draws to a place whose width may change: `width` counts instead of the one in `theme`.
+    /// Creates a view of variable width: `width` replaces the width in `theme`.
     pub fn measured(out: W, mut theme: Theme, width: WidthSource, header: &PaneHeader) -> Self {
         theme.width = width();
         let mut sheet = LogCanvas::new(out, theme);
@@ -111,12 +112,12 @@ impl<W: Write> PaneView<W> {
             sheet,
             width,
             color: header.color,
-            places: Places::new(&header.cwd, header.home.as_deref()),
+            places: PathShortener::new(&header.cwd, header.home.as_deref()),
             calls: Calls::default(),
             sub_agents: SubAgentLines::default(),
             last_call: None,
             text: Text::Nothing,
-            held: Vec::new(),
+            deferred: Vec::new(),
             thinking: None,
             rule_due: false,
             last_state: None,
@@ -130,31 +131,31 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// Also tells the terminal, by its title, whose it is and what goes on there.
+    /// Also sets the terminal title to the member's name and state.
     #[must_use]
     pub fn titled(mut self, name: MemberName) -> Self {
         let mut title = BorderTitle::new(name);
-        if let Some(sequence) = title.news() {
-            self.sheet.unseen(&sequence);
+        if let Some(sequence) = title.changed_sequence() {
+            self.sheet.control(&sequence);
         }
         self.title = Some(title);
         self
     }
 
-    /// Also says, once in a turn that waits for a sub-agent, how a person at the pane lets it go on beside it.
+    /// Also shows, once in a turn that waits for a sub-agent, how to move it to the background.
     #[must_use]
     pub fn hinting(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Draws one event.
+    /// Draws an event.
     pub fn event(&mut self, event: &AgentEvent) {
         if let Some(sequence) = self.title.as_mut().and_then(|title| title.follow(event)) {
-            self.sheet.unseen(&sequence);
+            self.sheet.control(&sequence);
         }
         if self.text == Text::Open && is_aside(event) {
-            self.held.push(event.clone());
+            self.deferred.push(event.clone());
             return;
         }
         self.sheet.resize((self.width)());
@@ -188,14 +189,14 @@ impl<W: Write> PaneView<W> {
                 more,
             } => {
                 self.rule();
-                // The lead has none, as in its own terminal: red reads as an error.
+                // The lead has no colour, as in its own terminal: red suggests an error.
                 let color = color.as_deref().filter(|_| from != LEAD_NAME);
                 let color = color.and_then(|color| color.parse().ok());
                 self.mail_in(from, color, line, more.as_ref());
             }
             AgentEvent::MailOut { to, line } => {
                 self.calls.mail_went_out();
-                self.mail(Way::Out, to, None, line);
+                self.mail(Direction::Out, to, None, line);
             }
             AgentEvent::Retrying {
                 attempt,
@@ -217,7 +218,7 @@ impl<W: Write> PaneView<W> {
                     "conversation compacted: {before} to {after} tokens"
                 ));
             }
-            // `swarm status` and the status line have them.
+            // Shown by `swarm status` and the status line.
             AgentEvent::Context(_)
             | AgentEvent::Commands { .. }
             | AgentEvent::ModeChanged { .. }
@@ -235,7 +236,7 @@ impl<W: Write> PaneView<W> {
         let theme = self.theme();
         if let Some(line) = self.sub_agents.line(theme, event) {
             self.close_text();
-            self.sheet.settle();
+            self.sheet.close_line();
             self.sheet.line(&line);
         }
         let is_waited_for = matches!(
@@ -263,12 +264,12 @@ impl<W: Write> PaneView<W> {
         self.sheet.text(&clean_text(text));
     }
 
-    /// No more text comes for now: draws what waited for that.
+    /// No more text follows for now: draws the deferred events.
     fn close_text(&mut self) {
         if self.text == Text::Open {
             self.text = Text::Closed;
-            self.sheet.settle();
-            for event in std::mem::take(&mut self.held) {
+            self.sheet.close_line();
+            for event in std::mem::take(&mut self.deferred) {
                 self.draw(&event);
             }
         }
@@ -285,7 +286,7 @@ impl<W: Write> PaneView<W> {
     fn discarded(&mut self) {
         if self.text != Text::Nothing {
             let sign = self.theme().signs().retry;
-            let what = "the text above is void, the model is asked again";
+            let what = "the text above is discarded, retrying";
             self.sheet.signed(sign, Style::Warn, what);
         }
         self.close_text();
@@ -296,14 +297,14 @@ impl<W: Write> PaneView<W> {
         if self.text == Text::Nothing {
             self.text(text);
         }
-        self.sheet.settle();
+        self.sheet.close_line();
         self.close_text();
         self.text = Text::Nothing;
     }
 
     fn call(&mut self, id: &str, tool: &str, line: &str) {
         self.close_text();
-        self.sheet.settle();
+        self.sheet.close_line();
         let line = self.places.shorten(tool, &clean_line(line));
         if self.calls.start(id, tool, &line) {
             self.draw_call(id, &line);
@@ -339,12 +340,12 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// Draws the last result that was folded, in full.
+    /// Draws the last folded result in full.
     fn expand(&mut self) {
         let Some((call, detail)) = self.folded.take() else {
-            return self.notice("nothing is folded");
+            return self.notice("nothing to expand");
         };
-        self.sheet.settle();
+        self.sheet.close_line();
         self.draw_call("", &call);
         for line in unfolded(self.theme(), &detail) {
             self.sheet.line(&line);
@@ -352,7 +353,8 @@ impl<W: Write> PaneView<W> {
         self.folded = Some((call, detail));
     }
 
-    /// Draws an outcome behind its call's line if that is open and leaves the room, else on a line of its own.
+    /// Draws an outcome after its call's line if that is open and has enough room, otherwise on a
+    /// separate line.
     fn draw_outcome(&mut self, call: &Call, style: Style, outcome: &str) {
         let theme = self.theme();
         let open = self.last_call.as_ref();
@@ -365,8 +367,8 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// Draws a message as a line, and returns whether all of it fits.
-    fn mail(&mut self, way: Way, name: &str, color: Option<Color>, words: &str) {
+    /// Draws a message as one line, truncated to the width.
+    fn mail(&mut self, way: Direction, name: &str, color: Option<Color>, words: &str) {
         let mail = Mail {
             way,
             name: &clean_line(name),
@@ -378,26 +380,27 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// A message that came in. Of a long one the first rows are shown, and where the others can be read.
+    /// Draws an incoming message. Of a long one, the first rows are shown with the command that
+    /// shows the rest.
     fn mail_in(&mut self, from: &str, color: Option<Color>, line: &str, more: Option<&MailText>) {
         let Some(MailText { text, command }) = more else {
-            return self.mail(Way::In, from, color, line);
+            return self.mail(Direction::In, from, color, line);
         };
         let theme = self.theme();
-        // A summary stands beside the name; of a text without one, its beginning where that is a line.
+        // A summary is placed next to the name; without one, the first line of the text.
         let (first, below) = text.split_once('\n').unwrap_or((text, ""));
         let begins = first.trim() == line.trim();
-        let fits = columns(line) <= theme.room(columns(from) + 2 * FROM);
+        let fits = columns(line) <= theme.room(columns(from) + 2 * SENDER_COLUMNS);
         let (words, rest) = match (begins, fits) {
             (true, true) => (line, below),
             (true, false) => ("", text.as_str()),
             (false, _) => (line, text.as_str()),
         };
-        self.mail(Way::In, from, color, words);
+        self.mail(Direction::In, from, color, words);
         let rest = clean_text(rest);
         let rows = broken(INDENT, theme.width, &rest);
         let rows: Vec<&str> = rows.lines().collect();
-        // A mark in the place of one row would save nothing.
+        // Replacing a single row by a mark saves nothing.
         let shown = if rows.len() > MAIL_ROWS + 1 {
             MAIL_ROWS
         } else {
@@ -412,7 +415,8 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// That a message goes on, and the command that shows it. A narrow pane wraps it, since half a command is of no use.
+    /// Draws the number of omitted lines and the command that shows them. A narrow pane wraps it,
+    /// because a truncated command is useless.
     fn more(&mut self, more: &str, command: &str) {
         let theme = self.theme();
         let [more, command] = [more, command].map(clean_line);
@@ -446,7 +450,7 @@ impl<W: Write> PaneView<W> {
 
     fn turn_ended(&mut self, tokens: u64, error: Option<&str>) {
         self.close_text();
-        self.sheet.settle();
+        self.sheet.close_line();
         self.calls.clear();
         self.text = Text::Nothing;
         self.turns += 1;
@@ -468,7 +472,7 @@ impl<W: Write> PaneView<W> {
         let detail = clean_line(detail.unwrap_or_default());
         let signs = self.theme().signs();
         match state {
-            // Of a throttled member the retry that comes with the state says more.
+            // The retry event of a throttled member contains more information.
             MemberState::Starting | MemberState::Working | MemberState::Throttled => {}
             MemberState::WaitingPermission | MemberState::WaitingPlan => {
                 for line in RequestLine::parse(&detail).lines(self.theme()) {
@@ -486,20 +490,21 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// Whether a reason is on the screen as that of the last turn's failure.
+    /// Returns whether a reason is displayed as the error of the last turn.
     fn has_shown(&self, reason: &str) -> bool {
         let failure = self.failure.as_deref();
         failure.is_some_and(|failure| failure.starts_with(reason))
     }
 
-    /// What there is to say of an idle member, which before its first turn is only what it waits for.
+    /// Returns the details of an idle member; before its first turn it only waits for mail.
     fn idle_line(&self, detail: &str) -> String {
         let mail = "waiting for mail";
         if self.turns == 0 {
             return if detail.is_empty() { mail } else { detail }.to_owned();
         }
         let turns = counted(self.turns, "turn");
-        // Servers that count nothing give no tokens; a 0 would say that it cost nothing.
+        // Servers that do not count tokens report none; a 0 would suggest that the turn cost
+        // nothing.
         let tokens = match self.tokens {
             0 => String::new(),
             tokens => format!("{} tokens", short_count(tokens)),
@@ -514,14 +519,14 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// The parts that are not empty, on one line.
+    /// Joins the parts that are not empty into one line.
     fn joined(&self, parts: &[&str]) -> String {
         let parts = parts.iter().copied().filter(|part| !part.is_empty());
-        let joint = format!(" {} ", self.theme().signs().dot);
-        parts.collect::<Vec<_>>().join(&joint)
+        let separator = format!(" {} ", self.theme().signs().dot);
+        parts.collect::<Vec<_>>().join(&separator)
     }
 
-    /// Draws a state, unless that very line is the last thing that was drawn.
+    /// Draws a state unless the same line is the last output.
     fn state_line(&mut self, sign: &str, line: String) {
         if self.last_state != Some((line.clone(), self.sheet.pieces())) {
             self.sheet.signed(sign, Style::Dim, &line);
@@ -529,7 +534,7 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    /// Sets the next turn off from the last one.
+    /// Separates the next turn from the previous one.
     fn rule(&mut self) {
         if !std::mem::take(&mut self.rule_due) {
             return;
@@ -547,7 +552,8 @@ impl<W: Write> PaneView<W> {
     }
 }
 
-/// Whether the event can wait for the end of the text that streams: it is neither part of the agent's own work nor
+/// Returns whether the event can be deferred to the end of streaming text: it is neither part of
+/// the agent's own work nor requires a person.
 /// does it need a person.
 fn is_aside(event: &AgentEvent) -> bool {
     match event {

@@ -1,4 +1,4 @@
-//! A window in a frame, laid out in cells: the content of its panes, and the borders around them.
+//! A framed window as a grid of cells: the content of its panes, and the borders around them.
 
 use anstyle::Style;
 use swarm_protocol::Color;
@@ -10,21 +10,22 @@ use crate::picture::window::{Pane, Window};
 use crate::sanitize::clean_line;
 use crate::width::fit;
 
-/// Larger windows are cut: no terminal is so large, and a wrong number must not use up the memory.
+/// Maximum dimension; larger windows are truncated so that an invalid size cannot exhaust the
+/// memory.
 const LARGEST: u16 = 512;
 
-/// A cell of a pane or a title, or a line between panes in the colour of the pane below it.
-type Spot = Result<Cell, (Arms, Option<Color>)>;
+/// A cell of a pane or a title, or a border in the colour of the pane below it.
+type CanvasCell = Result<Cell, (Arms, Option<Color>)>;
 
-/// A grid of spots.
+/// A grid of cells.
 #[derive(Debug)]
 pub(super) struct Canvas {
     pub(super) columns: usize,
     pub(super) rows: usize,
-    spots: Vec<Spot>,
+    spots: Vec<CanvasCell>,
 }
 
-/// Where the first pane cell of a window is on its canvas.
+/// Position of the first pane cell of a window on its canvas.
 #[derive(Debug, Clone, Copy)]
 struct Offset {
     x: usize,
@@ -32,7 +33,7 @@ struct Offset {
 }
 
 impl Canvas {
-    /// The window in a frame. If its first row is a border, that is the top of the frame.
+    /// Creates the framed window. If its first row is a border, it is the top of the frame.
     pub(super) fn of(window: &Window) -> Self {
         let titled = !window.panes.is_empty() && window.panes.iter().all(|pane| pane.top > 0);
         let offset = Offset {
@@ -57,12 +58,12 @@ impl Canvas {
         canvas
     }
 
-    /// What is at a place inside the canvas.
-    pub(super) fn spot(&self, x: usize, y: usize) -> &Spot {
+    /// Returns the cell at a position inside the canvas.
+    pub(super) fn cell_at(&self, x: usize, y: usize) -> &CanvasCell {
         &self.spots[y * self.columns + x]
     }
 
-    fn spot_mut(&mut self, x: usize, y: usize) -> &mut Spot {
+    fn cell_at_mut(&mut self, x: usize, y: usize) -> &mut CanvasCell {
         &mut self.spots[y * self.columns + x]
     }
 
@@ -78,7 +79,7 @@ impl Canvas {
         );
         for (y, line) in (top..rows).zip(lines) {
             for (x, cell) in (left..columns).zip(line) {
-                *self.spot_mut(x, y) = Ok(cell);
+                *self.cell_at_mut(x, y) = Ok(cell);
             }
         }
     }
@@ -86,24 +87,25 @@ impl Canvas {
     fn join_borders(&mut self) {
         for y in 0..self.rows {
             for x in 0..self.columns {
-                if let Err((_, color)) = *self.spot(x, y) {
+                if let Err((_, color)) = *self.cell_at(x, y) {
                     let arms = Arms {
                         up: y > 0 && self.is_border(x, y - 1),
                         down: y + 1 < self.rows && self.is_border(x, y + 1),
                         left: x > 0 && self.is_border(x - 1, y),
                         right: x + 1 < self.columns && self.is_border(x + 1, y),
                     };
-                    *self.spot_mut(x, y) = Err((arms, color));
+                    *self.cell_at_mut(x, y) = Err((arms, color));
                 }
             }
         }
     }
 
     fn is_border(&self, x: usize, y: usize) -> bool {
-        self.spot(x, y).is_err()
+        self.cell_at(x, y).is_err()
     }
 
-    /// Colours the border above a pane and writes its title there, in brackets if the pane has the keyboard.
+    /// Colours the border above a pane and writes its title there, in brackets if the pane is
+    /// active.
     fn title(&mut self, pane: &Pane, offset: Offset, (columns, rows): (usize, usize)) {
         let left = usize::from(pane.left) + offset.x;
         let row = (usize::from(pane.top) + offset.y).checked_sub(1);
@@ -112,7 +114,7 @@ impl Canvas {
         };
         let right = (left + usize::from(pane.width)).min(columns);
         for x in left..right {
-            if let Err((_, color)) = self.spot_mut(x, row) {
+            if let Err((_, color)) = self.cell_at_mut(x, row) {
                 *color = pane.color;
             }
         }
@@ -131,13 +133,13 @@ impl Canvas {
         let title = cells(&title, width, 1).into_iter().flatten();
         for (x, cell) in (left + 1..right).zip(title) {
             if self.is_border(x, row) {
-                *self.spot_mut(x, row) = Ok(Cell { style, ..cell });
+                *self.cell_at_mut(x, row) = Ok(Cell { style, ..cell });
             }
         }
     }
 }
 
-/// The terminal colour of an agent.
+/// Returns the terminal colour of an agent.
 pub(super) fn color(of: Option<Color>) -> Style {
     let index = of.map(|color| match color {
         Color::Red => 1,

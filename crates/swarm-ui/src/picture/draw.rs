@@ -1,4 +1,4 @@
-//! A window as characters and as SVG.
+//! Renders windows as characters and as SVG.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use crate::picture::canvas::{Canvas, color};
 use crate::picture::window::Window;
 use crate::sanitize::clean_line;
 
-/// Returns the windows as boxes of characters, one below the other, each under its name. Without `unicode` the boxes are
-/// drawn in ASCII; the content of the panes is kept either way.
+/// Renders the windows as boxes of characters, one below the other, each under its name. Without
+/// `unicode` the boxes are drawn in ASCII; the content of the panes is unchanged.
 pub fn text(windows: &[Window], unicode: bool) -> String {
     drawn(windows, |canvas, y| {
         let mut line = String::new();
         for x in 0..canvas.columns {
-            match canvas.spot(x, y) {
+            match canvas.cell_at(x, y) {
                 Ok(cell) => line.push_str(&cell.text),
                 Err((arms, _)) => line.push(arms.character(unicode)),
             }
@@ -21,13 +21,13 @@ pub fn text(windows: &[Window], unicode: bool) -> String {
     })
 }
 
-/// Returns the windows as an SVG document with the terminal's colours.
+/// Renders the windows as an SVG document with the terminal's colours.
 pub fn svg(windows: &[Window]) -> String {
     let styled = drawn(windows, |canvas, y| {
         let mut line = String::new();
         let mut style = anstyle::Style::new();
         for x in 0..canvas.columns {
-            let (text, of) = match canvas.spot(x, y) {
+            let (text, of) = match canvas.cell_at(x, y) {
                 Ok(cell) => (cell.text.clone(), cell.style),
                 Err((arms, of)) => (arms.character(true).to_string(), color(*of)),
             };
@@ -41,7 +41,7 @@ pub fn svg(windows: &[Window]) -> String {
         let _infallible = write!(line, "{style:#}");
         line
     });
-    // XML has no place for these two, in whatever form.
+    // XML does not permit these two characters in any form.
     let styled = styled.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     anstyle_svg::Term::new()
         .palette(anstyle_svg::WIN10_CONSOLE)

@@ -1,6 +1,6 @@
-//! The lines of boxes.
+//! Box-drawing characters.
 
-/// In which directions a line leaves the middle of its cell.
+/// Directions in which a line extends from the centre of its cell.
 #[expect(clippy::struct_excessive_bools, reason = "every combination exists")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Arms {
@@ -23,7 +23,7 @@ impl Arms {
             | usize::from(self.right) << 3
     }
 
-    /// The character with these arms.
+    /// Returns the character with these arms.
     pub(super) fn character(self, unicode: bool) -> char {
         let bits = self.bits();
         match bits {

@@ -11,7 +11,7 @@ const ESCAPE: char = '\u{1b}';
 /// A character cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Cell {
-    /// The character with what combines with it; empty in the second half of a wide one.
+    /// The character and its combining characters; empty in the second half of a wide one.
     pub(super) text: String,
     pub(super) style: Style,
 }
@@ -25,7 +25,8 @@ impl Cell {
     }
 }
 
-/// Returns `rows` lines of `columns` cells. The content has SGR sequences, as `tmux capture-pane -ep` gives them.
+/// Parses content with SGR sequences, as printed by `tmux capture-pane -ep`, into `rows` lines of
+/// `columns` cells.
 pub(super) fn cells(content: &str, columns: u16, rows: u16) -> Vec<Vec<Cell>> {
     let (Some(wide), Some(high)) = (NonZeroU16::new(columns), NonZeroU16::new(rows)) else {
         return Vec::new();
@@ -45,8 +46,8 @@ pub(super) fn cells(content: &str, columns: u16, rows: u16) -> Vec<Vec<Cell>> {
     (0..rows).map(line).collect()
 }
 
-/// What reaches the terminal: escape sequences, which act inside of the pane's own cells only, and characters that can
-/// be shown.
+/// Filters input for the terminal emulator: escape sequences, which only affect the cells of the
+/// pane, and displayable characters.
 fn safe(c: char) -> Option<char> {
     if matches!(c, ESCAPE | '\t') {
         Some(c)
@@ -85,11 +86,11 @@ fn cell(found: Option<&vt100::Cell>) -> Cell {
     Cell { text, style }
 }
 
-/// A colour of the terminal's palette; the first sixteen are those that people configure.
+/// Returns a colour of the terminal's palette; the first sixteen are configurable.
 pub(super) fn indexed(index: u8) -> Color {
     const BLUE: u8 = 4;
     const BRIGHT_BLUE: u8 = 12;
-    // The blue of the pictures' palette cannot be read on its background.
+    // The blue of the pictures' palette is unreadable on its background.
     let color = Ansi256Color(if index == BLUE { BRIGHT_BLUE } else { index });
     color.into_ansi().map_or(color.into(), Color::from)
 }

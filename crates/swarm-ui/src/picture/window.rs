@@ -1,39 +1,39 @@
-//! What is drawn: windows and their panes as captured.
+//! Input of the pictures: windows and their panes as captured.
 
 use swarm_protocol::Color;
 
 /// A window of a terminal multiplexer with its panes. Cells that no pane covers are borders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Window {
-    /// Its name.
+    /// Name of the window.
     pub name: String,
-    /// Columns of the whole window.
+    /// Width of the whole window in columns.
     pub columns: u16,
-    /// Rows of the whole window, without the status line.
+    /// Height of the whole window in rows, without the status line.
     pub rows: u16,
-    /// Its panes.
+    /// Panes of the window.
     pub panes: Vec<Pane>,
-    /// The line below the panes; none when empty.
+    /// Text of the status line; not drawn if empty.
     pub status: String,
 }
 
-/// One pane.
+/// A pane.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pane {
-    /// Columns left of it in the window.
+    /// Number of columns to the left of it in the window.
     pub left: u16,
-    /// Rows above it in the window, that of its own title included.
+    /// Number of rows above it in the window, including its title row.
     pub top: u16,
-    /// Columns.
+    /// Width in columns.
     pub width: u16,
-    /// Rows.
+    /// Height in rows.
     pub height: u16,
-    /// What the border above it says.
+    /// Text of the border above it.
     pub title: String,
     /// Colour of that border.
     pub color: Option<Color>,
-    /// Whether it has the keyboard.
+    /// Whether it is the active pane.
     pub active: bool,
-    /// Its lines, with SGR sequences as `tmux capture-pane -ep` gives them.
+    /// Content with SGR sequences, as printed by `tmux capture-pane -ep`.
     pub content: String,
 }

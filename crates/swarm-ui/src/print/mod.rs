@@ -1,4 +1,4 @@
-//! Text for a person at a shell: tables, numbers and lines that fit.
+//! Text output for a shell: tables, numbers and wrapped lines.
 
 mod number;
 mod table;

@@ -1,6 +1,6 @@
-//! Numbers for people.
+//! Number formatting.
 
-/// A count in at most five characters, such as `812`, `12.4k` or `3.1M`.
+/// Formats a count in at most five characters, such as `812`, `12.4k` or `3.1M`.
 pub fn short_count(count: u64) -> String {
     const UNITS: [(u64, char); 3] = [(1_000_000_000, 'G'), (1_000_000, 'M'), (1_000, 'k')];
     let Some((unit, letter)) = UNITS.into_iter().find(|(unit, _)| count >= *unit) else {
@@ -14,7 +14,8 @@ pub fn short_count(count: u64) -> String {
     }
 }
 
-/// A length of time in its two greatest units at most, such as `850 ms`, `4.2 s`, `3m 05s` or `2h 10m`.
+/// Formats a duration in its two largest units at most, such as `850 ms`, `4.2 s`, `3m 05s` or `2h
+/// 10m`.
 pub fn short_duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
@@ -32,7 +33,7 @@ pub fn short_duration(milliseconds: u64) -> String {
     }
 }
 
-/// A count with its noun, such as `1 turn` or `3 turns`.
+/// Formats a count with its noun, such as `1 turn` or `3 turns`.
 pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")

@@ -1,4 +1,4 @@
-//! Tables for `status`, `task list` and their like.
+//! Tables for `status`, `task list` and similar commands.
 
 use std::borrow::Cow;
 
@@ -9,26 +9,26 @@ use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::width::{columns, fit};
 
-/// Columns between two columns of the table.
+/// Number of spaces between two columns.
 const GAP: usize = 2;
 
-/// A column is not cut below this many columns while others can give more.
-const NARROWEST: usize = 8;
+/// Minimum width of a truncated column while others can be truncated further.
+const MIN_WIDTH: usize = 8;
 
-/// Spare columns go before one of the others is cut below this many columns.
+/// Spare columns are omitted before another column becomes narrower than this.
 const READABLE: usize = 16;
 
-/// On which side of its column a text stands.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Align {
-    /// At the left.
+    /// Left-aligned.
     #[default]
     Left,
-    /// At the right: numbers.
+    /// Right-aligned, for numbers.
     Right,
 }
 
-/// One field of a table. Its text is cleaned, whoever wrote it.
+/// A field of a table. Its text is always sanitized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -36,7 +36,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A text without a style.
+    /// Creates a field without a style.
     pub fn new(text: impl AsRef<str>) -> Self {
         Self {
             text: clean_line(text.as_ref()),
@@ -44,30 +44,30 @@ impl Cell {
         }
     }
 
-    /// A name in its bearer's colour.
+    /// Creates a field with a name in the colour of its agent.
     pub fn name(text: impl AsRef<str>, color: Option<Color>) -> Self {
         Self::new(text).styled(Style::Name(color))
     }
 
-    /// Of lesser weight.
+    /// De-emphasizes the text.
     #[must_use]
     pub fn dim(self) -> Self {
         self.styled(Style::Dim)
     }
 
-    /// It worked.
+    /// Styles the text as a success.
     #[must_use]
     pub fn good(self) -> Self {
         self.styled(Style::Good)
     }
 
-    /// It failed.
+    /// Styles the text as a failure.
     #[must_use]
     pub fn bad(self) -> Self {
         self.styled(Style::Bad)
     }
 
-    /// It waits for somebody.
+    /// Styles the text as something that needs attention.
     #[must_use]
     pub fn warn(self) -> Self {
         self.styled(Style::Warn)
@@ -87,17 +87,17 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-/// Rows under headings, aligned by display width and cut to the width of the theme.
+/// Rows under headings, aligned by display width and truncated to the width of the theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     headings: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
-    /// Columns that may be left out, the first to go first.
+    /// Columns that may be omitted, in order.
     spare: Vec<usize>,
 }
 
 impl Table {
-    /// A table with these headings, all at the left.
+    /// Creates a table with these left-aligned headings.
     pub fn new<T: AsRef<str>>(headings: impl IntoIterator<Item = T>) -> Self {
         let headings = headings
             .into_iter()
@@ -110,15 +110,15 @@ impl Table {
         }
     }
 
-    /// Lets these columns, counted from 0, be left out where there is no room for all, the first one first. A column
-    /// in which nothing stands goes before any of them.
+    /// Allows these columns, counted from 0, to be omitted if the table is too wide, in this order.
+    /// Empty columns are omitted first.
     #[must_use]
     pub fn spare(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         self.spare.extend(columns);
         self
     }
 
-    /// Puts a column, counted from 0, at the right. A column that does not exist is none.
+    /// Right-aligns a column, counted from 0. A column that does not exist is ignored.
     #[must_use]
     pub fn right(mut self, column: usize) -> Self {
         if let Some((_, align)) = self.headings.get_mut(column) {
@@ -134,12 +134,12 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Whether it has no rows.
+    /// Returns whether the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The table as lines, the headings first, each with its end; no line ends in spaces.
+    /// Renders the table as terminated lines, headings first, without trailing spaces.
     pub fn render(&self, theme: Theme) -> String {
         let widths = self.widths(theme.width);
         let headings = self.headings.iter().map(|(text, _)| Cell::new(text).dim());
@@ -180,8 +180,8 @@ impl Table {
         line.push('\n');
     }
 
-    /// The width of each column: that of its longest text, and less where all together would not fit. `None` for one
-    /// that is left out.
+    /// Returns the width of each column: that of its longest text, or less if the table would not
+    /// fit. `None` for an omitted column.
     fn widths(&self, limit: Option<usize>) -> Vec<Option<usize>> {
         let mut widths: Vec<Option<usize>> = (0..self.headings.len())
             .map(|column| Some(self.natural(column)))
@@ -189,7 +189,7 @@ impl Table {
         if let Some(limit) = limit {
             self.leave_out(&mut widths, limit);
             let room = limit.saturating_sub(gaps(&widths));
-            shrink(&mut widths, room, NARROWEST);
+            shrink(&mut widths, room, MIN_WIDTH);
             shrink(&mut widths, room, 0);
         }
         widths
@@ -204,7 +204,7 @@ impl Table {
             .max(heading.map_or(0, |(text, _)| columns(text)))
     }
 
-    /// Leaves columns out until what stays is readable, or nothing more may go.
+    /// Omits columns until the rest is readable, or no more may be omitted.
     fn leave_out(&self, widths: &mut [Option<usize>], limit: usize) {
         let empty = (0..widths.len()).filter(|column| {
             let mut texts = self.rows.iter().filter_map(|row| row.get(*column));
@@ -222,12 +222,12 @@ impl Table {
     }
 }
 
-/// The room between the columns that are there.
+/// Returns the total space between the remaining columns.
 fn gaps(widths: &[Option<usize>]) -> usize {
     GAP * widths.iter().flatten().count().saturating_sub(1)
 }
 
-/// Takes columns from the widest until all fit into `room`, leaving none below `least`.
+/// Narrows the widest columns until all fit into `room`, but none below `least`.
 fn shrink(widths: &mut [Option<usize>], room: usize, least: usize) {
     while widths.iter().flatten().sum::<usize>() > room {
         match widths.iter_mut().flatten().max_by_key(|width| **width) {

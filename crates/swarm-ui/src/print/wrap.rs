@@ -1,16 +1,17 @@
-//! Lines for people, broken at spaces where a terminal would break them in the middle of a word.
+//! Wraps lines at spaces, where a terminal would break words.
 
 use crate::width::columns;
 
-/// Narrower than this, a terminal breaks lines better than we do.
-const LEAST: usize = 20;
+/// Minimum width for wrapping; below it the terminal wraps lines.
+const MIN_WIDTH: usize = 20;
 
-/// `line` in pieces of at most `width` columns, all with its indentation. A command in backticks stays in one piece, so that
-/// it can be copied; what is wider than a line is left to the terminal.
+/// Splits `line` into pieces of at most `width` columns, all with its indentation. A command in
+/// backticks is not split, so that it can be copied; anything wider than a line is left to the
+/// terminal.
 #[must_use]
 pub fn wrapped(line: &str, width: usize) -> String {
     let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
-    if columns(line) <= width || width < LEAST + indent.len() {
+    if columns(line) <= width || width < MIN_WIDTH + indent.len() {
         return line.to_owned();
     }
     let mut text = indent.to_owned();
@@ -34,7 +35,7 @@ pub fn wrapped(line: &str, width: usize) -> String {
     text
 }
 
-/// What a line must not be broken in: words, and everything between two backticks.
+/// Returns the parts of a line that must not be split: words, and everything between two backticks.
 fn pieces(line: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_broken_at_spaces_and_keeps_its_indentation() {
+    fn a_long_line_is_wrapped_at_spaces_and_keeps_its_indentation() {
         let line = "  its lead runs and needs no other; to replace it, end process 4711 first";
         assert_eq!(
             wrapped(line, 40),
@@ -70,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn a_command_stays_in_one_piece() {
+    fn a_command_in_backticks_is_not_split() {
         assert_eq!(
             wrapped("bring it back with `swarm spawn alice --team demo`", 40),
             "bring it back with\n`swarm spawn alice --team demo`"
         );
-        // One backtick alone quotes nothing.
+        // A single backtick does not quote anything.
         assert_eq!(
             wrapped("an odd ` stands in this line of words", 24),
             "an odd ` stands in this\nline of words"
@@ -84,13 +85,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_but_spaces_is_changed(line in " {0,4}[a-z`é漢 ]{0,120}", width in 0usize..90) {
+        fn only_spaces_are_changed(line in " {0,4}[a-z`é漢 ]{0,120}", width in 0usize..90) {
             let broken = wrapped(&line, width);
             let indent = line.len() - line.trim_start_matches(' ').len();
             prop_assert_eq!(broken.replace([' ', '\n'], ""), line.replace(' ', ""));
             for piece in broken.lines() {
                 let fits = columns(piece) <= width || !piece.trim().contains(' ') || piece.contains('`');
-                prop_assert!(fits || width < LEAST + indent, "{:?} at {}", piece, width);
+                prop_assert!(fits || width < MIN_WIDTH + indent, "{:?} at {}", piece, width);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! No event, whatever its texts, makes a terminal obey.
+//! No event can send control sequences to a terminal.
 
 use proptest::prelude::*;
 use swarm_protocol::{AgentEvent, MailText, MemberState};
@@ -92,28 +92,28 @@ fn events() -> impl Strategy<Value = AgentEvent> {
     ]
 }
 
-fn is_obeyed(c: char) -> bool {
+fn is_interpreted(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Narrower than this, signs and words of the program itself need more room.
+/// Below this width, signs and fixed texts of the program need more room.
 const NARROW: usize = 20;
 
 proptest! {
     #[test]
-    fn no_event_makes_a_terminal_obey(
+    fn no_event_sends_control_sequences(
         events in prop::collection::vec(events(), 0..12),
         color: bool, unicode: bool,
         width in prop::option::of(0_usize..100),
     ) {
         let drawn = drawn(Theme { color, width, unicode }, &events);
         let bare = if color { strip_sgr(&drawn) } else { drawn };
-        prop_assert!(!bare.contains(is_obeyed), "{bare:?}");
+        prop_assert!(!bare.contains(is_interpreted), "{bare:?}");
     }
 
     #[test]
-    fn no_event_makes_a_line_too_wide(
+    fn no_event_exceeds_the_width(
         events in prop::collection::vec(events(), 0..12),
         color: bool, unicode: bool,
         width in NARROW..100,

@@ -1,4 +1,4 @@
-//! Events of a life, and what a pane makes of them.
+//! Constructors of events, and the resulting pane.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub(crate) fn turn_ended(tokens: u64, error: Option<&str>) -> AgentEvent {
     }
 }
 
-/// A screen that can be looked at while it is drawn to.
+/// A screen that can be inspected while it is written to.
 #[derive(Clone, Default)]
 pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
 
@@ -95,7 +95,7 @@ impl Write for Screen {
     }
 }
 
-/// What a pane shows once all of this has happened.
+/// Returns the content of a pane after these events.
 pub(crate) fn drawn(theme: Theme, events: &[AgentEvent]) -> String {
     let screen = Screen::default();
     let mut view = PaneView::new(screen.clone(), theme, &header());
@@ -106,7 +106,7 @@ pub(crate) fn drawn(theme: Theme, events: &[AgentEvent]) -> String {
     screen.text()
 }
 
-/// The text without swarm's own sequences: `ESC [ digits and semicolons m`.
+/// Removes swarm's own sequences: `ESC [ digits and semicolons m`.
 pub(crate) fn strip_sgr(text: &str) -> String {
     let mut pieces = text.split("\u{1b}[");
     let mut bare = pieces.next().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What a teammate's pane looks like.
+//! Rendering of a teammate's pane.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,8 +7,8 @@
 
 mod any_event;
 mod events;
-mod kept;
-mod life;
+mod golden;
 mod order;
+mod session;
 mod shape;
 mod width;

@@ -1,4 +1,4 @@
-//! What comes while text streams waits for its end.
+//! Events that arrive while text is streaming are drawn after it.
 
 use swarm_protocol::{AgentEvent, MemberState};
 use swarm_ui::{PaneView, Theme};
@@ -43,7 +43,7 @@ fn notice(line: &str) -> AgentEvent {
     }
 }
 
-/// Everything that may come from elsewhere.
+/// All events with an external cause.
 fn asides() -> [AgentEvent; 4] {
     [
         notice("explorer shuts down"),
@@ -64,7 +64,7 @@ const ASIDES: [&str; 4] = [
 ];
 
 #[test]
-fn a_text_is_not_cut_in_two() {
+fn a_text_is_not_interrupted() {
     let mut pane = Pane::with_half_a_text();
     pane.events(&asides());
     assert_eq!(pane.lines(), ["  The tester"]);
@@ -77,7 +77,7 @@ fn a_text_is_not_cut_in_two() {
 }
 
 #[test]
-fn whatever_ends_a_text_lets_out_what_waited() {
+fn deferred_events_are_drawn_after_the_text() {
     for (end, shown) in [
         (started("1", "Read x"), Some("● Read x")),
         (
@@ -95,12 +95,12 @@ fn whatever_ends_a_text_lets_out_what_waited() {
     let mut pane = Pane::with_half_a_text();
     pane.events(&asides());
     pane.events(&[AgentEvent::TextDiscarded]);
-    assert!(pane.lines()[1].contains("void"));
+    assert!(pane.lines()[1].contains("discarded"));
     assert_eq!(pane.lines()[2..], ASIDES);
 }
 
 #[test]
-fn a_view_that_ends_keeps_nothing_back() {
+fn dropping_a_view_draws_deferred_events() {
     let mut pane = Pane::with_half_a_text();
     pane.events(&asides());
     let Pane { screen, view } = pane;
@@ -109,7 +109,7 @@ fn a_view_that_ends_keeps_nothing_back() {
 }
 
 #[test]
-fn a_person_who_is_needed_is_told_at_once() {
+fn a_request_to_a_person_is_drawn_immediately() {
     let mut pane = Pane::with_half_a_text();
     pane.events(&[
         notice("later"),
@@ -126,7 +126,7 @@ fn a_person_who_is_needed_is_told_at_once() {
 }
 
 #[test]
-fn without_a_text_everything_shows_at_once() {
+fn without_streaming_text_events_are_drawn_immediately() {
     let mut pane = Pane::with_half_a_text();
     let whole = "The tester".to_owned();
     pane.events(&[AgentEvent::MessageDone { text: whole }]);

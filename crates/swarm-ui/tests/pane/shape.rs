@@ -1,12 +1,12 @@
-//! The shape of single lines.
+//! Format of single lines.
 
 use swarm_protocol::{AgentEvent, DetailLine, LineChange, MailText, MemberName, MemberState};
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::events::{Screen, drawn, finished, header, mail, started, state, turn_ended};
-use crate::life::life;
+use crate::session::session;
 
-/// The lines below the header.
+/// Returns the lines below the header.
 fn lines(events: &[AgentEvent]) -> Vec<String> {
     let drawn = drawn(Theme::PLAIN, events);
     drawn.lines().skip(2).map(str::to_owned).collect()
@@ -29,14 +29,14 @@ fn a_lead_without_a_team_has_a_header_too() {
 }
 
 #[test]
-fn a_person_is_told_the_command_that_answers() {
-    let plain = drawn(Theme::PLAIN, &life());
+fn a_request_shows_the_commands_that_answer_it() {
+    let plain = drawn(Theme::PLAIN, &session());
     assert!(plain.contains("▲ needs an answer: Bash cargo publish\n"));
     assert!(plain.contains("\n    swarm approve r6huwgp\n"));
 }
 
 #[test]
-fn a_call_shows_at_once_and_its_outcome_behind_it() {
+fn a_call_is_drawn_immediately_and_followed_by_its_outcome() {
     let screen = Screen::default();
     let mut view = PaneView::new(screen.clone(), Theme::PLAIN, &header());
     view.event(&started("1", "Read src/lib.rs"));
@@ -50,7 +50,7 @@ fn a_call_shows_at_once_and_its_outcome_behind_it() {
 }
 
 #[test]
-fn paths_in_calls_and_outcomes_are_as_short_as_they_can_be_said() {
+fn paths_in_calls_and_outcomes_are_shortened() {
     let events = [
         started("1", "Read /home/dev/calc/src/lib.rs"),
         finished("1", false, "/home/dev/calc/src/lib.rs does not exist"),
@@ -58,7 +58,7 @@ fn paths_in_calls_and_outcomes_are_as_short_as_they_can_be_said() {
         finished("2", true, ""),
         started("3", "Bash cd /srv && ls /home/dev/calc"),
         finished("3", true, ""),
-        // What a person decides on is shown as it was asked.
+        // The call that a person decides on is shown unchanged.
         state(
             MemberState::WaitingPlan,
             Some("Write /home/dev/calc/src/lib.rs"),
@@ -77,7 +77,7 @@ fn paths_in_calls_and_outcomes_are_as_short_as_they_can_be_said() {
 }
 
 #[test]
-fn an_outcome_apart_from_its_call_names_it_in_short() {
+fn an_outcome_on_a_separate_line_repeats_its_call_in_short() {
     let events = [
         started("1", "Grep count|price in the whole of src/ and tests/"),
         started("2", "Read src/a/deep/path/lib.rs"),
@@ -100,7 +100,7 @@ fn an_outcome_apart_from_its_call_names_it_in_short() {
 }
 
 #[test]
-fn where_it_is_narrow_the_outcome_counts_more_than_the_name_of_its_call() {
+fn in_a_narrow_pane_the_outcome_takes_precedence_over_its_call() {
     let theme = Theme {
         width: Some(34),
         ..Theme::PLAIN
@@ -114,7 +114,7 @@ fn where_it_is_narrow_the_outcome_counts_more_than_the_name_of_its_call() {
 }
 
 #[test]
-fn before_its_first_turn_a_member_only_says_that_it_waits() {
+fn before_its_first_turn_a_member_only_shows_that_it_waits() {
     let idle = state(MemberState::Idle, None);
     let events = [
         idle.clone(),
@@ -135,7 +135,7 @@ fn before_its_first_turn_a_member_only_says_that_it_waits() {
 }
 
 #[test]
-fn a_narrow_idle_line_says_only_what_is_not_plain() {
+fn a_narrow_idle_line_omits_the_obvious() {
     let theme = Theme {
         width: Some(34),
         ..Theme::PLAIN
@@ -145,7 +145,7 @@ fn a_narrow_idle_line_says_only_what_is_not_plain() {
 }
 
 #[test]
-fn a_screen_that_is_gone_stops_nothing() {
+fn a_closed_terminal_does_not_stop_the_view() {
     struct Gone;
     impl std::io::Write for Gone {
         fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
@@ -156,13 +156,13 @@ fn a_screen_that_is_gone_stops_nothing() {
         }
     }
     let mut view = PaneView::new(Gone, Theme::PLAIN, &header());
-    for event in life() {
+    for event in session() {
         view.event(&event);
     }
 }
 
 #[test]
-fn a_wait_for_the_model_is_told_once_and_uncounted_tokens_not_at_all() {
+fn a_retry_is_shown_once_and_uncounted_tokens_are_omitted() {
     let reason = "slow down".to_owned();
     let events = [
         state(
@@ -196,7 +196,7 @@ fn with_detail(event: AgentEvent, lines: Vec<DetailLine>) -> AgentEvent {
 }
 
 #[test]
-fn what_a_call_printed_stands_folded_below_it_and_is_shown_in_full_when_asked() {
+fn output_is_folded_below_its_call_and_expanded_on_request() {
     let printed: Vec<_> = (1..=8)
         .map(|line| DetailLine::output(format!("  test {line}\u{1b}[31m ok")))
         .collect();
@@ -217,7 +217,7 @@ fn what_a_call_printed_stands_folded_below_it_and_is_shown_in_full_when_asked() 
     assert_eq!(
         lines[..10],
         [
-            "· nothing is folded",
+            "· nothing to expand",
             "● Bash cargo test … ok, 8 lines",
             "    … +3 lines (Ctrl-O)",
             "      test 4 ok",
@@ -235,7 +235,7 @@ fn what_a_call_printed_stands_folded_below_it_and_is_shown_in_full_when_asked() 
 }
 
 #[test]
-fn a_long_message_shows_its_first_rows_and_the_command_for_the_others() {
+fn a_long_message_shows_its_first_rows_and_a_command_for_the_rest() {
     let long = |line: &str, text: &str| {
         let mut event = mail("team-lead", None, line);
         if let AgentEvent::MailIn { more, .. } = &mut event {

@@ -1,4 +1,4 @@
-//! A pane is as wide as it is at the moment.
+//! A pane follows the current width.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use swarm_ui::{PaneView, Theme};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::events::{Screen, drawn, header, strip_sgr, turn_ended, words};
-use crate::life::life;
+use crate::session::session;
 
 const WIDTHS: [usize; 3] = [20, 54, 100];
 
@@ -24,13 +24,13 @@ fn too_long(drawn: &str, width: usize) -> Option<&str> {
     drawn.lines().find(|line| line.width() > width)
 }
 
-/// The text without the places where it is broken.
+/// Removes the positions at which the text is wrapped.
 fn dense(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 #[test]
-fn no_line_of_a_life_is_wider_than_the_pane() {
+fn no_line_of_a_session_is_wider_than_the_pane() {
     for width in WIDTHS {
         for (color, unicode) in [(false, true), (true, true), (false, false)] {
             let theme = Theme {
@@ -38,14 +38,14 @@ fn no_line_of_a_life_is_wider_than_the_pane() {
                 unicode,
                 ..theme(width)
             };
-            let bare = strip_sgr(&drawn(theme, &life()));
+            let bare = strip_sgr(&drawn(theme, &session()));
             assert_eq!(too_long(&bare, width), None, "{width}\n{bare}");
         }
     }
 }
 
 #[test]
-fn broken_text_keeps_every_word_and_breaks_none() {
+fn wrapped_text_keeps_every_word_intact() {
     let said = "I'll look at the failing test first, and then at the code that it calls: \
                 `mean` divides by `n - 1`, which is right for a sample and wrong for a whole.";
     for width in WIDTHS {
@@ -61,7 +61,7 @@ fn broken_text_keeps_every_word_and_breaks_none() {
 }
 
 #[test]
-fn a_notice_hangs_beside_its_sign() {
+fn a_notice_has_hanging_indentation() {
     let notice = AgentEvent::Notice {
         line: "everybody is idle but tasks are open".to_owned(),
     };
@@ -69,7 +69,7 @@ fn a_notice_hangs_beside_its_sign() {
 }
 
 #[test]
-fn a_rule_fits_and_is_never_very_long() {
+fn a_rule_fits_and_has_a_maximum_length() {
     for (width, rule) in [(20, 20), (54, 54), (100, 64)] {
         let drawn = drawn(
             theme(width),
@@ -82,7 +82,7 @@ fn a_rule_fits_and_is_never_very_long() {
 }
 
 #[test]
-fn the_next_word_goes_by_the_width_of_that_moment() {
+fn each_word_is_wrapped_at_the_current_width() {
     let width = Arc::new(AtomicUsize::new(40));
     let source = Arc::clone(&width);
     let screen = Screen::default();
@@ -108,7 +108,7 @@ fn the_next_word_goes_by_the_width_of_that_moment() {
 }
 
 #[test]
-fn a_word_shows_once_it_is_whole_or_too_long() {
+fn a_word_is_drawn_once_it_is_complete_or_too_long() {
     let screen = Screen::default();
     let mut view = PaneView::new(screen.clone(), theme(20), &header());
     let mut shown = |text: &str| {
@@ -128,7 +128,7 @@ fn a_word_shows_once_it_is_whole_or_too_long() {
 
 proptest! {
     #[test]
-    fn no_text_is_lost_however_it_streams_and_however_wide(
+    fn no_text_is_lost_for_any_pieces_and_width(
         said in "([a-zA-Z0-9.,`]{1,30}[ \n]{1,2}|日本){0,20}",
         width in prop::sample::select(WIDTHS.to_vec()),
     ) {

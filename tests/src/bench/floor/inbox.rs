@@ -1,4 +1,4 @@
-//! An inbox file without anything around it: one lock, one JSON array.
+//! A minimal inbox file: one lock, one JSON array.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -8,10 +8,10 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// Whether changes are to outlive a power cut.
+/// Whether changes survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// They may be lost in one.
+    /// They may be lost.
     Fast,
     /// They are on disk.
     Durable,
@@ -34,7 +34,7 @@ impl Class {
     }
 }
 
-/// Where an inbox is, and the file that is locked for it.
+/// Path of an inbox, and of its lock file.
 #[derive(Debug, Clone)]
 pub(crate) struct BareInbox {
     pub(crate) path: PathBuf,
@@ -42,10 +42,10 @@ pub(crate) struct BareInbox {
 }
 
 impl BareInbox {
-    /// Makes an empty one in a directory.
+    /// Creates an empty inbox in a directory.
     ///
     /// # Errors
-    /// When a file cannot be made.
+    /// If a file cannot be created.
     pub(crate) fn create(directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory)?;
         let inbox = Self {
@@ -57,10 +57,10 @@ impl BareInbox {
         Ok(inbox)
     }
 
-    /// Changes what is in it, under the lock; tells when the new content came into place.
+    /// Changes the content under the lock; returns the time at which the new content was visible.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    /// If it cannot be read or written.
     pub(crate) fn change(
         &self,
         class: Class,
@@ -76,18 +76,18 @@ impl BareInbox {
         Ok(at)
     }
 
-    /// What is in it.
+    /// Returns the content.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub(crate) fn read(&self) -> Result<Vec<Value>> {
         Ok(serde_json::from_slice(&fs::read(&self.path)?)?)
     }
 
-    /// What is in it, under the lock.
+    /// Returns the content, read under the lock.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub(crate) fn read_locked(&self) -> Result<Vec<Value>> {
         let lock = File::open(&self.lock)?;
         lock.lock()?;
@@ -97,7 +97,7 @@ impl BareInbox {
     }
 }
 
-/// Puts new content in place of a file; tells the moment before it is there.
+/// Replaces the content of a file; returns the time right before.
 fn replace(path: &Path, bytes: &[u8], class: Class) -> Result<Instant> {
     let directory = path.parent().context("a directory")?;
     let beside = directory.join(format!(".{}.tmp", std::process::id()));
@@ -114,7 +114,7 @@ fn replace(path: &Path, bytes: &[u8], class: Class) -> Result<Instant> {
     Ok(at)
 }
 
-/// A message as another program would write it.
+/// Returns a message as written by another program.
 pub(crate) fn entry(number: usize) -> Value {
     json!({
         "from": "team-lead",

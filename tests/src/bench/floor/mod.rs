@@ -1,4 +1,4 @@
-//! Bare programs: the least with which the same can be done. They know no team, no journal and no transcript.
+//! Minimal programs as a baseline: no team, no journal, no transcript.
 
 pub(crate) mod inbox;
 pub(crate) mod receiver;

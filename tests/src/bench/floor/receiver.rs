@@ -1,4 +1,4 @@
-//! A program that waits for mail and asks a server for an answer, and nothing else.
+//! A program that waits for messages and sends a request to a server, and nothing else.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -13,14 +13,15 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use super::inbox::{BareInbox, Class};
 use crate::bench::roles::{Part, say};
 
-/// How such a program learns of mail, and what it promises.
+/// Notification and durability of such a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// The kernel wakes it; nothing is kept.
+    /// Woken by the kernel; stores nothing.
     Woken,
-    /// The kernel wakes it; the message is on disk in a second file before the request, and marked as read.
+    /// Woken by the kernel; the message is stored in a second file before the request, and marked
+    /// as read.
     WokenAndKept,
-    /// It looks once in a second.
+    /// Polls once per second.
     Polls,
 }
 
@@ -37,7 +38,7 @@ impl Manner {
 /// Starts one.
 ///
 /// # Errors
-/// When it does not start.
+/// If it does not start.
 pub(crate) fn start(inbox: &BareInbox, address: &str, body: &Path, manner: Manner) -> Result<Part> {
     let path = |path: &Path| path.display().to_string();
     Part::start(&[
@@ -50,10 +51,10 @@ pub(crate) fn start(inbox: &BareInbox, address: &str, body: &Path, manner: Manne
     ])
 }
 
-/// Plays it.
+/// Runs it.
 ///
 /// # Errors
-/// When something is missing.
+/// If something is missing.
 pub(crate) fn play(words: &[&str]) -> Result<()> {
     let [manner, path, lock, address, body] = words else {
         bail!("receive MANNER INBOX LOCK ADDRESS BODY");
@@ -123,7 +124,7 @@ impl Wait {
     }
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 #[derive(Debug)]
 pub(crate) struct Server {
     stream: TcpStream,
@@ -133,17 +134,17 @@ impl Server {
     /// Connects to `host:port`.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// If the connection is refused.
     pub(crate) fn connect(address: &str) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         Ok(Self { stream })
     }
 
-    /// Sends a request and reads its answer to the end.
+    /// Sends a request and reads the whole response.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// If the connection breaks.
     pub(crate) fn ask(&mut self, body: &[u8]) -> Result<()> {
         let head = format!(
             "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

@@ -1,4 +1,4 @@
-//! A program that puts messages into a bare inbox, and one that empties it.
+//! A program that adds messages to a minimal inbox, and one that empties it.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ fn inbox(path: &str, lock: &str) -> BareInbox {
     }
 }
 
-/// Sends so many messages and says how many nanoseconds each took.
+/// Sends a number of messages and prints the nanoseconds of each.
 ///
 /// # Errors
-/// When one cannot be sent.
+/// If one cannot be sent.
 pub(crate) fn play(words: &[&str]) -> Result<()> {
     let [path, lock, class, count] = words else {
         bail!("send INBOX LOCK CLASS COUNT");
@@ -36,10 +36,10 @@ pub(crate) fn play(words: &[&str]) -> Result<()> {
     say(&times.join(" "))
 }
 
-/// Empties an inbox whenever something came in, and says how many messages there were.
+/// Empties an inbox whenever it changes, and prints the number of messages.
 ///
 /// # Errors
-/// When it cannot be read or written.
+/// If it cannot be read or written.
 pub(crate) fn drain(words: &[&str]) -> Result<()> {
     let [path, lock, class] = words else {
         bail!("drain INBOX LOCK CLASS");

@@ -13,12 +13,12 @@ use crate::bench::scratch::everywhere;
 use crate::bench::table::{Aim, Line};
 
 const LENGTHS: [u32; 3] = [100, 1_000, 10_000];
-/// How long the longest batch may take, in seconds.
+/// Maximum duration of the longest batch in seconds.
 const LONGEST: f64 = 5.0;
-/// How much more a task of a long batch may cost than one of a short batch.
+/// Maximum cost ratio of a task of a long batch and one of a short batch.
 const FLAT: f64 = 1.3;
 
-/// Batches in which each task waits for the one before it, each in a new team.
+/// Batches in which each task depends on the previous one, each in a new team.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (place, directory) in everywhere() {

@@ -15,10 +15,10 @@ use crate::bench::scratch::everywhere;
 use crate::bench::table::{Aim, Line};
 
 const MEMBERS: usize = 64;
-/// How much more it may cost than as many bare durable writes side by side.
+/// Maximum cost ratio to as many concurrent minimal durable writes.
 const AIM: f64 = 2.0;
 
-/// A broadcast and as many bare writes, in turn.
+/// A broadcast and as many minimal writes, in turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (place, directory) in everywhere() {
@@ -56,7 +56,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Appends to all inboxes at once, each in a thread; how long it takes.
+/// Appends to all inboxes concurrently, each in a thread; returns the duration.
 fn write_all(bare: &[BareInbox], number: usize) -> Result<Duration> {
     let began = Instant::now();
     thread::scope(|scope| {

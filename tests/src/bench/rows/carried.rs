@@ -1,4 +1,4 @@
-//! What one message costs in an inbox that has carried few, many, and very many.
+//! Cost of a message in inboxes that have received few, many, and very many messages.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,12 +19,12 @@ use crate::bench::scratch::everywhere;
 use crate::bench::table::{Aim, Line};
 
 const CARRIED: [usize; 3] = [10, 1_000, 100_000];
-/// Messages that stay in the inbox file once they are acknowledged.
+/// Number of acknowledged messages that remain in the inbox file.
 const KEPT: usize = 200;
-/// How much dearer a message may be in the oldest inbox than in the youngest that has as many messages in its file.
+/// Maximum cost ratio of the oldest inbox and the youngest one with as many messages in its file.
 const FLAT: f64 = 1.3;
 
-/// Times of a send and of an acknowledgement.
+/// Durations of a send and of an acknowledgement.
 #[derive(Default)]
 struct Times {
     send: Vec<Duration>,
@@ -88,7 +88,7 @@ fn exchange(store: &FileStore, team: &TeamName, number: usize, times: &mut Times
     Ok(())
 }
 
-/// Leaves the files as they are once so many messages were sent and read.
+/// Creates the files as they are after this number of messages.
 fn fill(store: &FileStore, team: &TeamName, carried: usize) -> Result<()> {
     let directory = store.team(team).team_directory();
     let acked = |number: usize| {

@@ -1,4 +1,4 @@
-//! What members cost that have nothing to do.
+//! Costs of idle members.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::bench::process::{
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 
-/// How many wait.
+/// Number of members.
 const MEMBERS: usize = 10;
-/// How long they are watched.
+/// Duration of the measurement.
 const WATCHED: Duration = Duration::from_secs(10);
 
 /// Ten idle members for ten seconds.
@@ -47,7 +47,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             Aim::None,
         ),
         Line::alone(
-            "idle member: memory of its own",
+            "idle member: private memory",
             each(Unit::Bytes, unshared),
             Aim::AtMost(3e6),
         ),

@@ -8,11 +8,11 @@ use super::{
 use crate::bench::order::Order;
 use crate::bench::table::Line;
 
-/// Something that can be measured.
+/// A measurement.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) measure: fn(&Order) -> Result<Vec<Line>>,
-    /// Whether it is measured when nothing is named.
+    /// Whether it is part of the default.
     pub(crate) is_usual: bool,
 }
 
@@ -24,7 +24,7 @@ const fn usual(name: &'static str, measure: fn(&Order) -> Result<Vec<Line>>) -> 
     }
 }
 
-/// Everything that can be measured, in the order of the table.
+/// All measurements, in the order of the table.
 pub(crate) const ALL: [Row; 13] = [
     usual("message", message::measure),
     usual("send", send::measure),

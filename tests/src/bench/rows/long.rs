@@ -1,4 +1,4 @@
-//! What a long conversation costs: a request, a message, and memory.
+//! Costs of a long conversation: a request, a message, and memory.
 
 use std::fs;
 use std::sync::Arc;
@@ -17,18 +17,20 @@ use crate::bench::process::{ticks, unshared};
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 
-/// Requests of the long conversation before it is compared; each reads a file of 2.4 kB, so a request has 2 MB in the end.
+/// Number of requests of the long conversation; each reads a file of 2.4 kB, so a request has 2 MB
+/// in the end.
 const TURNS: usize = 800;
-/// Requests behind one message; a turn may have 200.
+/// Number of requests after one message; a turn may have 200.
 const OF_ONE_TURN: usize = 100;
-/// The requests at both ends whose processor time is taken.
+/// Number of requests at both ends whose processor time is measured.
 const ENDS: usize = 200;
-/// Most processor time of a request of 2 MB, in seconds.
+/// Maximum processor time of a request of 2 MB, in seconds.
 const REQUEST: f64 = 0.002;
 /// Seconds in a tick.
 const TICK: f64 = 0.01;
 
-/// A member reads files until its conversation is long; then it and a fresh one get mail in turn.
+/// A member reads files until its conversation is long; then it and a new one receive messages in
+/// turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let rounds = order.runs(TURNS / OF_ONE_TURN);
     let turns = (rounds * OF_ONE_TURN).max(2 * ENDS);
@@ -95,24 +97,24 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             Aim::Ratio(1.3),
         ),
         Line::against(
-            "memory of its own after it",
+            "private memory after it",
             Figure::of(Unit::Bytes, [number(own)]),
             "bytes of its transcript",
             Figure::of(Unit::Bytes, [number(transcript)]),
             Aim::Ratio(1.5),
         ),
         Line::alone(
-            "memory of its own, fresh",
+            "private memory, fresh",
             Figure::of(Unit::Bytes, [number(small)]),
             Aim::AtMost(3e6),
         ),
     ])
 }
 
-/// How far the long conversation is, and what its ends took.
+/// Progress of the long conversation, and the durations at its ends.
 #[derive(Debug, Default)]
 struct Clocks {
-    /// The member that reads, and its process.
+    /// The reading member, and its process.
     reader: Option<(String, u32)>,
     directory: String,
     asked: usize,
@@ -152,7 +154,7 @@ fn write_files(played: &Played, count: usize) {
     }
 }
 
-/// The size of a member's transcript.
+/// Returns the size of a member's transcript.
 fn transcript_bytes(played: &Played, name: &str) -> Result<u64> {
     let hello = played.world.team(TEAM).hello(name);
     let session = hello["sessionId"].as_str().context("a session")?.to_owned();

@@ -1,4 +1,4 @@
-//! From a message in the inbox file to the request for a model's answer.
+//! From a message in the inbox file to the model request.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,13 +18,13 @@ use crate::bench::roles::Part;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 
-/// Looking once a second is slow: so many times fewer runs.
+/// Polling once per second is slow: number of runs is divided by this.
 const POLLS: usize = 8;
-/// Messages to one member. The bare programs always send what its first request was, so its conversation is not to grow far
-/// beyond that; what long ones cost is another question.
+/// Number of messages to one member. The minimal programs always send its first request, so its
+/// conversation must not grow much beyond that.
 const FRESH: usize = 20;
 
-/// Members and bare programs, each idle, each woken in turn.
+/// Members and minimal programs, each idle, each woken in turn.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     played.world.swarm(&["team", "create", TEAM]).ok();
@@ -51,7 +51,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         times[2].push(from_file(&played, &woken.inbox, "woken", run)?);
         times[3].push(from_file(&played, &kept.inbox, "kept", run)?);
         if run % POLLS == 0 {
-            // Anywhere between two looks of it.
+            // At a random time between two polls.
             settle(Duration::from_millis(u64::try_from(run)? * 137 % 1000));
             times[4].push(from_file(&played, &polls.inbox, "polls", run)?);
         }
@@ -84,7 +84,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     ])
 }
 
-/// The member that is measured.
+/// The measured member.
 pub(super) struct Mate {
     pub(super) name: String,
     pub(super) inbox: BareInbox,
@@ -107,7 +107,7 @@ impl Mate {
     }
 }
 
-/// Lets the member come to rest.
+/// Waits until the member is idle.
 pub(super) fn rest(played: &Played, name: &str) {
     played.wait_for_idle(name);
     settle(Duration::from_millis(15));
@@ -125,7 +125,7 @@ pub(super) fn from_file(
     Ok(played.next_request(agent)?.at.duration_since(at))
 }
 
-/// Sends as swarm does, and waits for the request.
+/// Sends through swarm, and waits for the request.
 fn from_sender(played: &Played, name: &str, run: usize) -> Result<Duration> {
     let store = store(&played.world.root());
     let draft = Draft::new("team-lead", text(run));
@@ -136,7 +136,7 @@ fn from_sender(played: &Played, name: &str, run: usize) -> Result<Duration> {
     Ok(played.next_request(name)?.at.duration_since(began))
 }
 
-/// A bare program and its inbox.
+/// A minimal program and its inbox.
 pub(super) struct Bare {
     pub(super) inbox: BareInbox,
     _part: Part,

@@ -1,4 +1,4 @@
-//! What is measured, one module for each row.
+//! The measurements, one module for each row.
 
 mod batch;
 mod broadcast;

@@ -1,4 +1,4 @@
-//! Commands that a person types: `swarm status` of a large team, and what a program costs that does nothing.
+//! Interactive commands: `swarm status` of a large team, and the start time of a program.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,12 +16,12 @@ use crate::fake_api::{Ask, Reply};
 
 const MEMBERS: usize = 50;
 const TASKS: usize = 500;
-/// How much longer `swarm status` may take than a program that only says its version.
+/// Maximum duration of `swarm status` as a multiple of `swarm --version`.
 const STATUS_AIM: f64 = 2.5;
-/// How much longer a program that only says its version may take than one that does nothing.
+/// Maximum duration of `swarm --version` as a multiple of a program that does nothing.
 const VERSION_AIM: f64 = 3.0;
 
-/// Commands in turn, each a process of its own.
+/// Commands in turn, each in a new process.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     played.world.swarm(&["team", "create", TEAM]).ok();
@@ -90,7 +90,7 @@ fn time(command: &mut Command, words: &[&str]) -> Result<Duration> {
     Ok(took)
 }
 
-/// Members that look alive, because their life locks are held here, and tasks in every state.
+/// Members that look alive because their life locks are held here, and tasks in every state.
 fn fill(played: &Played) -> Result<Vec<LifeHolder>> {
     let team = played.world.team(TEAM);
     let mut config = team.config();

@@ -1,4 +1,4 @@
-//! Teams of real programs whose models a server plays.
+//! Teams of real programs with models simulated by a server.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -10,26 +10,26 @@ use crate::bench::order::Order;
 use crate::fake_api::{Ask, FakeApi, Recorded, Reply};
 use crate::stage::World;
 
-/// What is measured is not compacted.
+/// Disables compaction.
 const WINDOWS: &str = "anthropic/=1000000000";
 
 /// A model whose answers come from the server.
 pub(crate) const MODEL: &str = "anthropic/claude-sonnet-4-6";
-/// The name of every team here.
+/// The name of every team.
 pub(crate) const TEAM: &str = "bench";
-/// Longest wait for anything.
+/// Timeout of every wait.
 const LONGEST: Duration = Duration::from_mins(2);
 
-/// A world, the server behind its models, and the names of who asked it.
+/// A world, the server of its models, and the names of the requesting agents.
 pub(crate) struct Played {
-    // Dropped in this order: the world's processes end before their server.
+    // Dropped in this order: the world's processes exit before their server.
     pub(crate) world: World,
     pub(crate) api: FakeApi,
     asked: Receiver<String>,
 }
 
 impl Played {
-    /// Makes a world with the programs under measurement.
+    /// Creates a world with the programs to measure.
     pub(crate) fn new(
         order: &Order,
         brain: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
@@ -37,7 +37,7 @@ impl Played {
         let (tell, asked): (Sender<String>, _) = channel();
         let tell = Mutex::new(tell);
         let api = FakeApi::forgetful(move |ask: &Ask| {
-            // Nobody listens at the end.
+            // The receiver may be gone at the end.
             tell.lock().send(ask.agent.clone()).ok();
             brain(ask)
         });
@@ -49,38 +49,40 @@ impl Played {
         Self { world, api, asked }
     }
 
-    /// `host:port` of the server.
+    /// Returns `host:port` of the server.
     pub(crate) fn address(&self) -> String {
         self.api.base_url().trim_start_matches("http://").to_owned()
     }
 
-    /// Waits for the next request of an agent, and tells when it had come in.
+    /// Waits for the next request of an agent, and returns its time.
     ///
     /// # Errors
+    /// On timeout.
     /// When none comes.
     pub(crate) fn next_request(&self, agent: &str) -> Result<Recorded> {
         while self.next()? != agent {}
         self.api.last_of(agent).context("the request that was told")
     }
 
-    /// The next agent that asks.
+    /// Returns the next agent that sends a request.
     ///
     /// # Errors
+    /// On timeout.
     /// When none does.
     pub(crate) fn next(&self) -> Result<String> {
         match self.asked.recv_timeout(LONGEST) {
             Ok(agent) => Ok(agent),
-            Err(RecvTimeoutError::Timeout) => bail!("nobody asked\n{}", self.world.report()),
+            Err(RecvTimeoutError::Timeout) => bail!("no request\n{}", self.world.report()),
             Err(RecvTimeoutError::Disconnected) => bail!("the server is gone"),
         }
     }
 
-    /// Forgets requests that nobody waited for.
+    /// Discards requests that no test waited for.
     pub(crate) fn forget(&self) {
         while self.asked.try_recv().is_ok() {}
     }
 
-    /// Spawns a member without a terminal, which may do everything.
+    /// Spawns a headless member in bypass mode.
     pub(crate) fn spawn(&self, name: &str) {
         self.world
             .swarm(&[
@@ -98,9 +100,10 @@ impl Played {
             .ok();
     }
 
-    /// Makes the team with members that have nothing to do; their names, and their processes.
+    /// Creates the team with idle members; returns their names and processes.
     ///
     /// # Errors
+    /// If a member has no hello.
     /// When one has said no hello.
     pub(crate) fn idle_mates(&self, count: usize) -> Result<(Vec<String>, Vec<u32>)> {
         self.world.swarm(&["team", "create", TEAM]).ok();
@@ -116,19 +119,20 @@ impl Played {
         Ok((names, pids))
     }
 
-    /// Waits until a member says that it is idle.
+    /// Waits until a member reports that it is idle.
     pub(crate) fn wait_for_idle(&self, name: &str) {
         let team = self.world.team(TEAM);
         self.world.wait_for("the member is idle", || {
-            // It says that it works once its request is out, and before its mail counts as read.
+            // It reports its work after its request is sent, and before its messages count as read.
             let is_idle = !team.has_unread(name) && team.state(name)["state"] == "idle";
             is_idle.then_some(())
         });
     }
 
-    /// The process of a member.
+    /// Returns the process of a member.
     ///
     /// # Errors
+    /// If it has no hello.
     /// When it has said no hello.
     pub(crate) fn pid(&self, name: &str) -> Result<u32> {
         let pid = self.world.team(TEAM).hello(name)["pid"].as_u64();
@@ -145,7 +149,7 @@ impl Drop for Played {
     }
 }
 
-/// Lets the machine come to rest: what is measured next begins from there.
+/// Waits until the machine is idle before the next measurement.
 pub(crate) fn settle(time: Duration) {
     std::thread::sleep(time);
 }

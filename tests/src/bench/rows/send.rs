@@ -1,4 +1,4 @@
-//! Many writers at one inbox, while its reader takes the mail out.
+//! Many writers with one inbox, while its reader takes the messages.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ use crate::bench::scratch::{ON_DISK, everywhere};
 use crate::bench::table::{Aim, Line};
 
 const WRITERS: [usize; 3] = [2, 8, 32];
-/// Messages of all writers together.
+/// Total number of messages of all writers.
 const MESSAGES: usize = 640;
 
-/// The share of the durable floor that is reached at least, on a disk and in memory.
+/// Minimum ratio to the durable baseline, on a disk and in memory.
 const LEAST: [f64; 2] = [0.8, 0.5];
 
-/// Messages per second of swarm and of bare programs, and how evenly the writers get their turn.
+/// Messages per second of swarm and of minimal programs, and the fairness between writers.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (place, directory) in everywhere() {
@@ -85,7 +85,7 @@ fn lines_of(place: &str, writers: usize, rounds: &[[Round; 3]]) -> Vec<Line> {
     ]
 }
 
-/// What one round brought: the times of each writer's sends.
+/// Result of one round: the durations of each writer's sends.
 struct Round {
     took: Duration,
     writers: Vec<Vec<Duration>>,
@@ -97,7 +97,7 @@ impl Round {
         f64::from(u32::try_from(sent).unwrap_or(u32::MAX)) / self.took.as_secs_f64()
     }
 
-    /// How much longer the slowest writer took for its messages than the one in the middle.
+    /// Ratio of the slowest writer's duration to the median one.
     fn unevenness(&self) -> f64 {
         let sums = self
             .writers
@@ -161,9 +161,10 @@ fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<Round> {
     })
 }
 
-/// Plays a writer: sends so many messages and says how many nanoseconds each took.
+/// Runs a writer: sends a number of messages and prints the nanoseconds of each.
 ///
 /// # Errors
+/// If one cannot be sent.
 /// When one cannot be sent.
 pub(crate) fn write(words: &[&str]) -> Result<()> {
     let [root, count] = words else {
@@ -183,15 +184,16 @@ pub(crate) fn write(words: &[&str]) -> Result<()> {
     say(&times.join(" "))
 }
 
-/// A message as long as those of the bare programs.
+/// A message as long as those of the minimal programs.
 pub(crate) fn text(number: usize) -> String {
     let entry = crate::bench::floor::inbox::entry(number);
     entry["text"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Plays the reader: acknowledges whatever comes in.
+/// Runs the reader: acknowledges whatever arrives.
 ///
 /// # Errors
+/// If the inbox cannot be read.
 /// When the inbox cannot be read.
 pub(crate) fn read(words: &[&str]) -> Result<()> {
     let [root] = words else { bail!("read ROOT") };
@@ -209,7 +211,7 @@ pub(crate) fn read(words: &[&str]) -> Result<()> {
                 .filter_map(|entry| entry.msg_id)
                 .collect();
             if !ids.is_empty() {
-                // Whoever waits for a lock in vain tries again.
+                // Retry after a lock timeout.
                 store.team(&team).delivered(&name, &ids).ok();
             }
             inbox.changed_blocking(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! A team at work for a long time: memory and descriptors stay flat, and nothing is lost.
+//! A team at work for a long time: memory and descriptors remain constant, and nothing is lost.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use crate::bench::process::{descriptors, resident};
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 
-/// How far apart messages from outside are.
+/// Interval between messages from outside.
 const GAP: Duration = Duration::from_millis(150);
-/// How far apart looks at the processes are.
+/// Interval between measurements of the processes.
 const LOOKS: Duration = Duration::from_secs(10);
-/// How far apart words are about how far it is.
+/// Interval between progress reports.
 const TELLS: Duration = Duration::from_mins(1);
-/// How much memory a member may have more at the end than after the first looks: its conversation grows.
+/// Maximum memory growth of a member after the first measurements: its conversation grows.
 const GROWN: f64 = 1.25;
 
-/// How often each mark was seen as news by a model.
+/// Number of times that each mark was seen as new by a model.
 type Seen = Arc<Mutex<HashMap<String, usize>>>;
 
-/// Traffic of several kinds between members and from outside.
+/// Messages of several kinds between members and from outside.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let seen = Seen::default();
     let members = order.members;
@@ -41,7 +41,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     Ok(looks.lines(sent))
 }
 
-/// Members answer, write to a neighbour, or make and finish a task, as the message says.
+/// Members answer, write to a neighbour, or create and complete a task, depending on the message.
 fn brain(seen: Seen, members: usize) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
     move |ask| {
         let news = ask.news();
@@ -72,7 +72,7 @@ fn brain(seen: Seen, members: usize) -> impl Fn(&Ask) -> Reply + Send + Sync + '
     }
 }
 
-/// What stands in `mark<…>`.
+/// Returns the content of `mark<…>`.
 fn marks(text: &str) -> Vec<&str> {
     let parts = text.split("mark<").skip(1);
     parts
@@ -80,7 +80,7 @@ fn marks(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What looks at the processes found, for each look.
+/// Results of each measurement of the processes.
 #[derive(Default)]
 struct Looks {
     resident: Vec<Vec<u64>>,
@@ -102,7 +102,7 @@ fn drive(
     let (mut look_at, mut tell_at) = (start, start + TELLS);
     let mut sent = 0;
     while Instant::now() < until {
-        // One further with each pass, so that everybody gets every kind.
+        // Shifted by one in each pass, so that all members receive every kind.
         let to = member_name(&names[(sent + sent / names.len()) % names.len()]);
         let text = format!("{}: mark<{sent}>", kinds[sent % kinds.len()]);
         let began = Instant::now();
@@ -135,7 +135,7 @@ fn drive(
     Ok((looks, sent))
 }
 
-/// The lead's mail is read, as by a person: an inbox that nobody reads is full some day.
+/// Reads the lead's messages as a person would: an unread inbox would become full.
 fn read_lead_mail(store: &swarm_store::FileStore) -> Result<()> {
     let (team, lead) = (team_name(TEAM), member_name("team-lead"));
     let unread = store.team(&team).take_unread(&lead)?;
@@ -147,7 +147,7 @@ fn read_lead_mail(store: &swarm_store::FileStore) -> Result<()> {
     Ok(())
 }
 
-/// Every message was seen by a model once, those that members passed on too.
+/// Checks that every message was seen by a model once, including those that members passed on.
 fn lost(played: &Played, seen: &Seen, sent: usize) -> Result<()> {
     let expected: Vec<String> = (0..sent)
         .flat_map(|mark| {
@@ -178,7 +178,7 @@ impl Looks {
                 looks.get(at).into_iter().flatten().map(|one| number(*one)),
             )
         };
-        // After the first looks everybody has had a turn of each kind.
+        // After the first measurements all members have had a turn of each kind.
         let early = self.resident.len().min(6).saturating_sub(1);
         let late = self.resident.len().saturating_sub(1);
         let memory = |look| at(&self.resident, Unit::Bytes, look);

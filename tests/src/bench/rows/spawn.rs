@@ -1,4 +1,4 @@
-//! From the order to spawn members to their first requests for a model's answer.
+//! From the instruction to spawn members to their first model requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,16 +14,18 @@ use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Block, Reply};
 
-/// How many members are spawned at once, how often, and how long the last may take, in seconds.
+/// Number of members spawned at once, number of runs, and maximum duration until the last one, in
+/// seconds.
 const SIZES: [(usize, usize, Option<f64>); 3] =
     [(1, 12, Some(0.05)), (8, 6, None), (LARGEST, 4, Some(1.5))];
 
-/// The size that is also held against bare panes.
+/// The size that is also compared with plain panes.
 const LARGEST: usize = 32;
-/// How many times as long as bare panes it may take.
+/// Maximum duration as a multiple of plain panes.
 const TIMES_BARE: f64 = 4.0;
 
-/// A lead spawns members in one answer; beside it tmux alone starts a program that sends one request.
+/// A lead spawns members in one answer; for comparison, tmux alone starts a program that sends one
+/// request.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (size, runs, aim) in SIZES {
@@ -64,11 +66,11 @@ fn name(number: usize) -> String {
     format!("mate-{number}")
 }
 
-/// When the lead was told to spawn.
-type Told = Arc<Mutex<Option<Instant>>>;
+/// Time at which the lead was instructed to spawn.
+type SpawnTime = Arc<Mutex<Option<Instant>>>;
 
-/// What the lead and its members say.
-fn brain(size: usize, told: Told) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
+/// Replies of the lead and its members.
+fn brain(size: usize, told: SpawnTime) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
     move |ask| {
         if ask.agent != "team-lead" {
             return Reply::text("Ready.");
@@ -93,9 +95,9 @@ fn brain(size: usize, told: Told) -> impl Fn(&Ask) -> Reply + Send + Sync + 'sta
     }
 }
 
-/// The time to each member's first request, in order.
+/// Returns the time to each member's first request, in order.
 fn by_lead(order: &Order, size: usize) -> Result<Vec<Duration>> {
-    let told: Told = Arc::default();
+    let told: SpawnTime = Arc::default();
     let played = Played::new(order, brain(size, Arc::clone(&told)));
     let lead = played.world.start(&[
         "run",
@@ -127,7 +129,7 @@ fn by_lead(order: &Order, size: usize) -> Result<Vec<Duration>> {
 }
 
 impl Played {
-    /// The next member that asks, and when.
+    /// Returns the next member that sends a request, and the time.
     fn next_mate(&self) -> Result<(String, Instant)> {
         let agent = self.next_agent()?;
         let recorded = self
@@ -147,7 +149,7 @@ impl Played {
     }
 }
 
-/// One member, from a command line.
+/// Spawns one member from a command line.
 fn by_hand(order: &Order) -> Result<Duration> {
     let played = Played::new(order, |_: &Ask| Reply::text("Ready."));
     played.world.swarm(&["team", "create", TEAM]).ok();
@@ -169,7 +171,8 @@ fn by_hand(order: &Order) -> Result<Duration> {
     Ok(at.duration_since(began))
 }
 
-/// So many panes of a new server in which a program sends one request; the time to the last one's.
+/// Creates a number of panes on a new server in which a program sends one request; returns the time
+/// to the last one.
 fn by_tmux(order: &Order, size: usize) -> Result<Duration> {
     let played = Played::new(order, |_: &Ask| Reply::text("Ready."));
     let tmux = played
@@ -204,9 +207,10 @@ fn by_tmux(order: &Order, size: usize) -> Result<Duration> {
     Ok(last.duration_since(began))
 }
 
-/// Plays a program that sends one request and stays.
+/// Runs a program that sends one request and stays.
 ///
 /// # Errors
+/// If the server does not answer.
 /// When the server does not answer.
 pub(crate) fn ask(words: &[&str]) -> Result<()> {
     let [address, name] = words else {

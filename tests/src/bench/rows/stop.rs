@@ -1,5 +1,5 @@
-//! Stopping: members that are idle, in a command or wait for their model; a run whose commands ignore SIGTERM; and a
-//! large team.
+//! Stopping: members that are idle, in a command or waiting for their model; a run whose commands
+//! ignore SIGTERM; and a large team.
 
 use std::time::{Duration, Instant};
 
@@ -13,21 +13,22 @@ use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Gate, Reply};
 
-/// Longest time to stop a member that works by force, in seconds.
+/// Maximum duration of a forced stop of a working member, in seconds.
 const WORKING: f64 = 2.0;
-/// Longest time to stop an idle member that agrees, in seconds.
+/// Maximum duration of a graceful stop of an idle member, in seconds.
 const WAITING: f64 = 0.15;
 
-/// Longest time to delete a team of [`MANY`] members, in seconds.
+/// Maximum duration of deleting a team of [`MANY`] members, in seconds.
 const DELETING: f64 = 1.0;
 const MANY: usize = 64;
 
-/// What a member does when it is stopped.
+/// Activity of a member when it is stopped.
 const IDLE: &str = "idle";
 const COMMAND: &str = "command";
 const MODEL: &str = "model";
 
-/// One member after another: an idle one is asked with `swarm shutdown`, one at work stopped with `--force`.
+/// One member after another: an idle one is stopped with `swarm shutdown`, a working one with
+/// `--force`.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let gate = Gate::closed();
     let held = gate.clone();
@@ -72,7 +73,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     ])
 }
 
-/// Ctrl-C on a run whose lead and member both are in a command that ignores SIGTERM.
+/// Ctrl-C on a run whose lead and member are both in a command that ignores SIGTERM.
 fn interrupt(order: &Order) -> Duration {
     let played = Played::new(order, |ask: &Ask| {
         let is_lead = ask.agent == "team-lead";

@@ -1,4 +1,4 @@
-//! Claiming and completing in lists of several lengths.
+//! Claiming and completing tasks in lists of several lengths.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use crate::bench::scratch::everywhere;
 use crate::bench::table::{Aim, Line};
 
 const LENGTHS: [usize; 3] = [10, 1_000, 10_000];
-/// How much dearer something may be in the longest list that does not have to look at it as a whole.
+/// Maximum cost ratio in the longest list for operations that need not read the whole list.
 const FLAT: f64 = 1.3;
-/// What is measured.
+/// The measured operations.
 const KINDS: [&str; 5] = ["claim ID", "complete", "show", "claim --next", "list"];
 
-/// A list and the times of each kind.
+/// A list and the durations of each operation.
 struct List {
     team: TeamName,
     length: usize,
@@ -63,7 +63,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
 fn step(store: &FileStore, list: &mut List, round: usize) -> Result<()> {
     let by = actor(&list.team, "worker");
     let team = &list.team;
-    // Anywhere in the list, and free: what was done is given back below.
+    // At a random position, and free: completed tasks are released below.
     let number = round * 7919 % list.length + 1;
     let id = TaskId::new(u64::try_from(number)?);
     let mut took = |kind: usize, began: Instant| list.times[kind].push(began.elapsed());
@@ -100,7 +100,7 @@ fn fill(store: &FileStore, team: &TeamName, length: usize) -> Result<()> {
     (1..=length).try_for_each(|number| write_task(store, team, number))
 }
 
-/// Writes a task that nobody has, as Claude Code does.
+/// Writes a task without an owner, as Claude Code does.
 fn write_task(store: &FileStore, team: &TeamName, number: usize) -> Result<()> {
     let task = json!({
         "id": number.to_string(),

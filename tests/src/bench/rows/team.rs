@@ -1,4 +1,4 @@
-//! Teams for which no process runs: files and the store alone.
+//! Teams without processes: files and the store alone.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use swarm_protocol::{MemberName, SystemClock, TeamName};
 use swarm_store::{Actor, FileStore, NewTeam, StoreLimits, TeamStore as _};
 
-/// A store below `root` that takes more mail than anybody has to read.
+/// A store below `root` that accepts more messages than are read.
 pub(crate) fn store(root: &Path) -> FileStore {
     FileStore::new(root.to_owned(), Arc::new(SystemClock)).with_limits(StoreLimits {
         max_unread: 1_000_000,
@@ -17,37 +17,41 @@ pub(crate) fn store(root: &Path) -> FileStore {
     })
 }
 
-/// A name.
+/// Parses a name.
 ///
 /// # Panics
+/// If it is invalid.
 /// When it is none.
 pub(crate) fn team_name(name: &str) -> TeamName {
     TeamName::parse(name).expect("a name of a team")
 }
 
-/// A name.
+/// Parses a name.
 ///
 /// # Panics
+/// If it is invalid.
 /// When it is none.
 pub(crate) fn member_name(name: &str) -> MemberName {
     MemberName::parse(name).expect("a name of a member")
 }
 
-/// The spawn of every member here.
+/// The spawn of every member.
 const SPAWN: &str = "11111111-1111-4111-8111-111111111111";
 
-/// A member, as one who acts on tasks.
+/// Returns a member as an actor on tasks.
 ///
 /// # Panics
+/// If its name is invalid.
 /// When it is none.
 pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
     let spawn = SPAWN.parse().expect("the id of a spawn");
     Actor::member(team, member_name(name), Some(spawn))
 }
 
-/// Makes a team with members that have no process.
+/// Creates a team whose members have no process.
 ///
 /// # Errors
+/// If it cannot be created.
 /// When it cannot be made.
 pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamName> {
     let (store, team) = (store(root), team_name(name));

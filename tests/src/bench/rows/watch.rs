@@ -1,4 +1,4 @@
-//! What `swarm status --watch` shows, and how soon.
+//! Latency of `swarm status --watch`.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Reply};
 use crate::stage::Running;
 
-/// Longest wait for what is to be shown.
+/// Timeout of an expected output.
 const LONGEST: Duration = Duration::from_secs(30);
-/// Pause between two looks at what is shown.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(1);
-/// Longest time until a death is shown, in seconds.
+/// Maximum latency of a death, in seconds.
 const AIM: f64 = 0.1;
 
-/// Members that are killed and tasks that are created, in turn, below one watching command.
+/// Members that are killed and tasks that are created, in turn, with one watching command.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     let runs = order.runs(8);
@@ -58,7 +58,7 @@ fn kill(pid: u32) -> Result<()> {
     Ok(kill_process(pid, Signal::KILL)?)
 }
 
-/// When something was shown behind the first `from` bytes.
+/// Returns the time at which a text appeared after the first `from` bytes.
 fn shown_after(
     watching: &Running,
     from: usize,

@@ -1,5 +1,5 @@
-//! What must hold of every parser of foreign data, whatever it is given: it ends, it does not panic, and what it reads and
-//! writes again is read as the same, with the fields that it does not know. The fuzzer takes part in this file.
+//! Properties of every parser of foreign data for any input: it terminates, does not panic, and
+//! whatever it reads round-trips, including unknown fields. The fuzzer includes this file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,10 +12,10 @@ use swarm_panes::PaneStatus;
 use swarm_permissions::{HookSettings, McpServerConfig, PermissionSettings, Rule};
 use swarm_protocol::{ControlFrame, Envelope, InboxEntry, Task, TeamConfig, TeamName};
 
-/// A parser by name, and what is tried on it. It panics when a promise is broken.
+/// Name of a parser and the check of its properties, which panics on a violation.
 pub(super) type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All parsers.
 pub const TARGETS: [Target; 9] = [
     ("inbox", inbox),
     ("config", config),
@@ -28,7 +28,7 @@ pub const TARGETS: [Target; 9] = [
     ("panes", panes),
 ];
 
-/// Fields of an inbox entry that are written in our own form.
+/// Fields of an inbox entry that are written in swarm's own form.
 const OWN_FORM: [&str; 2] = ["read", "swarm"];
 
 fn inbox(bytes: &[u8]) {
@@ -43,7 +43,7 @@ fn inbox(bytes: &[u8]) {
     let originals = originals.iter().filter_map(Value::as_object);
     let entries: Vec<Map<String, Value>> =
         serde_json::from_slice(&again).expect("what was written is JSON");
-    // With half characters or unusable entries between them they are not to be told apart.
+    // With lone surrogates or malformed entries in between, they cannot be matched.
     if originals.clone().count() == entries.len() && parsed.malformed.is_empty() {
         for (original, entry) in originals.zip(&entries) {
             for (name, value) in original {
@@ -53,7 +53,7 @@ fn inbox(bytes: &[u8]) {
         }
     }
     for entry in &parsed.entries {
-        // Whatever the text is, it stays in one envelope.
+        // Any text stays within one envelope.
         let shown = Envelope::of(entry).render();
         assert_eq!(shown.matches("<teammate-message").count(), 1, "{shown}");
         assert_eq!(shown.matches("</teammate-message>").count(), 1, "{shown}");
@@ -88,7 +88,7 @@ fn task(bytes: &[u8]) {
     assert_eq!(marked.rest, task.rest);
 }
 
-/// Fields that are not known stand in the written form as they stood in what was read.
+/// Checks that unknown fields are written as they were read.
 fn keeps(bytes: &[u8], document: &impl Serialize, unknown: &Map<String, Value>) {
     let Ok(Value::Object(original)) = serde_json::from_slice(bytes) else {
         return;
@@ -114,7 +114,7 @@ fn frame(bytes: &[u8]) {
     assert_eq!(again, Some(frame));
 }
 
-/// The first byte says whose answer it is and how it is cut.
+/// The first byte selects the provider and the cuts.
 fn stream(bytes: &[u8]) {
     let Some((how, body)) = bytes.split_first() else {
         return;
@@ -137,14 +137,14 @@ fn stream(bytes: &[u8]) {
     let (_, cut) = read(usize::from(how >> 1) + 1);
     assert_eq!(whole.is_ok(), cut.is_ok(), "{whole:?} or in pieces {cut:?}");
     if let (Ok(mut whole), Ok(mut cut)) = (whole, cut) {
-        // Calls that come without an id are given one, another each time.
+        // Calls without an id get a random one.
         for block in whole.content.iter_mut().chain(&mut cut.content) {
             if let ContentBlock::ToolUse { id, .. } = block {
                 *id = id.starts_with("call_").to_string();
             }
         }
         assert_eq!(whole, cut, "it depends on how it was cut");
-        // So it stands in the transcript, and so it is sent the next time.
+        // It is stored in the transcript in this form, and sent again.
         let again: Vec<ContentBlock> =
             serde_json::from_slice(&written(&whole.content)).expect("what was written is content");
         assert_eq!(written(&again), written(&whole.content));
@@ -154,7 +154,7 @@ fn stream(bytes: &[u8]) {
 fn definition(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let read = swarm_permissions::read_definition_file(text, "a.md");
-    // YAML ends lines at a lone carriage return too.
+    // YAML also treats a single carriage return as a line break.
     let lines = text.split(['\n', '\r']).count();
     for problem in &read.problems {
         assert!(
@@ -183,7 +183,7 @@ fn settings(bytes: &[u8]) {
     }
 }
 
-/// Commands and rules: the one are written by models, the other in settings of repositories.
+/// Shell commands, which models write, and rules, which are in settings of repositories.
 fn shell(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let answer = swarm_permissions::bash_is_read_only(text);
@@ -194,9 +194,10 @@ fn shell(bytes: &[u8]) {
     }
 }
 
-/// What tmux answers, titles and options that anybody may set among it. The last field takes whatever is left of a line.
+/// Output of tmux, including titles and options that any program may set. The last field contains
+/// the rest of a line.
 fn panes(bytes: &[u8]) {
-    // As the output of the program is read.
+    // Decoded like the output of the program.
     let answer = String::from_utf8_lossy(bytes);
     let team = TeamName::parse("demo").expect("a name");
     let Ok(found) = swarm_panes::replay_panes(&answer, &team) else {
@@ -215,7 +216,7 @@ fn panes(bytes: &[u8]) {
     }
 }
 
-/// What is read, written and read again is the same.
+/// Checks that a value round-trips.
 fn same_again<T>(bytes: &[u8]) -> Option<T>
 where
     T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,

@@ -1,4 +1,4 @@
-//! Foreign data, damaged on purpose: every parser is given what nobody would write.
+//! Mutated foreign data as input of every parser.
 
 mod checks;
 mod mutate;

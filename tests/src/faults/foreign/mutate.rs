@@ -1,10 +1,10 @@
-//! Damage to sound data: to its bytes, and to what they mean as JSON.
+//! Mutations of valid data: of its bytes, and of its JSON values.
 
 use serde_json::{Map, Value, json};
 
 use crate::faults::dice::Dice;
 
-/// Pieces at which parsers have stumbled.
+/// Byte sequences that are difficult for parsers.
 const PIECES: [&[u8]; 31] = [
     b"\"",
     b"\\",
@@ -39,7 +39,7 @@ const PIECES: [&[u8]; 31] = [
     b"$(",
 ];
 
-/// One more damage.
+/// Returns the data with another mutation.
 pub(super) fn mutated(bytes: &[u8], pool: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     if dice.below(3) == 0
         && let Ok(mut document) = serde_json::from_slice::<Value>(bytes)
@@ -70,7 +70,7 @@ pub(super) fn mutated(bytes: &[u8], pool: &[Vec<u8>], dice: &mut Dice) -> Vec<u8
     bytes
 }
 
-/// Changes one place in a document.
+/// Changes one position in a document.
 fn twist(document: &mut Value, dice: &mut Dice) {
     match document {
         Value::Object(fields) if !fields.is_empty() && dice.below(4) > 0 => {

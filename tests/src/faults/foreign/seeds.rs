@@ -1,15 +1,16 @@
-//! Sound data of each kind, as other programs write it: real files where there are some. The fuzzer begins with these too.
+//! Valid data of each kind, as written by other programs, from real files where available. Also the
+//! initial corpus of the fuzzer.
 
 use std::fs;
 use std::path::Path;
 
-/// Files that Claude Code wrote.
+/// Files written by Claude Code.
 const CAPTURED: &str = "crates/swarm-protocol/tests/fixtures/claude-code-2.1.329";
 
-/// Sound data for a target, below the repository's directory.
+/// Returns valid data for a target from the repository.
 ///
 /// # Panics
-/// When a file of the repository cannot be read.
+/// If a file of the repository cannot be read.
 pub(super) fn seeds(target: &str, repository: &Path) -> Vec<Vec<u8>> {
     let captured = |kind: &str| files(&repository.join(CAPTURED).join(kind));
     match target {
@@ -79,8 +80,8 @@ fn stream(how: u8, events: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// Answers of tmux, a line for each pane, its fields apart by `|`: a lead with a member beside it, a server of swarm's own, and
-/// panes of a person who has set every option to something else.
+/// Output of tmux, a line for each pane with fields separated by `|`: a lead with a member next to
+/// it, swarm's own server, and panes of a person who has changed every option.
 const PANES: [&[&str]; 3] = [
     &[
         "%0|@0|$0|1|77|0|1|200|50|0|0|0|60|50|0|78||||||||user|work|top|vm||||",

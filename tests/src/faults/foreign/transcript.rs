@@ -1,4 +1,4 @@
-//! Transcripts, of which the parser is behind a file.
+//! Transcripts, whose parser reads a file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use swarm_protocol::{SessionId, SystemClock};
 use super::checks::Target;
 use crate::faults::ground::place;
 
-/// Opening a transcript sorts its lines: what cannot be read is beside it afterwards, and nothing is lost.
+/// Opening a transcript moves unreadable lines to another file, and loses nothing.
 pub(super) const TARGET: Target = ("transcript", transcript);
 
 fn transcript(bytes: &[u8]) {

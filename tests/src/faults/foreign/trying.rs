@@ -1,4 +1,4 @@
-//! Mutations of sound data, one after the other.
+//! Runs mutations of valid data.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,28 +8,28 @@ use super::seeds::seeds;
 use super::{TARGETS, transcript};
 use crate::faults::dice::{Dice, Seed};
 
-/// Where the repository is.
+/// Path of the repository.
 fn repository() -> &'static Path {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().unwrap_or(tests)
 }
 
-/// What is longer is cut: time is better spent on more of them.
+/// Maximum length; more inputs are more useful than longer ones.
 const LONGEST: usize = 8 * 1024;
 
-/// How much is tried on each parser.
+/// Amount of trials for each parser.
 #[derive(Debug, Clone, Copy)]
 pub enum Effort {
-    /// So many pieces of data: with one seed the same ones on every machine.
+    /// This number of inputs; a seed reproduces them on every machine.
     Times(u64),
-    /// As many as there is time for.
+    /// As many as possible in this time.
     For(Duration),
 }
 
-/// Tries mutations of sound data on each parser. Returns how many were tried.
+/// Runs mutations of valid data on each parser. Returns the number of inputs.
 ///
 /// # Panics
-/// When a parser breaks a promise; what it was given is said before.
+/// If a parser violates a property; the input is printed first.
 pub fn try_all(seed: Seed, effort: Effort) -> u64 {
     let mut tried = 0;
     for (name, check) in TARGETS.into_iter().chain([transcript::TARGET]) {

@@ -1,4 +1,5 @@
-//! Whole programs whose clocks jump, each by itself: an hour on or back, to the year 1970 and to 2262.
+//! Programs with jumping clocks, each independently: an hour forward or back, to the year 1970 and
+//! to 2262.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use super::super::workers::Programs;
 use super::places::{Place, Scene, spawn_words};
 use crate::stage::Finished;
 
-/// What a clock may show, in the words of libfaketime.
+/// Clock settings in the syntax of libfaketime.
 const TIMES: [&str; 5] = [
     "+0",
     "+3600",
@@ -18,7 +19,7 @@ const TIMES: [&str; 5] = [
     "@2262-04-01 00:00:00",
 ];
 
-/// Where libfaketime may be. `STRESS_FAKETIME` names another place.
+/// Returns the path of libfaketime. `STRESS_FAKETIME` overrides it.
 fn library() -> Option<PathBuf> {
     let named = std::env::var_os("STRESS_FAKETIME").map(PathBuf::from);
     let usual = [
@@ -31,10 +32,11 @@ fn library() -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// Lets a team work while every command and every member has another time; `false` where there is no false clock.
+/// Runs a team in which every command and every member has another time; `false` without
+/// libfaketime.
 ///
 /// # Panics
-/// When something is lost, expires, is out of order, or breaks down.
+/// If messages are lost or out of order, something expires, or a process crashes.
 pub fn clocks(programs: &Programs, rounds: usize, seed: Seed) -> bool {
     let Some(library) = library() else {
         eprintln!("skipped: no libfaketime here");
@@ -75,7 +77,7 @@ fn one_team(programs: &Programs, library: &Path, dice: &mut Dice) {
         }
         run(some(dice), &["task", "create", &text, "--team", "demo"]).ok();
         run(some(dice), &["status", "--team", "demo"]).ok();
-        // Nobody's time is over because a clock says so.
+        // No deadline expires because of a clock.
         run(some(dice), &["gc"]).ok();
         run(some(dice), &["reap"]).ok();
     }
@@ -116,7 +118,7 @@ fn one_team(programs: &Programs, library: &Path, dice: &mut Dice) {
     scene.assert_nothing_left();
 }
 
-/// One of the times.
+/// Returns one of the times.
 fn some(dice: &mut Dice) -> &'static str {
     let time: &&str = dice.pick(&TIMES);
     time
@@ -131,7 +133,7 @@ fn at(library: &Path, time: &str) -> Vec<(String, String)> {
     [
         ("LD_PRELOAD", library.display().to_string()),
         ("FAKETIME", time.to_owned()),
-        // Who waits waits by the clock that does not jump.
+        // Timeouts use the monotonic clock, which does not jump.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
         ("FAKETIME_NO_CACHE", "1".to_owned()),
     ]

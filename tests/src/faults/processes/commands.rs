@@ -1,5 +1,5 @@
-//! Whole commands, killed at each of their system calls in turn: a spawn from its reservation to its commit, and the end of a
-//! member, on the side of who asks for it and on its own.
+//! Whole commands, killed at each of their system calls in turn: a spawn from its reservation to
+//! its commit, and the shutdown of a member, on both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,27 +15,27 @@ use super::super::workers::Programs;
 use super::places::{Place, Scene, spawn_words};
 use crate::stage::Running;
 
-/// How many trials go on at a time.
+/// Number of concurrent trials.
 const AT_A_TIME: usize = 3;
 
 /// Calls on files, descriptors and processes can leave something behind.
 const CALLS: &str = "trace=%file,%desc,%process";
 
-/// What is killed.
+/// The killed program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
-    /// `swarm spawn`, without a terminal.
+    /// `swarm spawn` of a headless member.
     Spawn,
-    /// `swarm spawn`, into a pane beside the person.
+    /// `swarm spawn` into a pane next to the person.
     SpawnIntoPane,
     /// `swarm shutdown`.
     Shutdown,
-    /// The member that is asked to shut down.
+    /// The member that is shutting down.
     Member,
 }
 
 impl Whole {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Self; 4] = [
         Self::Spawn,
         Self::SpawnIntoPane,
@@ -50,7 +50,7 @@ impl Whole {
         }
     }
 
-    /// What is on the first line of the trace that matters: before it there is nothing to leave behind.
+    /// Text of the first relevant trace line: before it there is nothing to leave behind.
     fn begins_with(self) -> &'static str {
         match self {
             Self::Spawn | Self::SpawnIntoPane => "reservation.json",
@@ -59,10 +59,11 @@ impl Whole {
     }
 }
 
-/// The calls of a whole command from where it begins to matter, of whatever thread; `None` where nothing can be traced.
+/// Returns the relevant system calls of a whole command in any thread; `None` if tracing is
+/// unavailable.
 ///
 /// # Panics
-/// When the command fails without any tampering.
+/// If the command fails without fault injection.
 pub fn points_of(programs: &Programs, whole: Whole) -> Option<Vec<Point>> {
     if Command::new("strace").arg("-V").output().is_err() {
         eprintln!("skipped: no strace here");
@@ -86,7 +87,7 @@ pub fn points_of(programs: &Programs, whole: Whole) -> Option<Vec<Point>> {
     Some(points)
 }
 
-/// Each call once, by its name and how often its thread has made it before.
+/// Returns each call with its name and the number of previous calls of this name in its thread.
 fn after(trace: &str, mark: &str) -> Vec<Point> {
     let mut ordinals: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut points = BTreeSet::new();
@@ -95,7 +96,8 @@ fn after(trace: &str, mark: &str) -> Vec<Point> {
         let Some((thread, call)) = line.split_once(char::is_whitespace) else {
             continue;
         };
-        // The second half of a call that was interrupted by another thread's line is none of its own.
+        // The second half of a call that was interrupted by another thread's line is not a separate
+        // call.
         let Some((name, _)) = call.trim_start().split_once('(') else {
             continue;
         };
@@ -118,15 +120,15 @@ fn after(trace: &str, mark: &str) -> Vec<Point> {
         .collect()
 }
 
-/// A command that was traced.
+/// A traced command.
 struct CarriedOut {
     was_traced: bool,
-    /// Its exit code; absent when a signal ended it.
+    /// Exit code; `None` if it was terminated by a signal.
     code: Option<i32>,
 }
 
-/// Does it once under strace, which follows threads and lets go of other programs as they begin. A spawn that is cut short
-/// holds its name for `patience` seconds.
+/// Runs it once under strace, which follows threads and detaches from other programs when they
+/// start. An interrupted spawn holds its name for `patience` seconds.
 fn carry_out(
     scene: &Scene,
     whole: Whole,
@@ -153,7 +155,7 @@ fn carry_out(
             } else {
                 let tracing = attach(scene, &strace);
                 let finished = scene.world.swarm(&shutdown);
-                // With the member the trace ends.
+                // The trace ends with the member.
                 tracing.wait();
                 finished
             }
@@ -169,7 +171,7 @@ fn carry_out(
 /// Attaches strace to the member.
 fn attach(scene: &Scene, strace: &[&str]) -> Running {
     let pid = scene.world.team("demo").hello("ann")["pid"].to_string();
-    // Without `-qq` it says when it is there.
+    // Without `-qq` it reports when it is attached.
     let words: Vec<&str> = strace[1..]
         .iter()
         .copied()
@@ -183,12 +185,12 @@ fn attach(scene: &Scene, strace: &[&str]) -> Running {
     tracing
 }
 
-/// How many trials there were, and how they ended.
+/// Number of trials, and their results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cut {
     /// Trials.
     pub trials: usize,
-    /// The command was killed; the others had come to their end, or never came to that call.
+    /// Trials in which the command was killed; the others finished, or never reached that call.
     pub killed: usize,
 }
 
@@ -202,7 +204,7 @@ impl std::ops::AddAssign for Cut {
 /// Kills it at each of the points.
 ///
 /// # Panics
-/// With the points after which something is not as it should be.
+/// With the points after which the state is wrong.
 pub fn cut_at(programs: &Programs, whole: Whole, points: &[Point]) -> Cut {
     let remaining = Mutex::new(points.iter());
     let cut = Mutex::new(Cut::default());
@@ -212,7 +214,8 @@ pub fn cut_at(programs: &Programs, whole: Whole, points: &[Point]) -> Cut {
             scope.spawn(|| {
                 let next = || remaining.lock().next();
                 while let Some(point) = next() {
-                    // The others are tried all the same: what fails at one call often fails at several.
+                    // The other points are tested anyway: a failure at one call often occurs at
+                    // several.
                     match catch_unwind(AssertUnwindSafe(|| cut_one(programs, whole, point))) {
                         Ok(one) => *cut.lock() += one,
                         Err(_) => failed.lock().push(point),
@@ -245,7 +248,8 @@ fn cut_one(programs: &Programs, whole: Whole, point: &Point) -> Cut {
     }
 }
 
-/// Everything is whole, there is no second process, the name can be used, and the team can be deleted.
+/// Checks that everything is complete, there is no second process, the name can be used, and the
+/// team can be deleted.
 fn recovers(scene: &Scene, whole: Whole, trace: &Path, code: Option<i32>) {
     let story = || {
         let traced = fs::read_to_string(trace).unwrap_or_default();
@@ -262,7 +266,7 @@ fn recovers(scene: &Scene, whole: Whole, trace: &Path, code: Option<i32>) {
             assert!(team.member("ann").is_some(), "{}", story());
         }
     } else {
-        // Whoever asks again finds it gone, or ends it.
+        // A second request finds it gone, or stops it.
         let again = scene
             .world
             .swarm(&["shutdown", "ann", "--team", "demo", "--timeout", "5"]);

@@ -1,4 +1,5 @@
-//! Numbered letters to a lead that is killed while it takes them and acknowledges them, and is taken over by another process.
+//! Numbered messages to a lead that is killed while it receives and acknowledges them, and is
+//! replaced by another process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,19 +15,19 @@ use super::places::{MODEL, Scene};
 use crate::fake_api::{Ask, Reply};
 use crate::stage::Running;
 
-/// Longest life of a lead that is to be killed.
+/// Maximum lifetime of a lead that is to be killed.
 const LIFE: Duration = Duration::from_millis(700);
 
-/// How many letters, and how many leads are killed.
+/// Parameters of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Letters {
-    /// Letters, at least: while there are kills to come, letters do too.
+    /// Minimum number of messages; more are sent while kills are pending.
     pub letters: usize,
-    /// Leads that are killed before one is left alone.
+    /// Number of leads that are killed before the last one.
     pub kills: usize,
 }
 
-/// A lead that goes on for a few calls in each turn, so that letters come in between them and behind them.
+/// A lead that makes a few calls in each turn, so that messages arrive in between and afterwards.
 fn busy(ask: &Ask) -> Reply {
     if ask.number.is_multiple_of(4) {
         Reply::text("so far")
@@ -54,7 +55,7 @@ fn lead(scene: &Scene) -> Running {
     scene.world.start(&arguments)
 }
 
-/// The numbers of the letters in the order in which they stand in a conversation.
+/// Returns the numbers of the messages in the order of a conversation.
 fn numbers(messages: &[Value]) -> Vec<usize> {
     let text: String = messages.iter().map(Value::to_string).collect();
     let parts = text.split("letter no. ").skip(1);
@@ -66,11 +67,11 @@ fn numbers(messages: &[Value]) -> Vec<usize> {
         .collect()
 }
 
-/// Sends letters to leads that are killed at any moment. The conversation that the last one carries on has each of them, once
-/// and in order.
+/// Sends messages to leads that are killed at random. The conversation of the last one contains
+/// each of them once and in order.
 ///
 /// # Panics
-/// When one is missing, there twice, or out of order.
+/// If one is missing, duplicated, or out of order.
 pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
     let mut dice = Dice::new(seed);
     let scene = Scene::over(programs, busy);
@@ -105,7 +106,7 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
             dice.linger(LIFE);
             if let Some(running) = leading.take() {
                 running.signal(Signal::KILL);
-                // One that had done all there was to do had ended by itself.
+                // A lead that had nothing left to do exited by itself.
                 kills += usize::from(running.wait().code.is_none());
             }
             leading = Some(lead(&scene));
@@ -114,7 +115,7 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
         post.join().expect("the post goes on")
     });
     let expected: Vec<usize> = (1..=sent).collect();
-    // What came after the last look of one that ended in order is for the next one.
+    // Messages that arrived after the last check of a stopped lead are for the next one.
     scene
         .world
         .wait_for("every letter is in the conversation", || {
@@ -148,7 +149,7 @@ pub fn letters(programs: &Programs, run: Letters, seed: Seed) {
     scene.assert_nothing_left();
 }
 
-/// Says that letters need not go on when it goes, also by a panic: the thread that sends them would hang the run.
+/// Sets a flag on drop, including a panic: the thread that sends messages would hang the run.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {

@@ -1,4 +1,5 @@
-//! Whole programs that are killed, frozen or cut short at any moment: what is left is whole, and can be cleared away.
+//! Programs that are killed or stopped at any moment: the remaining state is complete and can be
+//! cleaned up.
 
 mod clocks;
 mod commands;
@@ -14,4 +15,4 @@ pub use letters::{Letters, letters};
 pub use places::{Place, Teammate};
 pub use rounds::{Fault, round};
 pub use storms::{delete_under_spawns, one_name, twins};
-pub use takeover::{Blow, Duty, takeover};
+pub use takeover::{Activity, Termination, takeover};

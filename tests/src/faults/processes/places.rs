@@ -1,11 +1,11 @@
-//! A world with the team `demo`, a tmux in which its person sits, and what is to be found of its members there.
+//! A world with the team `demo`, a user's tmux, and helpers to inspect its members.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::ground::{Ground, Locking};
+use super::super::ground::{Locking, TeamFixture};
 use super::super::workers::Programs;
 use crate::fake_api::{Ask, Brain, FakeApi, Reply};
 use crate::stage::{Finished, InsideTmux, Running, Tmux, World};
@@ -13,34 +13,34 @@ use crate::stage::{Finished, InsideTmux, Running, Tmux, World};
 /// A model whose answers come from the fake server.
 pub(super) const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
-/// Where a member is started.
+/// Backend of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Beside the person, in their tmux.
+    /// In a pane next to the person, in their tmux.
     Split,
-    /// On a tmux server that swarm makes.
+    /// On swarm's own tmux server.
     Own,
-    /// Without a terminal.
+    /// Headless.
     Headless,
 }
 
 impl Place {
-    /// All of them.
+    /// All backends.
     pub const ALL: [Self; 3] = [Self::Split, Self::Own, Self::Headless];
 }
 
-/// A process that plays a member.
+/// A process that runs a member.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Teammate {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
-    /// Which spawn it is of.
+    /// Spawn id.
     pub spawn_id: String,
-    /// Its pid.
+    /// Process id.
     pub pid: i32,
 }
 
-/// A world to try faults in. In this order it is taken down.
+/// A world for fault tests. Fields are dropped in this order.
 #[derive(Debug)]
 pub(super) struct Scene {
     pub(super) inside: InsideTmux,
@@ -49,12 +49,12 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// One in which every model answers at once and has nothing to do.
+    /// Creates a scene in which every model answers immediately and has nothing to do.
     pub(super) fn new(programs: &Programs) -> Self {
         Self::over(programs, |_: &Ask| Reply::text("done"))
     }
 
-    /// One in which models answer as told.
+    /// Creates a scene with these answers.
     pub(super) fn over(programs: &Programs, brain: impl Brain + 'static) -> Self {
         let api = FakeApi::start(brain);
         let world = World::new(&programs.swarm, &programs.links).with_api(&api);
@@ -62,13 +62,13 @@ impl Scene {
         Self { inside, world, api }
     }
 
-    /// The same with the team.
+    /// Creates the team.
     pub(super) fn with_team(self) -> Self {
         self.world.swarm(&["team", "create", "demo"]).ok();
         self
     }
 
-    /// The variables of a command that is given in a place.
+    /// Returns the environment variables of a command for a backend.
     pub(super) fn variables(&self, place: Place) -> &[(String, String)] {
         match place {
             Place::Split => self.inside.variables(),
@@ -76,13 +76,13 @@ impl Scene {
         }
     }
 
-    /// Begins a spawn.
+    /// Starts a spawn.
     pub(super) fn spawn(&self, name: &str, place: Place, more: &[&str]) -> Running {
         let arguments = [&spawn_words(name, place)[..], more].concat();
         self.world.start_with(&arguments, self.variables(place))
     }
 
-    /// The processes of members, as their environment and their name tell them.
+    /// Returns the processes of members, identified by environment and name.
     pub(super) fn teammates(&self) -> Vec<Teammate> {
         let mut found = Vec::new();
         for (pid, command) in self.world.processes() {
@@ -103,14 +103,14 @@ impl Scene {
         found
     }
 
-    /// Everything that bears the mark of a spawn.
+    /// Returns all processes with the mark of a spawn.
     fn marked(&self) -> Vec<(i32, String)> {
         let mut found = self.world.processes();
         found.retain(|(pid, _)| variables_of(*pid).contains_key("SWARM_SPAWN_ID"));
         found
     }
 
-    /// The panes that are tagged as a member's, on every server.
+    /// Returns the panes of members on every server.
     fn tagged_panes(&self) -> Vec<String> {
         let list = |tmux: &Tmux| {
             let panes = tmux.try_run(&["list-panes", "-a", "-F", "#{@swarm_spawn} #{pane_id}"]);
@@ -127,7 +127,7 @@ impl Scene {
         panes
     }
 
-    /// What the next command finds is whole: it succeeds, and every file is a document.
+    /// Asserts that the state is complete: the next command succeeds, and every file is a document.
     #[track_caller]
     pub(super) fn assert_whole(&self) -> Value {
         let status = self
@@ -138,15 +138,15 @@ impl Scene {
         status
     }
 
-    /// The files of the team, as the store sees them.
-    pub(super) fn ground(&self) -> Ground {
-        let mut ground = Ground::at(&self.world.root(), Locking::Both);
+    /// Returns the files of the team, as seen by the store.
+    pub(super) fn ground(&self) -> TeamFixture {
+        let mut ground = TeamFixture::at(&self.world.root(), Locking::Both);
         ground.team = "demo".parse().expect("a sound name");
         ground
     }
 
-    /// Waits until the processes that play members are those of the roster, one for each, after whatever the next commands
-    /// undo. A spawn that was cut short is undone when its time is over.
+    /// Waits until the roster matches the processes of members one to one, after cleanup by the
+    /// next commands. An interrupted spawn is undone when it expires.
     #[track_caller]
     pub(super) fn assert_roster_is_true(&self) {
         self.world
@@ -172,7 +172,8 @@ impl Scene {
             });
     }
 
-    /// Deletes the team by force, and nothing of it is left: no process, no pane, no directory, no lock, no record.
+    /// Deletes the team by force and asserts that nothing is left: no process, pane, directory,
+    /// lock or record.
     #[track_caller]
     pub(super) fn delete(&self, place: Place, more: &[&str]) -> Finished {
         let arguments = [&["team", "delete", "demo", "--force"][..], more].concat();
@@ -184,7 +185,7 @@ impl Scene {
         deleted
     }
 
-    /// Nothing is left of the team, once all commands about it have ended.
+    /// Asserts that nothing is left of the team once all its commands have finished.
     #[track_caller]
     pub(super) fn assert_nothing_left(&self) {
         self.world
@@ -204,7 +205,7 @@ impl Scene {
     }
 }
 
-/// The words of a spawn.
+/// Returns the arguments of a spawn.
 pub(super) fn spawn_words(name: &str, place: Place) -> Vec<&str> {
     let backend = match place {
         Place::Split | Place::Own => "tmux",
@@ -226,7 +227,7 @@ pub(super) fn spawn_words(name: &str, place: Place) -> Vec<&str> {
     ]
 }
 
-/// The environment that a process was started with.
+/// Returns the initial environment of a process.
 fn variables_of(pid: i32) -> BTreeMap<String, String> {
     let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -1,5 +1,5 @@
-//! Members, leads, panes and tmux servers that are killed, frozen or cut short at any moment, with grandchildren in sessions of
-//! their own: a forced delete leaves no process, no pane and no directory.
+//! Members, leads, panes and tmux servers that are killed or stopped at any moment, with
+//! grandchildren in separate sessions: a forced delete leaves no process, no pane and no directory.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::stage::{InsideTmux, Running, World};
 
 /// A model whose answers come from the fake server.
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
-/// What members leave running, each in a session of its own.
+/// Processes that members leave running, each in a separate session.
 const GRANDCHILDREN: &str = "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do setsid sleep 600 >/dev/null 2>&1 & done; touch left";
-/// Longest pause before the next thing goes wrong.
+/// Maximum pause before the next fault.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What may go wrong in a round.
+/// Fault of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// A member is killed.
     KillMember,
-    /// A member is frozen.
+    /// A member is stopped (SIGSTOP).
     StopMember,
-    /// The command that spawns is killed.
+    /// The spawning command is killed.
     KillSpawner,
     /// A person closes the pane.
     ClosePane,
@@ -34,14 +34,14 @@ pub enum Fault {
     KillServer,
     /// A member leaves twenty processes in other sessions, and is killed.
     Grandchildren,
-    /// The command that deletes is killed, and called again.
+    /// The deleting command is killed, and run again.
     KillDelete,
-    /// The command that deletes has no standard streams.
+    /// The deleting command has no standard streams.
     ClosedStreams,
 }
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 8] = [
         Self::KillMember,
         Self::StopMember,
@@ -54,10 +54,11 @@ impl Fault {
     ];
 }
 
-/// One round: spawns, lets something go wrong at a moment that the seed names, also during the start, and deletes.
+/// Runs one round: spawns, injects a fault at a moment that depends on the seed, also during
+/// startup, and deletes.
 ///
 /// # Panics
-/// When something is left.
+/// If something is left.
 pub fn round(programs: &Programs, fault: Fault, seed: Seed) {
     let mut dice = Dice::new(seed);
     let api = FakeApi::start(answer);
@@ -70,7 +71,7 @@ pub fn round(programs: &Programs, fault: Fault, seed: Seed) {
         .iter()
         .map(|name| spawn(&world, &inside, name, in_tmux))
         .collect();
-    // Some go wrong in the middle of the start, and some behind it.
+    // Some faults occur during startup, and some afterwards.
     let mut spawning = spawning;
     let at_start =
         fault == Fault::KillSpawner || (fault != Fault::Grandchildren && dice.below(2) == 0);
@@ -99,10 +100,10 @@ pub fn round(programs: &Programs, fault: Fault, seed: Seed) {
         });
     }
     for running in spawning {
-        // Whether it came to something does not matter, but it ends.
+        // The result does not matter, but it must exit.
         running.wait();
     }
-    // A team of this name can be made again, and nothing of the old one is in it.
+    // The name can be reused, and the new team contains nothing of the old one.
     world.swarm(&["team", "create", "demo"]).ok();
     assert_eq!(world.team("demo").names(), ["team-lead"], "{fault:?}");
     world.end_all();
@@ -192,7 +193,7 @@ fn delete(world: &World, fault: Fault, dice: &mut Dice) {
     }
 }
 
-/// Sends a signal to the process of ann, if it has come so far.
+/// Sends a signal to the process of ann, if it exists.
 fn signal_member(world: &World, signal_is: Signal) {
     let pid = world.team("demo").hello("ann")["pid"].as_i64();
     if let Some(pid) = pid.and_then(|pid| i32::try_from(pid).ok()) {
@@ -202,7 +203,7 @@ fn signal_member(world: &World, signal_is: Signal) {
 
 fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
-        // It may have ended.
+        // It may have exited.
         kill_process(pid, signal).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! Several commands about one thing at once, some of them killed.
+//! Concurrent commands on one object, some of them killed.
 
 use std::time::Duration;
 
@@ -10,19 +10,20 @@ use super::super::workers::Programs;
 use super::places::{Place, Scene};
 use crate::stage::{Finished, Running};
 
-/// Names for as many members as start at once.
+/// Names of the members that start concurrently.
 const NAMES: [&str; 8] = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal"];
 
-/// Longest pause before the next thing happens: by then one start is through, and eight are not.
+/// Maximum pause before the next step: by then one spawn has finished, and eight have not.
 const PAUSE: Duration = Duration::from_millis(900);
 
-/// How many spawn one name at once.
+/// Number of concurrent spawns of one name.
 const RIVALS: usize = 5;
 
-/// Deletes a team by force at a moment at which one to eight spawns are under way, of which one may have been killed.
+/// Deletes a team by force while one to eight spawns are in progress, one of which may have been
+/// killed.
 ///
 /// # Panics
-/// When something is left, or a spawn says that a member is there that never was.
+/// If something is left, or a spawn reports a member that never existed.
 pub fn delete_under_spawns(programs: &Programs, seed: Seed) {
     let mut dice = Dice::new(seed);
     let scene = Scene::new(programs).with_team();
@@ -59,12 +60,12 @@ pub fn delete_under_spawns(programs: &Programs, seed: Seed) {
         }
     }
     scene.assert_nothing_left();
-    // A team of this name can be made again, and nothing of the old one is in it.
+    // The name can be reused, and the new team contains nothing of the old one.
     scene.world.swarm(&["team", "create", "demo"]).ok();
     assert_eq!(scene.world.team("demo").names(), ["team-lead"]);
 }
 
-/// Whether the journal that was kept of the team knows of a commit.
+/// Returns whether the preserved journal of the team contains a commit.
 fn was_committed(scene: &Scene, spawn_id: &Value) -> bool {
     let archives = std::fs::read_dir(scene.world.root().join("swarm/archive"));
     let journals = archives.into_iter().flatten().flatten();
@@ -78,14 +79,15 @@ fn was_committed(scene: &Scene, spawn_id: &Value) -> bool {
     })
 }
 
-/// Lets five commands spawn one name at once, of which some are killed. One member comes of it, or none.
+/// Runs five concurrent spawns of one name, some of which are killed. The result is one member or
+/// none.
 ///
 /// # Panics
-/// When there are two, or none can be started any more.
+/// If there are two, or none can be started any more.
 pub fn one_name(programs: &Programs, seed: Seed) {
     let mut dice = Dice::new(seed);
     let scene = Scene::new(programs).with_team();
-    // A spawn that was cut short holds the name until its time is over.
+    // An interrupted spawn holds the name until it expires.
     let patience = ["--timeout", "1", "--json"];
     let mut spawning: Vec<Option<Running>> = Vec::new();
     for _ in 0..RIVALS {
@@ -114,7 +116,7 @@ pub fn one_name(programs: &Programs, seed: Seed) {
             Some(id)
         );
     }
-    // Whoever comes next has one, and one only.
+    // The next spawn succeeds exactly once.
     let again = scene.spawn("ann", Place::Headless, &["--json"]).wait();
     assert!(matches!(again.code, Some(0 | 4)), "{}", again.story());
     scene.assert_roster_is_true();
@@ -123,10 +125,11 @@ pub fn one_name(programs: &Programs, seed: Seed) {
     scene.assert_nothing_left();
 }
 
-/// Lets two commands make one team at the same instant, and kills one of them. One team comes of it, or none, and it is whole.
+/// Creates one team by two concurrent commands, and kills one of them. The result is one complete
+/// team or none.
 ///
 /// # Panics
-/// When it is not, or the name cannot be used any more.
+/// Otherwise, or if the name cannot be used any more.
 pub fn twins(programs: &Programs, seed: Seed, rounds: usize) {
     let mut dice = Dice::new(seed);
     let scene = Scene::new(programs);
@@ -162,7 +165,7 @@ pub fn twins(programs: &Programs, seed: Seed, rounds: usize) {
     }
 }
 
-/// Kills a command, whether or not it has come to its end, and waits until the kernel is done with it.
+/// Kills a command, whether or not it has finished, and waits for it.
 fn kill(running: Option<Running>) {
     if let Some(running) = running {
         running.signal(Signal::KILL);

@@ -1,4 +1,4 @@
-//! One operation on a team's files, killed or made to fail at each of its system calls in turn.
+//! An operation on a team's files, killed or made to fail at each of its system calls in turn.
 
 mod operation;
 mod points;
@@ -6,4 +6,4 @@ mod trial;
 
 pub use operation::Operation;
 pub use points::{Point, points};
-pub use trial::{Report, Tampering, Trial};
+pub use trial::{InjectedFault, Report, Trial};

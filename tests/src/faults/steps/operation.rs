@@ -1,4 +1,4 @@
-//! What is tried: each operation with what must be there before, and a picture of what it is about.
+//! The tested operations with their preconditions, and a description of the resulting state.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,54 +11,54 @@ use swarm_protocol::{
 };
 use swarm_store::{Actor, Draft, FileStore, Result, StoreError, TaskChange, TeamStore};
 
-use crate::faults::ground::{Ground, Locking, name, new_member, new_task};
+use crate::faults::ground::{Locking, TeamFixture, name, new_member, new_task};
 use crate::faults::worker::READER;
 
-/// Who works on tasks here.
+/// The task owner.
 const OWNER: &str = "owner";
 
-/// Entries that an inbox keeps once they are acknowledged, and one more is moved to its archive.
+/// Number of acknowledged entries that an inbox keeps; one more is moved to its archive.
 const KEPT: usize = 200;
 
 /// An operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A message to a member.
+    /// Sends a message to a member.
     Send,
-    /// Taking three messages and acknowledging them.
+    /// Takes and acknowledges three messages.
     Acknowledge,
-    /// Acknowledging with an inbox that is full of old mail.
+    /// Acknowledges with an inbox that is full of old messages.
     Archive,
-    /// Claiming the next task.
+    /// Claims the next task.
     Claim,
-    /// Completing a task that another waits for.
+    /// Completes a task that blocks another.
     Complete,
-    /// Making three tasks that wait for another.
+    /// Creates three blocked tasks.
     CreateTasks,
-    /// Deleting a task that another waits for.
+    /// Deletes a task that blocks another.
     DeleteTask,
-    /// Making a team.
+    /// Creates a team.
     CreateTeam,
-    /// Holding a place for a spawn, with a prompt.
+    /// Reserves a member with a prompt.
     Reserve,
-    /// Making a reserved member a full one.
+    /// Commits a reserved member.
     CommitSpawn,
-    /// Undoing a reservation.
+    /// Aborts a reservation.
     AbortSpawn,
-    /// Taking a member out that has a task.
+    /// Removes a member that has a task.
     Remove,
-    /// Noticing a death.
+    /// Reconciles a death.
     Reconcile,
-    /// Answering a request.
+    /// Answers a request.
     Answer,
-    /// Ending a team and keeping its tasks.
+    /// Deletes a team and keeps its tasks.
     Delete,
-    /// Ending a team with everything.
+    /// Deletes a team completely.
     Purge,
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 16] = [
         Self::Send,
         Self::Acknowledge,
@@ -78,18 +78,18 @@ impl Operation {
         Self::Purge,
     ];
 
-    /// By the word that [`Self::word`] gives.
+    /// Parses the word of [`Self::word`].
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.word() == word)
     }
 
-    /// A word for command lines.
+    /// Returns a word for command lines.
     pub fn word(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
-    /// Whether it changes files that belong to several readers one after the other, so that a picture may show it half
-    /// done. Done again, it is whole.
+    /// Returns whether it changes files with several readers one after the other, so that an
+    /// intermediate state may be visible. Repeating it completes it.
     pub fn may_be_seen_half_done(self) -> bool {
         matches!(
             self,
@@ -102,16 +102,17 @@ impl Operation {
         )
     }
 
-    /// Whether what a killed one left is cleared by `swarm gc` and not by doing it again.
+    /// Returns whether the remains of a killed operation are removed by `swarm gc` and not by
+    /// repeating it.
     pub fn is_finished_by_sweep(self) -> bool {
         matches!(self, Self::Delete | Self::Purge)
     }
 
-    /// Makes what must be there before.
+    /// Creates the preconditions.
     ///
     /// # Panics
-    /// When the store refuses.
-    pub fn prepare(self, ground: &Ground) {
+    /// If the store fails.
+    pub fn prepare(self, ground: &TeamFixture) {
         let (store, team) = (&ground.store, &ground.team);
         if self == Self::CreateTeam {
             store
@@ -178,11 +179,11 @@ impl Operation {
         }
     }
 
-    /// Does it once.
+    /// Performs it once.
     ///
     /// # Errors
-    /// What the store refuses.
-    pub fn perform(self, store: &FileStore, ground: &Ground) -> Result<()> {
+    /// Errors of the store.
+    pub fn perform(self, store: &FileStore, ground: &TeamFixture) -> Result<()> {
         let team = &ground.team;
         match self {
             Self::Send => store
@@ -217,10 +218,10 @@ impl Operation {
                 .team(team)
                 .delete_task(&TaskId::new(1), &Actor::person(team))
                 .map(drop),
-            Self::CreateTeam => Ground::at(&ground.root, Locking::Both).create_team(),
+            Self::CreateTeam => TeamFixture::at(&ground.root, Locking::Both).create_team(),
             Self::Reserve => {
                 let mut new = new_member(OWNER);
-                // Over at once: it lapses with its spawner.
+                // Expires immediately: it lapses with its spawner.
                 new.reservation.deadline = UnixMs(1);
                 new.prompt = Some(Draft::new("team-lead", "begin"));
                 store.team(team).reserve(new).map(drop)
@@ -234,7 +235,7 @@ impl Operation {
             }
             Self::AbortSpawn => {
                 match spawn_of_owner(store, ground) {
-                    // Nobody is left: it was undone.
+                    // The member is gone: the spawn was undone.
                     Err(StoreError::MemberNotFound { .. }) => Ok(()),
                     spawn => store.team(team).abort_spawn(&spawn?, "a test").map(drop),
                 }
@@ -253,11 +254,11 @@ impl Operation {
         }
     }
 
-    /// What everybody can see of the team and of what was a team, without ids and times.
+    /// Describes the visible state of the team, without ids and times.
     ///
     /// # Panics
-    /// When something cannot be read.
-    pub fn picture(ground: &Ground) -> String {
+    /// If something cannot be read.
+    pub fn picture(ground: &TeamFixture) -> String {
         let store = ground.hurried();
         let team = &ground.team;
         let mut picture = String::new();
@@ -283,7 +284,7 @@ impl Operation {
             }
             let list = store.team(team).tasks().expect("the tasks");
             assert!(list.broken.is_empty(), "{:?}", list.broken);
-            // By their titles: a call that was cut short may have used numbers up.
+            // By title: an interrupted call may have used numbers up.
             let titles = |ids: &[TaskId]| -> Vec<String> {
                 let title = |id: &TaskId| list.get(*id).map(|task| task.subject.clone());
                 ids.iter().map(|id| title(id).unwrap_or_default()).collect()
@@ -331,11 +332,11 @@ fn done() -> TaskChange {
     }
 }
 
-fn owner(ground: &Ground) -> Actor {
+fn owner(ground: &TeamFixture) -> Actor {
     Actor::member(&ground.team, name(OWNER), None)
 }
 
-fn spawn_of_owner(store: &FileStore, ground: &Ground) -> Result<SpawnId> {
+fn spawn_of_owner(store: &FileStore, ground: &TeamFixture) -> Result<SpawnId> {
     let config = store.team(&ground.team).config()?;
     let member = config.member(&name(OWNER)).and_then(Member::spawn_id);
     member.ok_or_else(|| StoreError::MemberNotFound {
@@ -366,7 +367,7 @@ fn request() -> RequestRecord {
     }
 }
 
-/// As many acknowledged messages as are kept, and one unread.
+/// Returns as many acknowledged messages as are kept, and one unread.
 fn full_inbox() -> Value {
     let entry = |number: usize, read: bool| {
         json!({
@@ -379,7 +380,7 @@ fn full_inbox() -> Value {
         .collect()
 }
 
-fn archived(ground: &Ground, member: &str) -> Vec<String> {
+fn archived(ground: &TeamFixture, member: &str) -> Vec<String> {
     let text = fs::read_to_string(ground.archive(member)).unwrap_or_default();
     let entries = text
         .lines()

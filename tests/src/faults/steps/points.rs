@@ -1,4 +1,4 @@
-//! Which system calls an operation makes, as strace shows them.
+//! The system calls of an operation according to strace.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::Operation;
-use crate::faults::ground::Ground;
+use crate::faults::ground::TeamFixture;
 use crate::faults::log::{Line, lines};
 use crate::faults::worker::{BEGIN, END};
 use crate::faults::workers::Programs;
@@ -14,27 +14,27 @@ use crate::faults::workers::Programs;
 /// Only calls on files and descriptors can leave something behind.
 const CALLS: &str = "%file,%desc";
 
-/// A system call of an operation, and the how many-th of that name in its thread.
+/// A system call of an operation, and its ordinal among those of the same name in its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// The call's name.
+    /// Name of the call.
     pub call: String,
     /// Counted from 1.
     pub ordinal: usize,
 }
 
-/// What became of a worker.
+/// Result of a worker.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) said: Vec<Line>,
-    /// What it wrote to its standard error, where a panic shows.
+    /// Its standard error, including panics.
     pub(super) errors: String,
 }
 
-/// Lets a worker do an operation under strace.
+/// Runs an operation in a worker under strace.
 pub(super) fn traced(
     programs: &Programs,
-    ground: &Ground,
+    ground: &TeamFixture,
     operation: Operation,
     trace: &Path,
     more: &[&str],
@@ -42,7 +42,7 @@ pub(super) fn traced(
     let log = trace.with_extension("log");
     drop(fs::remove_file(&log));
     let output = Command::new("strace")
-        // Not with `--seccomp-bpf`, which is faster and lets kills fall through.
+        // Without `--seccomp-bpf`, which is faster but loses kills.
         .args(["-f", "-qq", "-o"])
         .arg(trace)
         .args(more)
@@ -50,7 +50,7 @@ pub(super) fn traced(
         .arg("once")
         .args([&ground.root, &log])
         .args(["-", &operation.word()])
-        // With it the loader opens files by the dozen.
+        // With this variable the loader opens dozens of files.
         .env_remove("LD_LIBRARY_PATH")
         .stdin(Stdio::null())
         .output()
@@ -61,16 +61,16 @@ pub(super) fn traced(
     }
 }
 
-/// Every call of the operation itself; `None` where nothing can be traced.
+/// Returns every call of the operation; `None` if tracing is unavailable.
 ///
 /// # Panics
-/// When the operation fails without any tampering.
+/// If the operation fails without fault injection.
 pub fn points(programs: &Programs, operation: Operation) -> Option<Vec<Point>> {
     if Command::new("strace").arg("-V").output().is_err() {
         eprintln!("skipped: no strace here");
         return None;
     }
-    let ground = Ground::fresh();
+    let ground = TeamFixture::fresh();
     operation.prepare(&ground);
     let directory = tempfile::tempdir().expect("a directory");
     let trace = directory.path().join("trace");
@@ -86,7 +86,7 @@ pub fn points(programs: &Programs, operation: Operation) -> Option<Vec<Point>> {
     Some(between_marks(&text))
 }
 
-/// The calls of the thread that looks at both marks, between these looks.
+/// Returns the calls of the worker's thread between the two marks.
 fn between_marks(trace: &str) -> Vec<Point> {
     let thread_of = |mark: &str| {
         let line = trace.lines().find(|line| line.contains(mark));

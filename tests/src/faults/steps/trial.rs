@@ -1,4 +1,4 @@
-//! One operation, tampered with at one call, and what is left of it.
+//! An operation with a fault injected at one call, and the resulting state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -7,28 +7,28 @@ use parking_lot::Mutex;
 
 use super::Operation;
 use super::points::{Outcome, Point, traced};
-use crate::faults::ground::Ground;
+use crate::faults::ground::TeamFixture;
 use crate::faults::workers::Programs;
 
-/// How many trials go on at a time.
+/// Number of concurrent trials.
 const AT_A_TIME: usize = 4;
 
-/// What is done to a call.
+/// Injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tampering {
-    /// SIGKILL as it begins.
+pub enum InjectedFault {
+    /// SIGKILL at the start of the call.
     Kill,
-    /// It fails with this error and has done nothing.
+    /// The call fails with this error without effect.
     Fail(&'static str),
 }
 
-impl Tampering {
-    /// The errors that a system returns when it is in trouble.
+impl InjectedFault {
+    /// Typical errors of a failing system.
     pub const ERRORS: [&'static str; 7] = [
         "EIO", "ENOSPC", "EINTR", "EMFILE", "EACCES", "EDQUOT", "EROFS",
     ];
 
-    /// What can go wrong at a call. No system fails to close a descriptor that is there.
+    /// Returns the possible errors of a call. Closing a valid descriptor never fails.
     pub fn errors_at(point: &Point) -> Vec<Self> {
         match point.call.as_str() {
             "close" => Vec::new(),
@@ -45,7 +45,7 @@ impl Tampering {
     }
 }
 
-/// An operation with the pictures that are allowed.
+/// An operation and its permitted resulting states.
 #[derive(Debug)]
 pub struct Trial {
     operation: Operation,
@@ -54,16 +54,16 @@ pub struct Trial {
     twice: String,
 }
 
-/// How many trials there were, and how they ended.
+/// Number of trials, and their results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
     /// Trials.
     pub trials: usize,
-    /// The operation was cut or refused and nothing had changed.
+    /// The operation failed without effect.
     pub nothing: usize,
-    /// It was done all the same.
+    /// The operation was completed.
     pub done: usize,
-    /// It was half done, and whole when it was done again.
+    /// The operation was incomplete, and completed by repeating it.
     pub half: usize,
 }
 
@@ -77,13 +77,13 @@ impl std::ops::AddAssign for Report {
 }
 
 impl Trial {
-    /// Finds out what the operation comes to when all is well.
+    /// Determines the result of the operation without faults.
     pub fn of(operation: Operation) -> Self {
-        let ground = Ground::fresh();
+        let ground = TeamFixture::fresh();
         operation.prepare(&ground);
         let before = Operation::picture(&ground);
         let again = || {
-            // The second time may be a conflict.
+            // The second attempt may be a conflict.
             drop(operation.perform(&ground.store, &ground));
             Operation::picture(&ground)
         };
@@ -95,11 +95,11 @@ impl Trial {
         }
     }
 
-    /// Tries each of the points.
+    /// Tests each of the points.
     ///
     /// # Panics
-    /// With what is not as it should be, and at which call.
-    pub fn at_each(&self, programs: &Programs, tries: &[(Point, Tampering)]) -> Report {
+    /// With the violations and their calls.
+    pub fn at_each(&self, programs: &Programs, tries: &[(Point, InjectedFault)]) -> Report {
         let remaining = Mutex::new(tries.iter());
         let report = Mutex::new(Report::default());
         let failed = Mutex::new(Vec::new());
@@ -108,7 +108,8 @@ impl Trial {
                 scope.spawn(|| {
                     let next = || remaining.lock().next();
                     while let Some((point, tampering)) = next() {
-                        // The others are tried all the same: what fails at one call often fails at several.
+                        // The other points are tested anyway: a failure at one call often occurs at
+                        // several.
                         let one = catch_unwind(AssertUnwindSafe(|| {
                             self.try_one(programs, point, *tampering)
                         }));
@@ -129,8 +130,8 @@ impl Trial {
         report.into_inner()
     }
 
-    fn try_one(&self, programs: &Programs, point: &Point, tampering: Tampering) -> Report {
-        let ground = Ground::fresh();
+    fn try_one(&self, programs: &Programs, point: &Point, tampering: InjectedFault) -> Report {
+        let ground = TeamFixture::fresh();
         self.operation.prepare(&ground);
         let directory = tempfile::tempdir().expect("a directory");
         let trace = directory.path().join("trace");
@@ -163,14 +164,14 @@ impl Trial {
             ..Report::default()
         };
         if word("acked") {
-            assert_ne!(tampering, Tampering::Kill, "{}", story());
+            assert_ne!(tampering, InjectedFault::Kill, "{}", story());
             assert_eq!(after, self.once, "said to be done: {}", story());
             report.done += 1;
         } else if after == self.before {
             report.nothing += 1;
         } else if after == self.once {
             report.done += 1;
-            // What failed has not happened, but for what the disk itself says last.
+            // A failed operation has no effect, except where the last call of the commit fails.
             let told_wrong = word("refused")
                 && !["fsync", "fdatasync"].contains(&point.call.as_str())
                 && !self.operation.may_be_seen_half_done();
@@ -187,10 +188,10 @@ impl Trial {
         report
     }
 
-    /// The next process does it again, is not kept waiting, and everything is whole and tidy.
+    /// The next process repeats it without delay, and the state is complete and clean.
     fn recovers(
         &self,
-        ground: &Ground,
+        ground: &TeamFixture,
         after: &str,
         story: &dyn Fn() -> String,
         _outcome: &Outcome,

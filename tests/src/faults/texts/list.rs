@@ -1,23 +1,23 @@
-//! The texts.
+//! The malicious texts.
 
 use std::path::Path;
 
-/// A line that no command prints by itself: a text that can make a line of its own would.
+/// A line that no command prints by itself: a text that can insert a line would.
 pub(super) const FORGED: &str = "swarm: all is well";
 
-/// What a sequence for the clipboard would put there.
+/// Clipboard content of a clipboard sequence.
 pub(super) const CLIPBOARD: &str = "RVZJTC1DTElQQk9BUkQ=";
 
-/// What a sequence for titles would call a window.
+/// Window title of a title sequence.
 pub(super) const TITLE: &str = "EVIL-TITLE";
 
-/// A sequence that hides what follows, which no command prints by itself.
+/// A sequence that hides the following text, which no command prints by itself.
 pub(super) const HIDES: &str = "\u{1b}[31;8m";
 
-/// The variable of the tmux server that names the file of the shortest of them.
+/// The variable of the tmux server with the file name of the shortest text.
 pub(super) const SHORT: &str = "C";
 
-/// All of them. Those that run something make a file of their own in this directory.
+/// Returns all texts. Those that execute something create a file in this directory.
 pub(super) fn texts(canaries: &Path) -> Vec<String> {
     let before_numbered = [
         "a;",
@@ -26,7 +26,7 @@ pub(super) fn texts(canaries: &Path) -> Vec<String> {
         "#(touch P)",
         "#{E:x}",
         "#{E:#(touch P)}",
-        // Short enough for a border, where the others are cut.
+        // Short enough for a border, where the others are truncated.
         "#{E:x}#(>$C)",
         "#(>$C)",
         "##(touch P)",
@@ -66,7 +66,7 @@ pub(super) fn texts(canaries: &Path) -> Vec<String> {
     numbered.collect()
 }
 
-/// Whether a text is a name of teams and members by the contract: `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`.
+/// Returns whether a text is a valid name: `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric();
     (1..=64).contains(&text.len())

@@ -1,4 +1,4 @@
-//! Texts as what a member is started with: its worktree, branch, directory, model, variables, first message.
+//! Texts in the parameters of a spawn: worktree, branch, directory, model, variables, prompt.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) fn work_tree(scene: &Scene, text: &str) {
     }
 }
 
-/// As the branch from which worktrees are made, where git allows it.
+/// As the base branch of worktrees, if git permits it.
 pub(super) fn branch(scene: &Scene, text: &str) {
     let text = text.replace(' ', "${IFS}");
     let git = |words: &[&str]| {
@@ -49,7 +49,7 @@ pub(super) fn branch(scene: &Scene, text: &str) {
     assert!(git(&["symbolic-ref", "HEAD", "refs/heads/main"]));
 }
 
-/// As the directory in which a member works.
+/// As the working directory of a member.
 pub(super) fn directory(scene: &Scene, number: usize) {
     let text = &scene.texts[number];
     let directory = format!("{}/odd/{number}/{text}", scene.world.project().display());
@@ -74,7 +74,7 @@ pub(super) fn model(scene: &Scene, text: &str) {
     }
 }
 
-/// As the value of a variable, which arrives as it is, and as its name.
+/// As the value of a variable, which arrives unchanged, and as its name.
 pub(super) fn variable(scene: &Scene, number: usize) {
     let text = &scene.texts[number];
     let out = scene.world.directory().join("out");
@@ -96,7 +96,7 @@ pub(super) fn variable(scene: &Scene, number: usize) {
     }
 }
 
-/// As the first message, which arrives as it is.
+/// As the prompt, which arrives unchanged.
 pub(super) fn prompt(scene: &Scene, text: &str) {
     let name = scene.spawn_ok(&[&format!("--prompt={text}")]);
     scene

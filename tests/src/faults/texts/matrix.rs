@@ -1,42 +1,42 @@
-//! Every place for a text, and the texts in it.
+//! Every input for a text, and the texts in it.
 
 use super::super::workers::Programs;
 use super::scene::Scene;
 use super::{mates, names, said};
 
-/// A place where somebody writes a text.
+/// An input for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// The name and the description of a team.
+    /// Name and description of a team.
     Team,
-    /// The name of a member.
+    /// Name of a member.
     Member,
-    /// The type of a definition, and what else stands in one.
+    /// Type and other fields of a definition.
     AgentType,
-    /// The colour of a definition, and what other programs enter into a roster.
+    /// Colour of a definition, and roster fields of other programs.
     Color,
-    /// The name of a worktree.
+    /// Name of a worktree.
     WorkTree,
-    /// The branch from which a worktree is made.
+    /// Base branch of a worktree.
     Branch,
-    /// The directory of a member.
+    /// Working directory of a member.
     Directory,
-    /// The model of a member.
+    /// Model of a member.
     Model,
-    /// A variable of a member.
+    /// Environment variable of a member.
     Variable,
-    /// The first message of a member.
+    /// Prompt of a member.
     Prompt,
-    /// The words of a task.
+    /// Text of a task.
     Task,
-    /// A message, its summary, and what the model of its receiver says.
+    /// A message, its summary, and the output of its receiver's model.
     Message,
-    /// A call that waits for an answer, a question, and the answers.
+    /// A permission request, a question, and the answers.
     Question,
 }
 
 impl Slot {
-    /// All of them.
+    /// All inputs.
     pub const ALL: [Self; 13] = [
         Self::Team,
         Self::Member,
@@ -54,19 +54,20 @@ impl Slot {
     ];
 }
 
-/// How much is tried.
+/// Amount of trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Every so many texts, others in the next place, and each refusal in one of its forms.
+    /// Every n-th text, different ones for each input, and each error in one of its formats.
     Every(usize),
-    /// Every text in every place.
+    /// Every text in every input.
     Whole,
 }
 
-/// Puts texts into each of these places; asserts that each is refused or is only a text. Gives how many there were.
+/// Uses texts in each of these inputs; asserts that each is rejected or only displayed. Returns
+/// their number.
 ///
 /// # Panics
-/// When one is more than a text.
+/// If one is interpreted.
 pub fn try_texts(programs: &Programs, slots: &[Slot], effort: Effort) -> usize {
     let scene = Scene::new(programs, effort);
     let step = match effort {

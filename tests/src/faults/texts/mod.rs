@@ -1,5 +1,6 @@
-//! Texts that a shell, tmux, a terminal or a file system would act on, in every place where somebody writes one: each is refused
-//! with a word that is only a word, or is kept and shown as text. The tmux has a terminal at which everything is really drawn.
+//! Texts that a shell, tmux, a terminal or a file system would interpret, in every input: each is
+//! rejected with an escaped error message, or stored and displayed as text. The tmux server has a
+//! terminal on which everything is drawn.
 
 mod list;
 mod mates;

@@ -1,11 +1,11 @@
-//! Texts as names: of teams, members, types of agents, colours.
+//! Texts as names: of teams, members, agent types, colours.
 
 use serde_json::json;
 
 use super::list::is_name;
 use super::scene::{MODEL, Scene};
 
-/// As the name of a team, by word, by flag and by variable.
+/// As the name of a team, in an argument, an option and a variable.
 pub(super) fn team(scene: &Scene, text: &str) {
     let flag = format!("--team={text}");
     let missing = if is_name(text) && text != "team-lead" {
@@ -26,7 +26,7 @@ pub(super) fn team(scene: &Scene, text: &str) {
     scene.swarm(&["team", "delete", "CON"]).ok();
 }
 
-/// As the name of a member, wherever one is named.
+/// As the name of a member in every command.
 pub(super) fn member(scene: &Scene, number: usize) {
     let text = scene.texts[number].as_str();
     let usual = ["spawn", "--backend", "tmux", "--model", MODEL];
@@ -53,9 +53,9 @@ pub(super) fn member(scene: &Scene, number: usize) {
         &["approve", "--", text],
         &["task", "create", "x", &owner],
     ];
-    // All of them read a name in the same way: two for each text come to all.
+    // All of them parse names in the same way: two for each text cover all.
     for at in [number, number + 4] {
-        // One that lived has left its output.
+        // A running member has left its output.
         if !is_lead && !is_name(text) {
             scene.refused(wherever[at % wherever.len()], &[2, 3]);
         }
@@ -88,7 +88,7 @@ pub(super) fn agent_types(scene: &Scene, numbers: &[usize]) {
     }
 }
 
-/// As the colour of a definition, and as all that another program may have entered into a roster.
+/// As the colour of a definition, and in all roster fields of another program.
 pub(super) fn colors(scene: &Scene, numbers: &[usize]) {
     let path = scene.world.team("demo").directory().join("config.json");
     let before = std::fs::read_to_string(&path).expect("the roster");
@@ -120,7 +120,7 @@ pub(super) fn colors(scene: &Scene, numbers: &[usize]) {
     }
 }
 
-/// A spawn that is refused as a mistake, or makes a member in one pane.
+/// A spawn that is rejected with a usage error, or creates a member in one pane.
 fn refused_or_there(scene: &Scene, more: &[&str]) {
     let (name, told) = scene.spawn(more);
     if told.code == Some(0) {

@@ -1,15 +1,15 @@
-//! What a terminal would obey, in what a command prints and in what a terminal was sent.
+//! Control sequences in the output of a command and in the input of a terminal.
 
 use super::list::{CLIPBOARD, FORGED, HIDES, TITLE};
 use crate::stage::Finished;
 
-/// Whether a terminal would do something else with the character than to show it.
+/// Returns whether a terminal would interpret the character.
 fn is_obeyed(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What is left of a text without the sequences that set colours.
+/// Removes the sequences that set colours.
 fn without_colours(text: &str) -> String {
     let mut left = String::new();
     let mut parts = text.split("\u{1b}[");
@@ -27,7 +27,7 @@ fn without_colours(text: &str) -> String {
     left
 }
 
-/// Asserts that a terminal would obey nothing of this but colours.
+/// Asserts that the text contains no control sequences except colours.
 #[track_caller]
 pub(super) fn assert_only_shown(whose: &str, text: &str) {
     let plain = without_colours(text);
@@ -35,7 +35,8 @@ pub(super) fn assert_only_shown(whose: &str, text: &str) {
     assert!(obeyed.is_none(), "{whose} has a raw {obeyed:?}: {text:?}");
 }
 
-/// Asserts that both outputs of a command are only shown, and that no text has set a colour or made a line of its own.
+/// Asserts that both outputs of a command are only displayed, and that no text has set a colour or
+/// inserted a line.
 #[track_caller]
 pub(super) fn assert_inert(finished: &Finished) {
     assert_only_shown(&finished.line, &finished.stdout);
@@ -47,7 +48,8 @@ pub(super) fn assert_inert(finished: &Finished) {
     }
 }
 
-/// Asserts that what the program in a pane wrote is text, colours, its own title and the moves of its input line.
+/// Asserts that the output of the program in a pane is text, colours, its own title and the cursor
+/// movements of its input line.
 #[track_caller]
 pub(super) fn assert_pane_speaks(name: &str, written: &[u8]) {
     let text = std::str::from_utf8(written).expect("a pane writes UTF-8");
@@ -66,8 +68,8 @@ pub(super) fn assert_pane_speaks(name: &str, written: &[u8]) {
     assert!(!text.contains(bad), "{name} sent its terminal {text:?}");
 }
 
-/// Asserts that nobody's text has reached a terminal as more than text: what tmux itself sends is sequences, too, but it has none for
-/// the clipboard, no strings of other programs, and no titles that texts chose.
+/// Asserts that no text was interpreted by a terminal: tmux itself sends sequences too, but none
+/// for the clipboard, no strings of other programs, and no titles chosen by texts.
 #[track_caller]
 pub(super) fn assert_terminal_is_the_users(drawn: &str) {
     let sequences = ["\u{1b}]", "\u{1b}P", "\u{1b}k", "\u{1b}_", "\u{1b}^"];

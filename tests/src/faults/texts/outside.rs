@@ -1,11 +1,11 @@
-//! What is outside of everything that commands may change.
+//! Paths that commands must not change.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::stage::World;
 
-/// Every path of a world outside of the places where state, worktrees and sockets belong.
+/// Returns every path of a world outside the directories of state, worktrees and sockets.
 pub(super) fn outside(world: &World) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     collect(world.directory(), world.directory(), &mut found);
@@ -25,8 +25,8 @@ fn collect(directory: &Path, top: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Whether what is below this belongs to the programs. What is directly in the config directory is looked at: a name that leads out
-/// of its own directory gets there.
+/// Returns whether programs may change what is below this path. Entries directly in the config
+/// directory are checked: a name that escapes its directory would be there.
 fn may_change(below: &Path) -> bool {
     let places = [
         "out",
@@ -45,7 +45,7 @@ fn may_change(below: &Path) -> bool {
     places.iter().any(|place| below.starts_with(place))
 }
 
-/// Asserts that directories of state have no other entries than names by their rules.
+/// Asserts that state directories contain only valid names.
 #[track_caller]
 pub(super) fn assert_names_are_names(world: &World, teams: &[&str]) {
     let entries = |directory: PathBuf| {

@@ -1,4 +1,4 @@
-//! Texts as what is said: tasks, messages, the words of models, questions and answers.
+//! Texts as content: tasks, messages, model output, questions and answers.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::obeyed::{assert_only_shown, assert_pane_speaks};
 use super::scene::Scene;
 use super::speech::DONE;
 
-/// As everything that a task says.
+/// As all fields of a task.
 pub(super) fn task(scene: &Scene, text: &str) {
     let flags = [
         format!("--description={text}"),
@@ -39,7 +39,7 @@ pub(super) fn task(scene: &Scene, text: &str) {
     scene.refused(&["task", "show", "--", &format!("x{text}")], &[2]);
 }
 
-/// As messages with summaries to a member, whose model says the same.
+/// As messages with summaries to a member, whose model repeats them.
 pub(super) fn messages(scene: &Scene, numbers: &[usize]) {
     let name = scene.spawn_ok(&[]);
     for number in numbers {
@@ -80,13 +80,13 @@ pub(super) fn messages(scene: &Scene, numbers: &[usize]) {
     scene.terminal.wait_until_drawn();
     let pane = scene.inside.tmux().pane_titled(&name).expect("the pane");
     assert_only_shown("the screen", &scene.inside.tmux().whole_text(&pane.id));
-    // With its reason, the last message goes the same way.
+    // Its reason is delivered like the last message.
     let reason = format!("--reason={}", scene.texts[numbers[0]]);
     scene.swarm(&["shutdown", &name, &reason]).ok();
     scene.left();
 }
 
-/// As a call that waits for an answer and as a question, and as the words of the answers.
+/// As a pending call and as a question, and as the text of the answers.
 pub(super) fn questions(scene: &Scene, numbers: &[usize]) {
     let name = scene.spawn_ok(&[]);
     for number in numbers {

@@ -1,4 +1,4 @@
-//! A world with the team `demo`, a person who sits in tmux before a terminal, and all the texts.
+//! A world with the team `demo`, a person in tmux with a terminal, and all texts.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -15,12 +15,12 @@ use crate::stage::{Finished, InsideTmux, Terminal, World};
 
 /// A model whose answers come from the fake server.
 pub(super) const MODEL: &str = "anthropic/claude-sonnet-4-6";
-/// Columns and rows of the person's terminal: room for some members beside each other.
+/// Columns and rows of the person's terminal: room for several members next to each other.
 const SIZE: (u32, u32) = (200, 120);
-/// How many members have panes at a time: all of them are in the window that is drawn.
+/// Number of members with panes at a time: all of them are in the visible window.
 const CROWD: usize = 6;
 
-/// The world. In this order it is taken down.
+/// The world. Fields are dropped in this order.
 #[derive(Debug)]
 pub(super) struct Scene {
     pub(super) inside: InsideTmux,
@@ -72,7 +72,7 @@ impl Scene {
         }
     }
 
-    /// Runs a command in the person's pane. Whatever comes of it, what it says is only text.
+    /// Runs a command in the person's pane and checks that its output is only text.
     #[track_caller]
     pub(super) fn swarm(&self, words: &[&str]) -> Finished {
         let finished = self.world.start_with(words, self.inside.variables()).wait();
@@ -80,7 +80,8 @@ impl Scene {
         finished
     }
 
-    /// A command that must refuse, with one of these codes, in one sentence; in both forms, or in one by turns.
+    /// Runs a command that must fail with one of these codes and a one-line error, in both formats
+    /// or alternately in one.
     #[track_caller]
     pub(super) fn refused(&self, words: &[&str], codes: &[i32]) {
         let mut with_json = words.to_vec();
@@ -99,7 +100,7 @@ impl Scene {
         let told = self.swarm(words);
         let code = told.code.unwrap_or(-1);
         let is_one = told.stderr.trim_end().lines().skip(1).all(|line| {
-            // What to do next, and the usage that the reader of arguments adds.
+            // The hint, and the usage that the argument parser adds.
             line.is_empty()
                 || line.starts_with("  ")
                 || line.starts_with("For more")
@@ -112,13 +113,13 @@ impl Scene {
         );
     }
 
-    /// Now this, now that.
+    /// Alternates between true and false.
     pub(super) fn turn(&self) -> bool {
         let turns = self.turns.replace(self.turns.get() + 1);
         turns.is_multiple_of(2)
     }
 
-    /// A command that shows what there is, for programs, and in plain words and in colours by turns.
+    /// Runs a command that displays state, in JSON, and alternately in plain text and in colour.
     #[track_caller]
     pub(super) fn shows(&self, words: &[&str]) {
         let mut variables = self.inside.variables().to_vec();
@@ -131,7 +132,7 @@ impl Scene {
         assert_eq!(told.code, json.code, "{}", told.story());
     }
 
-    /// Everything that shows what there is of a team.
+    /// Runs every command that displays the state of a team.
     #[track_caller]
     pub(super) fn show_all(&self) {
         for words in [
@@ -149,7 +150,7 @@ impl Scene {
         }
     }
 
-    /// Starts a member of the next name in a pane; a full window is emptied first.
+    /// Starts a member with the next name in a pane; a full window is emptied first.
     #[track_caller]
     pub(super) fn spawn(&self, more: &[&str]) -> (String, Finished) {
         if self.present.get() == CROWD {
@@ -171,7 +172,7 @@ impl Scene {
         (name, told)
     }
 
-    /// One of a member that must be there.
+    /// Starts a member that must exist afterwards.
     #[track_caller]
     pub(super) fn spawn_ok(&self, more: &[&str]) -> String {
         let (name, told) = self.spawn(more);
@@ -180,7 +181,7 @@ impl Scene {
         name
     }
 
-    /// The panes are the person's one and those of the members.
+    /// Asserts that the panes are those of the person and the members.
     #[track_caller]
     pub(super) fn assert_panes(&self) {
         let panes = self.inside.tmux().panes();
@@ -192,7 +193,7 @@ impl Scene {
         );
     }
 
-    /// Ends all members once everything about them has been drawn.
+    /// Stops all members once everything about them was drawn.
     #[track_caller]
     pub(super) fn end_members(&self) {
         self.show_all();
@@ -207,7 +208,8 @@ impl Scene {
     pub(super) fn assert_nothing_ran(&self) {
         self.terminal.wait_until_drawn();
         let canaries = self.canaries.display().to_string();
-        // What tmux runs for a format has been started by now, and is a shell or what that became.
+        // Commands that tmux runs for a format have been started by now, as a shell or its
+        // successor.
         self.world.wait_for("what was started has ended", || {
             let running = self.world.processes().into_iter();
             let mut running = running
@@ -230,7 +232,8 @@ impl Scene {
         );
     }
 
-    /// The end: nothing ran, nothing is where it does not belong, the tmux is as it was, and nobody's text reached the terminal raw.
+    /// Asserts at the end: nothing was executed, no unexpected path exists, the tmux server is
+    /// unchanged, and no raw text reached the terminal.
     #[track_caller]
     pub(super) fn end(self) {
         if self.present.get() > 0 {
@@ -246,7 +249,7 @@ impl Scene {
         assert!(new.is_empty(), "outside of its places there is {new:?}");
     }
 
-    /// A member in a pane has left by itself.
+    /// Asserts that a member in a pane has exited by itself.
     #[track_caller]
     pub(super) fn left(&self) {
         self.present.set(self.present.get() - 1);
@@ -254,7 +257,8 @@ impl Scene {
     }
 }
 
-/// What people set who want to see everything, and what lets a program in a pane reach the terminal.
+/// Sets options that display everything, and the option that lets a program in a pane access the
+/// terminal.
 fn furnish(inside: &InsideTmux, touch: &str) {
     let right = format!("#({touch})#{{P:#{{pane_title}} }}");
     for words in [

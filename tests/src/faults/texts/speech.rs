@@ -1,13 +1,13 @@
-//! What the model of a member does: what it is told to by a word and the number of a text.
+//! The model of a member: follows commands that consist of a word and the number of a text.
 
 use serde_json::json;
 
 use crate::fake_api::{Ask, Block, Reply};
 
-/// What is answered to a word without a text.
+/// The answer to a word without a text.
 pub(super) const DONE: &str = "that was all";
 
-/// The answer to what was asked last.
+/// Returns the answer to the last message.
 pub(super) fn answer(ask: &Ask, texts: &[String]) -> Reply {
     let news = ask.news();
     let mut blocks = Vec::new();
@@ -39,13 +39,13 @@ fn question(text: &str) -> serde_json::Value {
         {"label": text, "description": text}, {"label": "none of it", "description": text}]}]})
 }
 
-/// The numbers that stand behind a word and `#`, as in `say#7`.
+/// Returns the numbers after a word and `#`, as in `say#7`.
 fn numbers(news: &str, word: &str) -> Vec<usize> {
     let mark = format!("{word}#");
     let marks = news.split(&mark).skip(1);
     let digits = marks.map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
     let mut found: Vec<usize> = digits.filter_map(|digits| digits?.parse().ok()).collect();
-    // It stands in the summary of a message as well.
+    // It is also part of the summary of a message.
     found.dedup();
     found
 }

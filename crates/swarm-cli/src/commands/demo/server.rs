@@ -30,7 +30,7 @@ impl DemoServer {
     /// Starts the server with `swarm run` in its first pane.
     pub(super) fn start(app: &App, stage: &Stage, lead: &[OsString]) -> Result<Self, Failure> {
         let program = app.env.find_program("tmux").ok_or_else(|| {
-            Failure::new(ErrorKind::Environment, "tmux was not found on the PATH")
+            Failure::new(ErrorKind::Environment, "tmux not found on the PATH")
                 .with_hint("install tmux, for example with `apt-get install tmux`")
         })?;
         runtime()?.block_on(swarm_panes::check_tmux(&program))?;
@@ -115,7 +115,7 @@ impl DemoServer {
     /// The panes as the lead sees them.
     pub(super) fn backend(&self) -> Result<TmuxBackend, Failure> {
         let env = format!("{},{},0", self.socket.display(), self.pid);
-        let place = swarm_panes::Place::default();
+        let place = swarm_panes::PanePlacement::default();
         Ok(TmuxBackend::inside(
             self.program.clone(),
             &env,

@@ -87,10 +87,8 @@ pub(super) fn terminal(env: &Environment) -> Finding {
     const NAME: &str = "terminal";
     let term = env.get("TERM").unwrap_or_default();
     let place = match (env.get("TMUX"), std::io::stdout().is_terminal()) {
-        (Some(_), _) => "inside tmux: teammates appear beside you",
-        (None, true) => {
-            "outside tmux: teammates get a server of their own, `swarm attach` shows it"
-        }
+        (Some(_), _) => "inside tmux: teammates run in panes next to you",
+        (None, true) => "outside tmux: teammates run on a separate server, shown by `swarm attach`",
         (None, false) => "stdout is no terminal",
     };
     if ["", "dumb"].contains(&term) && env.get("TMUX").is_none() {

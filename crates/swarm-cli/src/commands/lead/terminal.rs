@@ -117,7 +117,7 @@ impl LeadTerminal {
     /// Leaves the terminal to another program while `work` runs. What is to be shown meanwhile waits.
     pub(super) fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
         if let Some(console) = self.console() {
-            console.hold();
+            console.suspend();
         }
         self.restore();
         let done = work();
@@ -207,7 +207,7 @@ impl LeadTerminal {
         let mut modes = self.0.modes.lock();
         if let Some((console, outlet)) = &self.0.screen {
             console.close();
-            outlet.settle(LAST_WORDS);
+            outlet.drain(LAST_WORDS);
         }
         if !is_foreground() {
             return;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_panes::{Pane, PaneBackend, reach};
+use swarm_panes::{Pane, PaneBackend, backend_for_pane};
 use swarm_protocol::{ErrorKind, Member};
 
 use crate::app::App;
@@ -21,11 +21,11 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
     if member.tmux_pane_id.is_none() {
         return Err(no_pane("it is still being started").with_hint("try again in a moment"));
     }
-    let backend = reach(kind, mark.socket.as_deref(), &terminal(app))?;
+    let backend = backend_for_pane(kind, mark.socket.as_deref(), &terminal(app))?;
     let pane = Pane {
         id: member.tmux_pane_id.clone(),
         socket: mark.socket.clone(),
-        spot: None,
+        position: None,
     };
     Ok((backend, pane))
 }

@@ -1,4 +1,4 @@
-//! What ends a lead.
+//! Ways to terminate a lead.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,28 +9,28 @@ use super::super::places::{Place, Scene};
 use crate::faults::dice::Dice;
 use crate::stage::Running;
 
-/// Longest pause between a signal that asks and one that does not.
+/// Maximum pause between SIGTERM and SIGKILL.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What ends a lead.
+/// Ways to terminate a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blow {
+pub enum Termination {
     /// SIGKILL.
     Kill,
-    /// SIGKILL to its whole process group, so that what it runs at that moment (git, tmux) dies with it.
+    /// SIGKILL to its whole process group, including its current child processes (git, tmux).
     KillGroup,
-    /// SIGTERM, upon which it ends its members in order.
+    /// SIGTERM, which makes it shut down its members gracefully.
     Terminate,
-    /// SIGTERM, and SIGKILL while it ends its members.
+    /// SIGTERM, and SIGKILL while it shuts down its members.
     TerminateAndKill,
     /// SIGHUP.
     HangUp,
-    /// The pane in which it runs is closed.
+    /// Its pane is closed.
     CloseTerminal,
 }
 
-impl Blow {
-    /// All of them.
+impl Termination {
+    /// All ways.
     pub const ALL: [Self; 6] = [
         Self::Kill,
         Self::KillGroup,
@@ -40,29 +40,29 @@ impl Blow {
         Self::CloseTerminal,
     ];
 
-    /// Whether the lead has no time to end anything.
+    /// Returns whether the lead cannot stop anything.
     pub(super) fn is_sudden(self) -> bool {
         matches!(self, Self::Kill | Self::KillGroup)
     }
 
-    /// Whether the lead leaves its members to another one.
+    /// Returns whether the members survive the lead.
     pub(super) fn leaves_members(self) -> bool {
         !matches!(self, Self::Terminate | Self::TerminateAndKill)
     }
 }
 
-/// A lead at work.
+/// A running lead.
 pub(super) enum Leading {
-    /// As a command of its own.
+    /// As a command.
     Command(Running),
     /// In a pane of the person's tmux.
     InPane { pane: String, pid: i32 },
 }
 
 impl Leading {
-    /// Starts it, in a place that the blow can reach.
-    pub(super) fn start(scene: &Scene, words: &[&str], place: Place, blow: Blow) -> Self {
-        if blow != Blow::CloseTerminal {
+    /// Starts it on a backend that the signal can reach.
+    pub(super) fn start(scene: &Scene, words: &[&str], place: Place, blow: Termination) -> Self {
+        if blow != Termination::CloseTerminal {
             let variables = scene.variables(place);
             return Self::Command(scene.world.start_with(words, variables));
         }
@@ -90,8 +90,8 @@ impl Leading {
         }
     }
 
-    /// Ends it, and waits until it has ended.
-    pub(super) fn end(self, scene: &Scene, blow: Blow, dice: &mut Dice) {
+    /// Terminates it and waits for its exit.
+    pub(super) fn end(self, scene: &Scene, blow: Termination, dice: &mut Dice) {
         match self {
             Self::Command(running) => strike(running, blow, dice),
             Self::InPane { pane, pid } => {
@@ -105,18 +105,18 @@ impl Leading {
     }
 }
 
-fn strike(running: Running, blow: Blow, dice: &mut Dice) {
+fn strike(running: Running, blow: Termination, dice: &mut Dice) {
     let pid = i32::try_from(running.pid()).ok().and_then(Pid::from_raw);
     let pid = pid.expect("a pid");
     match blow {
-        Blow::Kill => running.signal(Signal::KILL),
-        Blow::KillGroup => kill_process_group(pid, Signal::KILL).expect("its own group"),
-        Blow::Terminate => running.signal(Signal::TERM),
-        Blow::HangUp | Blow::CloseTerminal => running.signal(Signal::HUP),
-        Blow::TerminateAndKill => {
+        Termination::Kill => running.signal(Signal::KILL),
+        Termination::KillGroup => kill_process_group(pid, Signal::KILL).expect("its own group"),
+        Termination::Terminate => running.signal(Signal::TERM),
+        Termination::HangUp | Termination::CloseTerminal => running.signal(Signal::HUP),
+        Termination::TerminateAndKill => {
             running.signal(Signal::TERM);
             dice.linger(PAUSE);
-            // Until it is waited for, its number is its own.
+            // Its pid cannot be reused before it is reaped.
             kill_process(pid, Signal::KILL).expect("a child");
         }
     }

@@ -1,31 +1,31 @@
-//! What a lead is doing when it is ended.
+//! Activities of a lead when it is terminated.
 
 use serde_json::json;
 
 use crate::fake_api::{Block, Gate, Reply, Script, Step};
 
-/// What a lead is doing.
+/// Activity of a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duty {
+pub enum Activity {
     /// It spawns three members.
     Spawns,
-    /// It has spawned a member who asks it for a permission.
+    /// It has spawned a member that requests a permission.
     IsAsked,
-    /// It spawns a member with a worktree of its own.
+    /// It spawns a member with an isolated worktree.
     AddsTree,
 }
 
-/// What a member writes down once it may; each time it runs is a line.
+/// File to which a permitted command of the member appends a line on each run.
 pub(super) const ALLOWED: &str = "allowed";
 
-/// What a member leaves in its worktree that no commit holds.
+/// Uncommitted file in a member's worktree.
 pub(super) const PRECIOUS: &str = "precious";
 
-impl Duty {
-    /// All of them.
+impl Activity {
+    /// All activities.
     pub const ALL: [Self; 3] = [Self::Spawns, Self::IsAsked, Self::AddsTree];
 
-    /// Whom the lead spawns.
+    /// Returns the members that the lead spawns.
     pub(super) fn members(self) -> &'static [&'static str] {
         match self {
             Self::Spawns => &["ann", "bob", "cid"],
@@ -33,7 +33,8 @@ impl Duty {
         }
     }
 
-    /// What everybody says. The lead begins once `begin` is open and never comes to an end before `end` is.
+    /// Returns the script of all agents. The lead starts once `begin` is open and does not finish
+    /// before `end` is.
     pub(super) fn script(self, begin: &Gate, end: &Gate) -> Script {
         let calls = self.members().iter().map(|name| {
             let mut input = json!({"name": name, "description": "work", "prompt": "hello"});

@@ -1,11 +1,12 @@
-//! A lead that is ended at any moment of its work, and what whoever takes its team over finds: members and panes by their locks
-//! and tags, questions that can be answered, worktrees that are whole or can be removed, and nothing that is nobody's.
+//! A lead is terminated at any moment of its work, and another process takes over its team: members
+//! and panes with their locks and tags, pending requests, worktrees that are complete or removable,
+//! and nothing without an owner.
 
 mod blow;
 mod duty;
 mod trees;
 mod trial;
 
-pub use blow::Blow;
-pub use duty::Duty;
+pub use blow::Termination;
+pub use duty::Activity;
 pub use trial::takeover;

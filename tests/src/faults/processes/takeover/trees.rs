@@ -1,4 +1,4 @@
-//! The worktrees of a project: how far one has come, and what there is in the end.
+//! Worktrees of a project: their creation progress, and their final state.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::super::places::Scene;
 use super::duty::PRECIOUS;
 use crate::stage::World;
 
-/// How many files a checkout has to write: so many that it can be cut short.
+/// Number of files of a checkout: enough to interrupt it.
 const FILES: usize = 400;
 
 /// Makes the project a repository with many files.
@@ -19,23 +19,23 @@ pub(super) fn make_project(world: &World) {
     world.commit_project();
 }
 
-/// Where a worktree lies.
+/// Returns the path of a worktree.
 pub(super) fn tree(world: &World, name: &str) -> PathBuf {
     world.project().join(".claude/worktrees").join(name)
 }
 
-/// Points that a worktree passes while it is made; which has been reached is seen on disk.
+/// Steps of creating a worktree, as visible on disk.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage {
     /// Its record is written.
     Recorded,
-    /// Git knows it.
+    /// It is registered with git.
     Registered,
     /// It has a branch.
     Branched,
-    /// It has its first files.
+    /// Its first files exist.
     Begun,
-    /// It has its last.
+    /// Its last file exists.
     Filled,
 }
 
@@ -61,29 +61,28 @@ impl Stage {
     }
 }
 
-/// What a member has written and not committed is there.
+/// Asserts that the member's uncommitted file still exists.
 #[track_caller]
 pub(super) fn assert_kept(world: &World, name: &str) {
     let kept = fs::read_to_string(tree(world, name).join(PRECIOUS));
     assert_eq!(kept.ok().as_deref(), Some("mine\n"), "{}", world.report());
 }
 
-/// Removes worktrees that hold nothing; those of these members are left. A git that a killed lead had started may be at work in
-/// one for a moment still: it is kept then, and said why.
+/// Removes empty worktrees; those of these members remain. A git process of a killed lead may still
+/// use a worktree, which is then kept with a reason.
 #[track_caller]
 pub(super) fn prune_to(scene: &Scene, names: &[&str]) {
-    scene
-        .world
-        .wait_for("nobody makes a worktree any more", || {
-            let pruned = scene.world.swarm(&["worktree", "prune"]);
-            let told = &pruned.ok().stderr;
-            assert!(!told.lines().any(|line| line.ends_with(": ")), "{told}");
-            (!told.contains("it is being made")).then_some(())
-        });
+    scene.world.wait_for("no worktree is being created", || {
+        let pruned = scene.world.swarm(&["worktree", "prune"]);
+        let told = &pruned.ok().stderr;
+        assert!(!told.lines().any(|line| line.ends_with(": ")), "{told}");
+        (!told.contains("it is being made")).then_some(())
+    });
     assert_only(scene, names);
 }
 
-/// Worktrees, branches and directories are those of these members and no others, and git is held up by nothing.
+/// Asserts that worktrees, branches and directories exist for exactly these members, and no git
+/// lock is left.
 #[track_caller]
 fn assert_only(scene: &Scene, names: &[&str]) {
     let world = &scene.world;
@@ -136,7 +135,8 @@ fn git(world: &World, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Files by which one git keeps others out; it waits for none of them. Those of swarm are locked, not there or not there.
+/// Lock files of git, for which it does not wait. Those of swarm are flocks, so their existence is
+/// irrelevant.
 fn locks_of_git(git: &Path) -> Vec<PathBuf> {
     let mut locks = Vec::new();
     let mut directories = vec![git.to_owned()];

@@ -1,4 +1,4 @@
-//! One lead, ended once.
+//! One trial: a lead is terminated once.
 
 use std::fs;
 use std::time::Duration;
@@ -6,39 +6,40 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::places::{MODEL, Place, Scene};
-use super::blow::{Blow, Leading};
-use super::duty::{ALLOWED, Duty};
+use super::blow::{Leading, Termination};
+use super::duty::{ALLOWED, Activity};
 use super::trees::{self, Stage};
 use crate::fake_api::Gate;
 use crate::faults::dice::{Dice, Seed};
 use crate::faults::workers::Programs;
 
-/// Longest pause between what was waited for and the blow.
+/// Maximum pause between the awaited moment and the signal.
 const PAUSE: Duration = Duration::from_millis(120);
 
-/// What members do when their lead is lost.
+/// Values of `on_lost`.
 const ON_LOST: [&str; 3] = ["park", "stop", "continue"];
 
-/// Ends a lead by this blow while it does this, at a moment that the seed names, and takes its team over by hand.
+/// Terminates a lead during this activity at a moment that depends on the seed, and takes over its
+/// team by hand.
 ///
 /// # Panics
-/// When somebody or something is lost, cannot be used, or is left to nobody.
-pub fn takeover(programs: &Programs, duty: Duty, blow: Blow, seed: Seed) {
+/// If something is lost, unusable, or has no owner.
+pub fn takeover(programs: &Programs, duty: Activity, blow: Termination, seed: Seed) {
     let mut dice = Dice::new(seed);
     let (begin, end) = (Gate::closed(), Gate::closed());
     let scene = Scene::over(programs, duty.script(&begin, &end));
     let place = *dice.pick(&[Place::Split, Place::Headless]);
     let on_lost = match duty {
-        Duty::Spawns => *dice.pick(&ON_LOST),
-        // Who has ended asks nothing, and its worktree is nobody's.
-        Duty::IsAsked | Duty::AddsTree => "park",
+        Activity::Spawns => *dice.pick(&ON_LOST),
+        // A stopped member requests nothing, and its worktree has no owner.
+        Activity::IsAsked | Activity::AddsTree => "park",
     };
-    // A spawn that was cut short holds its name until its time is over.
-    let patience = if duty == Duty::IsAsked { 60 } else { 4 };
+    // An interrupted spawn holds its name until it expires.
+    let patience = if duty == Activity::IsAsked { 60 } else { 4 };
     let settings =
         format!("[spawn]\nhello_timeout_s = {patience}\n[lead]\non_lost = \"{on_lost}\"\n");
     scene.world.write("root/swarm.toml", &settings);
-    if duty == Duty::AddsTree {
+    if duty == Activity::AddsTree {
         trees::make_project(&scene.world);
     }
     let panes = scene.inside.tmux().panes().len();
@@ -58,7 +59,7 @@ pub fn takeover(programs: &Programs, duty: Duty, blow: Blow, seed: Seed) {
     }
     trial.is_taken_over(&mut dice);
     scene.delete(place, &["--purge"]);
-    if duty == Duty::AddsTree {
+    if duty == Activity::AddsTree {
         trees::assert_kept(&scene.world, "bob");
         trees::prune_to(&scene, &["bob"]);
         trees::assert_kept(&scene.world, "bob");
@@ -67,11 +68,11 @@ pub fn takeover(programs: &Programs, duty: Duty, blow: Blow, seed: Seed) {
     scene.world.wait_for("panes are as before", || {
         let now = scene.inside.tmux().panes();
         let empty = now.iter().filter(|pane| pane.is_dead).count();
-        // One that is killed between splitting a pane off and tagging it leaves it to nobody, empty.
-        let allowed = usize::from(blow.is_sudden() || blow == Blow::TerminateAndKill);
+        // A lead killed between splitting and tagging a pane leaves an empty pane.
+        let allowed = usize::from(blow.is_sudden() || blow == Termination::TerminateAndKill);
         (now.len() - empty == panes && empty <= allowed).then_some(())
     });
-    // The server waits for nobody then.
+    // The server no longer delays requests.
     end.open();
 }
 
@@ -87,13 +88,13 @@ fn lead_words(place: Place) -> Vec<&'static str> {
 
 struct Trial<'a> {
     scene: &'a Scene,
-    duty: Duty,
-    blow: Blow,
+    duty: Activity,
+    blow: Termination,
     place: Place,
 }
 
 impl Trial<'_> {
-    /// Lets the lead begin once all that it must find is there.
+    /// Lets the lead start once everything that it needs exists.
     fn begin(&self, begin: &Gate) {
         let world = &self.scene.world;
         self.scene
@@ -102,7 +103,7 @@ impl Trial<'_> {
         world.wait_for("the team is there", || {
             world.team("demo").directory().exists().then_some(())
         });
-        if self.duty == Duty::AddsTree {
+        if self.duty == Activity::AddsTree {
             let with_tree = ["--worktree", "--timeout", "60"];
             self.scene.spawn("bob", self.place, &with_tree).wait().ok();
             world.wait_for("bob has written something", || {
@@ -114,13 +115,13 @@ impl Trial<'_> {
         begin.open();
     }
 
-    /// Waits for one of the moments of this work.
+    /// Waits for one of the moments of this activity.
     fn await_moment(&self, dice: &mut Dice) {
         let world = &self.scene.world;
         let team = world.team("demo");
         match self.duty {
-            Duty::Spawns => {
-                // Each spawn enters that it has begun, and that it is through or was undone.
+            Activity::Spawns => {
+                // Each spawn records its start, and its commit or abort.
                 let count = dice.below(2 * self.duty.members().len());
                 world.wait_for("so many steps of spawns are done", || {
                     let kinds = ["spawn_reserved", "spawn_committed", "spawn_aborted"];
@@ -128,10 +129,10 @@ impl Trial<'_> {
                     (steps.iter().sum::<usize>() >= count).then_some(())
                 });
             }
-            Duty::IsAsked => {
+            Activity::IsAsked => {
                 world.wait_for("ann asks", || (!team.requests().is_empty()).then_some(()));
             }
-            Duty::AddsTree => {
+            Activity::AddsTree => {
                 let stage = *dice.pick(&Stage::ALL);
                 world.wait_for("the worktree has come so far", || {
                     stage.is_reached(world, "ann").then_some(())
@@ -140,7 +141,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Those who live do what the settings say.
+    /// Asserts that running members follow `on_lost`.
     fn members_heed(&self, on_lost: &str) {
         let world = &self.scene.world;
         let committed = || {
@@ -164,19 +165,19 @@ impl Trial<'_> {
         });
     }
 
-    /// Whoever takes the team over can go on.
+    /// Asserts that the team can be taken over.
     fn is_taken_over(&self, dice: &mut Dice) {
         let world = &self.scene.world;
         world.swarm(&["resume", "demo", "--json"]).json();
         self.scene.assert_roster_is_true();
         match self.duty {
-            Duty::Spawns => {
-                // Each name can be used, whatever became of it.
+            Activity::Spawns => {
+                // Each name can be used, regardless of its state.
                 let name = *dice.pick(self.duty.members());
                 self.can_be_spawned(name, &[]);
             }
-            Duty::IsAsked => self.can_be_answered(),
-            Duty::AddsTree => {
+            Activity::IsAsked => self.can_be_answered(),
+            Activity::AddsTree => {
                 trees::assert_kept(world, "bob");
                 if dice.below(2) == 0 {
                     self.can_be_spawned("ann", &["--worktree"]);
@@ -199,8 +200,8 @@ impl Trial<'_> {
         self.scene.assert_roster_is_true();
     }
 
-    /// The id of what ann asks; `None` where a lead that was told to end has ended her in order. One whose terminal is
-    /// gone leaves her to another lead.
+    /// Returns the id of ann's request; `None` if a gracefully terminated lead has shut her down. A
+    /// lead whose terminal is gone leaves her to another lead.
     fn question_of_ann(&self) -> Option<String> {
         let world = &self.scene.world;
         let may_have_ended = !self.blow.leaves_members();
@@ -208,7 +209,7 @@ impl Trial<'_> {
             if may_have_ended && self.scene.teammates().is_empty() {
                 return Some(None);
             }
-            // One that was told to end withdraws what she asked.
+            // A member that is shutting down withdraws its request.
             if may_have_ended && world.team("demo").state("ann")["state"] == "stopping" {
                 return None;
             }
@@ -220,14 +221,15 @@ impl Trial<'_> {
         })
     }
 
-    /// What ann asked can be answered, or is asked again; the answer lets it run once.
+    /// Asserts that ann's request can be answered, or is repeated; the approval lets the call run
+    /// once.
     fn can_be_answered(&self) {
         let world = &self.scene.world;
         let Some(id) = self.question_of_ann() else {
             let left = world
                 .swarm(&["requests", "--team", "demo", "--json"])
                 .json();
-            assert_eq!(left, Value::Array(Vec::new()), "nobody waits for an answer");
+            assert_eq!(left, Value::Array(Vec::new()), "no request is pending");
             return;
         };
         world.swarm(&["approve", &id, "--team", "demo"]).ok();
@@ -243,7 +245,7 @@ impl Trial<'_> {
         assert_eq!(
             left,
             Value::Array(Vec::new()),
-            "what was answered is no question"
+            "the answered request is no longer pending"
         );
     }
 }

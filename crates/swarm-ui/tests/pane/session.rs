@@ -1,11 +1,11 @@
-//! A life with everything that a pane can show.
+//! A session with everything that a pane can show.
 
 use swarm_protocol::{AgentEvent, MemberState};
 
 use crate::events::{finished, mail, started, state, turn_ended, words};
 
-/// A life with everything that a pane can show.
-pub(crate) fn life() -> Vec<AgentEvent> {
+/// Returns the events of a session with everything that a pane can show.
+pub(crate) fn session() -> Vec<AgentEvent> {
     let mut events = vec![
         state(MemberState::Starting, None),
         state(MemberState::Idle, None),
@@ -68,7 +68,7 @@ pub(crate) fn life() -> Vec<AgentEvent> {
         mail(
             "implementer",
             Some("green"),
-            "idle: Mended, see src/lib.rs.",
+            "idle: Solved, see src/lib.rs.",
         ),
         AgentEvent::TurnStarted,
         AgentEvent::TextDelta {
@@ -81,7 +81,7 @@ pub(crate) fn life() -> Vec<AgentEvent> {
             text: "mended.".to_owned(),
         },
         AgentEvent::MessageDone {
-            text: "It is mended.".to_owned(),
+            text: "It is solved.".to_owned(),
         },
         started("7", "Bash cargo publish"),
         state(

@@ -1,21 +1,22 @@
-//! A whole life against transcripts kept as files.
+//! Compares a whole session with golden files.
 //!
-//! `SWARM_KEEP_LOOK=1 cargo test -p swarm-ui --test pane` writes the files anew; look at the difference before you keep it.
+//! `SWARM_KEEP_LOOK=1 cargo test -p swarm-ui --test pane` rewrites the files; review the difference
+//! before committing it.
 
 use std::path::{Path, PathBuf};
 
 use swarm_ui::Theme;
 
 use crate::events::{drawn, strip_sgr};
-use crate::life::life;
+use crate::session::session;
 
 const WIDE: Theme = Theme {
     width: Some(72),
     ..Theme::PLAIN
 };
 
-/// The kept transcripts and how each is drawn. Escapes stand as `\e` in the files.
-fn kept() -> Vec<(PathBuf, String)> {
+/// The golden files and how each is drawn. Escapes are written as `\e`.
+fn golden() -> Vec<(PathBuf, String)> {
     let themes = [
         ("plain.txt", WIDE),
         (
@@ -36,11 +37,11 @@ fn kept() -> Vec<(PathBuf, String)> {
         ),
     ];
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let kept = themes.map(|(name, theme)| {
-        let drawn = drawn(theme, &life()).replace('\u{1b}', "\\e");
+    let golden = themes.map(|(name, theme)| {
+        let drawn = drawn(theme, &session()).replace('\u{1b}', "\\e");
         (directory.join(name), drawn)
     });
-    kept.to_vec()
+    golden.to_vec()
 }
 
 #[test]
@@ -48,9 +49,9 @@ fn kept() -> Vec<(PathBuf, String)> {
     clippy::disallowed_methods,
     reason = "a person who changes the look asks for it by a variable; the files are part of the sources"
 )]
-fn a_pane_looks_as_it_is_kept() {
+fn a_pane_matches_its_golden_files() {
     let write = std::env::var_os("SWARM_KEEP_LOOK").is_some();
-    for (path, drawn) in kept() {
+    for (path, drawn) in golden() {
         if write {
             std::fs::write(&path, &drawn).unwrap();
         }
@@ -60,25 +61,25 @@ fn a_pane_looks_as_it_is_kept() {
 }
 
 #[test]
-fn without_colour_there_is_not_one_escape() {
-    assert!(!drawn(Theme::PLAIN, &life()).contains('\u{1b}'));
+fn without_colours_there_are_no_escape_sequences() {
+    assert!(!drawn(Theme::PLAIN, &session()).contains('\u{1b}'));
 }
 
 #[test]
-fn colours_change_nothing_but_the_look() {
+fn colours_do_not_change_the_text() {
     let colored = Theme {
         color: true,
         ..WIDE
     };
-    let bare = strip_sgr(&drawn(colored, &life()));
-    // The two marks that colours replace by a ground of their own.
+    let bare = strip_sgr(&drawn(colored, &session()));
+    // The two marks that are replaced by a background when colours are enabled.
     let bare = bare
         .replace(" explorer ", "[explorer]")
         .replace(" ▲ needs an answer  ", "▲ needs an answer: ");
     // Code is marked by its colour, or by the marks that the model wrote.
     assert_eq!(
         bare,
-        drawn(WIDE, &life())
+        drawn(WIDE, &session())
             .replace("`mean`", "mean")
             .replace("`n - 1`", "n - 1")
     );
