@@ -9,11 +9,10 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::OsError;
-use crate::contained::{directory_of, open_known, open_own, retrying};
+use crate::contained::{directory_of, open_directory, open_known, open_own, retrying};
 use crate::disk::{Step, log};
 use crate::pending_sync::PendingSync;
 use crate::private::create_new;
-use crate::replace::open_directory;
 
 /// Appends `bytes`, one or more whole lines, in one write and returns once they are on disk. A missing
 /// file is made with mode 0600; a missing newline at the end is added. Needs no lock: the kernel keeps

@@ -227,6 +227,11 @@ pub(crate) fn not_ours(path: &Path, why: &'static str) -> OsError {
     }
 }
 
+pub(crate) fn open_directory(directory: &Path) -> Result<File, OsError> {
+    File::open(directory)
+        .map_err(|error| OsError::gone_or_io(directory, "open the directory", error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

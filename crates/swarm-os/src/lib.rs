@@ -4,45 +4,41 @@
 //! Knows paths, bytes and processes, no formats. What is not `async` may block.
 
 mod append;
-mod breaking;
 mod contained;
 mod dir_reader;
 mod disk;
 mod duplicate;
 mod error;
+mod file_system;
 mod fingerprint;
 mod handed_lock;
 mod holder;
-mod inotify;
 mod life;
-mod listener;
 mod lock;
-mod lockdir;
+mod lock_directory;
+mod lock_support;
 mod parallel;
 mod pending_sync;
 mod private;
 pub mod process;
-mod refresh;
 mod relocate;
 mod replace;
 mod repository;
-mod signal;
-mod stale;
-mod support;
 mod sync_handle;
 mod waiting;
 mod watch;
-mod watched;
 
 pub use append::{append, append_durable, left_unsynced, open_for_appending};
 pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
 pub use dir_reader::DirReader;
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::OsError;
+pub use file_system::{free_space, shared_file_system};
 pub use fingerprint::fingerprint;
 pub use handed_lock::HandedLock;
 pub use life::{LifeHolder, Liveness, death, probe, probe_and_read, wait_for_death};
 pub use lock::{LockGuard, LockOptions, LockPlan, with_lock};
+pub use lock_support::{DoorSupport, door_support};
 pub use parallel::in_parallel;
 pub use pending_sync::PendingSync;
 pub use private::{
@@ -54,7 +50,6 @@ pub use replace::{
     place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
-pub use support::{DoorSupport, door_support, free_space, shared_file_system};
 pub use sync_handle::SyncHandle;
 pub use waiting::LockInterrupt;
-pub use watch::{DirectoryWatcher, NameFilter, Subscription};
+pub use watch::{DirectoryWatcher, InotifyUse, NameFilter, Subscription, inotify_use};

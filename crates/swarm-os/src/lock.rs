@@ -16,13 +16,13 @@ use rustix::fs::OFlags;
 
 use crate::OsError;
 use crate::append::append_durable;
-use crate::contained::{directory_of, identity, open_known};
+use crate::contained::{directory_of, identity, open_directory, open_known};
 use crate::disk::{Step, log};
+use crate::file_system::shared_file_system;
 use crate::holder;
-use crate::lockdir::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
+use crate::lock_directory::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
-use crate::replace::{Prepared, open_directory, sweep_temporaries};
-use crate::support::shared_file_system;
+use crate::replace::{Prepared, sweep_temporaries};
 use crate::waiting::{Deadline, LockInterrupt, lock_exclusive};
 
 /// How many files are written before their contents are waited for together: each has a descriptor until then.

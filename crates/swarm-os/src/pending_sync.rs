@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::OsError;
 use crate::disk::{flush_content, flush_directory};
+use crate::file_system::is_in_memory;
 use crate::parallel::in_parallel;
-use crate::support::is_in_memory;
 
 /// Changes that every process sees, and that a power cut may still undo. Dropped, they are left to the kernel, which
 /// writes them within half a minute.

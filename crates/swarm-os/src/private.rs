@@ -9,10 +9,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::OsError;
-use crate::contained::{self, PRIVATE_FILE, not_ours, open_own, retrying};
+use crate::contained::{self, PRIVATE_FILE, not_ours, open_directory, open_own, retrying};
 use crate::disk::{Step, log};
 use crate::pending_sync::PendingSync;
-use crate::replace::open_directory;
 
 /// Makes one directory with mode 0700.
 ///

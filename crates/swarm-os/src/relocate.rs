@@ -10,10 +10,9 @@ use rustix::fs::{CWD, Mode, RenameFlags};
 use rustix::io::Errno;
 
 use crate::OsError;
-use crate::contained::{directory_of, not_ours, retrying};
+use crate::contained::{directory_of, not_ours, open_directory, retrying};
 use crate::disk::{Step, log};
 use crate::pending_sync::PendingSync;
-use crate::replace::open_directory;
 
 /// Renames a file or directory; whatever stands at `to` is left alone. On return the rename is on disk.
 ///

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::OsError;
-use crate::contained::{PRIVATE_FILE, directory_of, hold, not_ours, open_known};
+use crate::contained::{PRIVATE_FILE, directory_of, hold, not_ours, open_directory, open_known};
 use crate::disk::{Step, flush_content, log};
 use crate::pending_sync::{PendingSync, side_by_side};
 use crate::private::widen_file;
@@ -211,11 +211,6 @@ fn temporary_prefix(path: &Path) -> OsString {
     prefix.push(path.file_name().unwrap_or(OsStr::new("file")));
     prefix.push(".");
     prefix
-}
-
-pub(crate) fn open_directory(directory: &Path) -> Result<File, OsError> {
-    File::open(directory)
-        .map_err(|error| OsError::gone_or_io(directory, "open the directory", error))
 }
 
 #[cfg(test)]

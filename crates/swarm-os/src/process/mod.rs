@@ -12,18 +12,22 @@
 //!
 //! Where the kernel has no `/proc` and no pidfds, nothing is found by its environment and only process groups end.
 
+mod ancestry;
 mod end;
 mod inspection;
+mod lookup;
 mod scan;
 mod scanner;
 mod stat;
 mod surroundings;
 mod table;
 
+pub use ancestry::Ancestry;
 pub use end::{
     Ended, GRACE, KnownProcesses, Target, end, end_blocking, end_marked, end_now, gone_within,
 };
 pub use inspection::forbid_inspection;
+pub use lookup::{arguments, pids, program_name, working_directory};
 pub use scan::{Marked, all_marked, command_line};
 pub use stat::{Process, ProcessStat};
 pub use surroundings::pid_space;

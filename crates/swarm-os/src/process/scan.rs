@@ -1,8 +1,8 @@
 //! Every marked process that can be seen, with what its environment says of it.
 
 use std::collections::BTreeMap;
-use std::fs;
 
+use super::lookup::arguments;
 use super::scanner::snapshot;
 use super::stat::Process;
 use super::surroundings::Surroundings;
@@ -59,7 +59,7 @@ pub(super) fn variables_of(environ: &[u8]) -> BTreeMap<String, String> {
 
 /// The arguments of a process, one blank between them; empty where there is none to be read.
 pub fn command_line(pid: i32) -> String {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = arguments(pid.cast_unsigned()).unwrap_or_default();
     let words = String::from_utf8_lossy(&words);
     words.trim_end_matches('\0').replace('\0', " ")
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::lookup::pids;
 use super::stat::ProcessStat;
-use super::table;
 
 /// The living processes at one moment.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     fn read() -> Self {
         Self {
-            table: table::all(),
+            table: all(),
             environs: OnceLock::new(),
         }
     }
@@ -104,6 +104,16 @@ impl<T> Scanner<T> {
         self.ended.notify_all();
         result
     }
+}
+
+/// Every living process by its number. Those that have ended and wait to be reaped are left out.
+pub(super) fn all() -> BTreeMap<i32, ProcessStat> {
+    pids()
+        .into_iter()
+        .filter_map(ProcessStat::of)
+        .filter(|stat| !stat.has_ended())
+        .map(|stat| (stat.process.pid, stat))
+        .collect()
 }
 
 #[cfg(test)]

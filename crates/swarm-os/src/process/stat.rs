@@ -141,6 +141,21 @@ impl Process {
         watched.readable().await.map(drop)
     }
 
+    /// Terminates the group that the process leads: SIGTERM, then after `grace` SIGKILL. `false` when the leader still runs
+    /// `grace` after that.
+    ///
+    /// # Errors
+    /// As [`Process::ended`].
+    pub async fn end_group(self, grace: Duration) -> io::Result<bool> {
+        for signal in [Signal::TERM, Signal::KILL] {
+            self.signal_group(signal);
+            if let Ok(ended) = tokio::time::timeout(grace, self.ended()).await {
+                return ended.map(|()| true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Signals the process and its group, of which it must be the leader.
     pub fn signal_group(self, signal: Signal) {
         if let (true, Some(pid)) = (self.is_running(), Pid::from_raw(self.pid))

@@ -25,19 +25,6 @@ pub(super) fn has_any(environ: &[u8], is_meant: impl FnMut(&[u8]) -> bool) -> bo
     environ.split(|byte| *byte == 0).any(is_meant)
 }
 
-/// Every living process by its number. Those that have ended and wait to be reaped are left out.
-pub(super) fn all() -> BTreeMap<i32, ProcessStat> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return BTreeMap::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| ProcessStat::of(entry.file_name().to_str()?.parse().ok()?))
-        .filter(|stat| !stat.has_ended())
-        .map(|stat| (stat.process.pid, stat))
-        .collect()
-}
-
 /// The processes that were replacing their program when they were looked at.
 pub(super) fn within_exec(snapshot: &Snapshot) -> Vec<Process> {
     let environs = snapshot.environs().iter();
@@ -135,6 +122,6 @@ mod tests {
     #[test]
     fn our_own_process_is_in_the_table() {
         let own = Process::running(std::process::id()).unwrap();
-        assert_eq!(all()[&own.pid].process, own);
+        assert_eq!(super::super::scanner::all()[&own.pid].process, own);
     }
 }

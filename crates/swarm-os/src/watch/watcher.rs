@@ -4,7 +4,6 @@
 //! inotify instances per user, so a process makes one watcher and shares it. A slow sweep wakes every
 //! subscription as well: for network file systems, overflowing queues, and where inotify is used up.
 
-use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -13,33 +12,13 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::listener::Place;
-use crate::signal::{Signal, StopFlag};
-use crate::watched::Watched;
+use super::backend::Place;
+use super::registry::Watched;
+use super::signal::{Signal, StopFlag};
+use super::subscribers::NameFilter;
 
 /// How far apart sweeps are; each gap is drawn anew, so that processes do not sweep together.
 const SWEEP_GAP: Range<Duration> = Duration::from_secs(2)..Duration::from_secs(5);
-
-/// Which names in a directory a subscription is woken by. Anything else that happens there costs it nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NameFilter {
-    /// These names alone.
-    Exact(Vec<OsString>),
-    /// Names that end so: `.json` matches `7.json` but not `7.json.lock`.
-    Suffix(&'static str),
-    /// Every name.
-    Any,
-}
-
-impl NameFilter {
-    pub(crate) fn matches(&self, name: &OsStr) -> bool {
-        match self {
-            Self::Exact(names) => names.iter().any(|wanted| wanted == name),
-            Self::Suffix(suffix) => name.as_encoded_bytes().ends_with(suffix.as_bytes()),
-            Self::Any => true,
-        }
-    }
-}
 
 /// Watches directories for the whole process; clones share one watcher. It ends with its last clone and its
 /// last subscription.
@@ -176,5 +155,5 @@ impl Sweeper {
 }
 
 #[cfg(test)]
-#[path = "watch_tests.rs"]
+#[path = "watcher_tests.rs"]
 mod tests;

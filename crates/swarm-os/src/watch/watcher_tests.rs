@@ -5,8 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
+use super::super::inotify::News;
 use super::*;
-use crate::inotify::News;
 
 const LONG: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 use std::fs;
+#[cfg(test)]
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use crate::inotify::News;
-use crate::listener::{Listener, Place};
-use crate::signal::{Signal, StopFlag};
-use crate::watch::NameFilter;
+use super::backend::{Listener, Place};
+#[cfg(test)]
+use super::inotify::News;
+use super::signal::{Signal, StopFlag};
+use super::subscribers::{NameFilter, Subscribers};
 
 /// Two locks with one order: `kernel` before `subscribers`. Whoever reads events takes `subscribers` only; a listener that is
 /// replaced or dropped waits for the end of its thread, so `subscribers` is not held then.
@@ -188,79 +189,4 @@ fn birth_of(directory: &Path) -> Option<Birth> {
         inode: metadata.ino(),
         made: metadata.created().ok(),
     })
-}
-
-/// Our side: who waits for what.
-#[derive(Debug, Default)]
-pub(crate) struct Subscribers {
-    by_directory: Mutex<HashMap<PathBuf, Vec<Subscriber>>>,
-    /// Nobody reads the kernel's events any more.
-    has_lost_events: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Subscriber {
-    names: NameFilter,
-    signal: Arc<Signal>,
-}
-
-impl Subscribers {
-    pub(crate) fn add(&self, directory: &Path, names: NameFilter, signal: Arc<Signal>) {
-        let subscriber = Subscriber { names, signal };
-        self.by_directory
-            .lock()
-            .entry(directory.to_owned())
-            .or_default()
-            .push(subscriber);
-    }
-
-    /// `true` if that was the directory's last.
-    fn remove(&self, directory: &Path, signal: &Arc<Signal>) -> bool {
-        let mut by_directory = self.by_directory.lock();
-        let Some(subscribers) = by_directory.get_mut(directory) else {
-            return false;
-        };
-        subscribers.retain(|one| !Arc::ptr_eq(&one.signal, signal));
-        let is_last = subscribers.is_empty();
-        if is_last {
-            by_directory.remove(directory);
-        }
-        is_last
-    }
-
-    /// Wakes those whom it concerns.
-    pub(crate) fn hear(&self, news: News<'_>) {
-        match news {
-            News::Name(directory, name) => self.wake(directory, |names| names.matches(name)),
-            News::Directory(directory) => self.wake(directory, |_| true),
-            News::Lost => self.wake_all(),
-        }
-    }
-
-    /// Notes that nothing more will be heard until the next sweep.
-    pub(crate) fn lose_events(&self, error: &io::Error) {
-        tracing::warn!(%error, "changes are no longer heard of; everything is read again");
-        self.has_lost_events.store(true, Ordering::SeqCst);
-        self.wake_all();
-    }
-
-    /// Whether that is so; asked once.
-    fn has_lost_events(&self) -> bool {
-        self.has_lost_events.swap(false, Ordering::SeqCst)
-    }
-
-    fn wake(&self, directory: &Path, concerns: impl Fn(&NameFilter) -> bool) {
-        let by_directory = self.by_directory.lock();
-        for subscriber in by_directory.get(directory).into_iter().flatten() {
-            if concerns(&subscriber.names) {
-                subscriber.signal.raise();
-            }
-        }
-    }
-
-    fn wake_all(&self) {
-        for subscriber in self.by_directory.lock().values().flatten() {
-            subscriber.signal.raise();
-        }
-    }
 }

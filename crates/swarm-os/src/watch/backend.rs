@@ -11,9 +11,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use super::inotify::Inotify;
+use super::subscribers::Subscribers;
 use crate::contained::retrying;
-use crate::inotify::Inotify;
-use crate::watched::Subscribers;
 
 /// Where work goes on that nobody waits for.
 #[derive(Debug, Clone)]

@@ -11,35 +11,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::breaking::Breaking;
+use super::entry::{
+    JUST_REFRESHED, Protocol, TOO_YOUNG_TO_BE_BROKEN, look, look_at, refresh, remove,
+};
+use super::refresher::Refresher;
+use super::stale::StaleWatch;
 use crate::OsError;
-use crate::breaking::Breaking;
 use crate::contained::{hold, identity, own_user, retrying};
-use crate::refresh::Refresher;
 use crate::replace::sweep_attempts_on;
-use crate::stale::{Look, StaleWatch};
 use crate::waiting::{Deadline, back_off};
 
 /// How long to wait between two looks at a foreign lock directory: first and longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
-
-/// Nobody breaks a directory that was made this recently: what is found at its path is still what was made.
-pub(crate) const TOO_YOUNG_TO_BE_BROKEN: Duration = Duration::from_secs(5);
-
-/// How long a lock directory is not touched again: half of the shortest time after which proper-lockfile may be told to
-/// break one.
-pub(crate) const JUST_REFRESHED: Duration = Duration::from_secs(1);
-
-/// How a lock directory excludes our own processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    /// The caller holds the sidecar's flock; the directory is for other programs.
-    UnderFlock,
-    /// The directory is all there is; it has no mark and is refreshed while held.
-    DirectoryOnly,
-}
 
 /// A lock directory that this process made. Dropping it releases it.
 #[derive(Debug)]
@@ -281,21 +268,6 @@ fn lock_path(data: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, OsError> {
-    match fs::symlink_metadata(path) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(OsError::io(path, "look at", error)),
-    }
-}
-
-pub(crate) fn look(found: &Metadata) -> Look {
-    Look {
-        identity: identity(found),
-        refreshed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-    }
-}
-
 fn is_our_mark(found: &Metadata) -> bool {
     found.is_dir() && found.mode() & Mode::SVTX.as_raw_mode() != 0 && found.uid() == own_user()
 }
@@ -317,27 +289,6 @@ fn open_made(path: &Path, made: (u64, u64)) -> Result<Option<File>, OsError> {
 fn was_just_refreshed(found: &Metadata) -> bool {
     let age = found.modified().ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age < JUST_REFRESHED)
-}
-
-/// Removes a lock directory; one that is gone already is fine.
-pub(crate) fn remove(path: &Path) -> Result<(), OsError> {
-    match retrying(|| rustix::fs::rmdir(path)) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(OsError::io(path, "remove the lock directory", error)),
-    }
-}
-
-/// Sets the time that others judge the lock's age by.
-pub(crate) fn refresh(descriptor: &File) -> rustix::io::Result<()> {
-    let moment = Timespec {
-        tv_sec: 0,
-        tv_nsec: UTIME_NOW,
-    };
-    let times = Timestamps {
-        last_access: moment,
-        last_modification: moment,
-    };
-    retrying(|| rustix::fs::futimens(descriptor, &times))
 }
 
 fn describe(found: &Metadata) -> String {

@@ -13,10 +13,10 @@ use std::time::{Instant, SystemTime};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
+use super::entry::{Protocol, TOO_YOUNG_TO_BE_BROKEN, look, look_at, remove};
+use super::stale::{Look, StaleWatch};
 use crate::OsError;
 use crate::contained::{identity, not_ours, retrying};
-use crate::lockdir::{Protocol, TOO_YOUNG_TO_BE_BROKEN, look, look_at, remove};
-use crate::stale::{Look, StaleWatch};
 
 /// What the old directory is called while it lies in the one of the turn.
 const MOVED: &str = "broken";

@@ -74,7 +74,7 @@ fn what_its_owner_has_refreshed_since_the_look_stays() {
     let place = Place::fresh();
     let seen = place.left();
     let owner = File::open(&place.lock).unwrap();
-    crate::lockdir::refresh(&owner).unwrap();
+    super::super::entry::refresh(&owner).unwrap();
     assert!(!place.try_at(seen));
     assert_eq!(place.names(), ["f.lock"]);
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use super::entry::refresh;
 use crate::OsError;
-use crate::lockdir::refresh;
 
 /// Half of the time after which proper-lockfile takes a lock directory for stale.
 const EVERY: Duration = Duration::from_secs(5);

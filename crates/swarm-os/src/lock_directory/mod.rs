@@ -1,0 +1,10 @@
+//! The lock directory `F.lock` beside a data file `F`.
+
+mod breaking;
+mod entry;
+mod held;
+mod refresher;
+mod stale;
+
+pub(crate) use entry::{JUST_REFRESHED, Protocol};
+pub(crate) use held::{LockDir, sweep_marks};
