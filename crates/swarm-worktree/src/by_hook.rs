@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use swarm_os::{HandedLock, ensure_private_dir, fingerprint, replace_alone};
 
-use crate::create::LOCK_WAIT;
 use crate::heads::look_at;
 use crate::record::read;
+use crate::repository::LOCK_WAIT;
 use crate::{
     Base, Condition, Created, DirectoryMaker, Hazard, Leaver, ListedWorktree, Occupants,
     ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,

@@ -3,28 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use swarm_os::{Duplication, OsError, can_reflink, duplicate_file, duplicate_tree, read_optional};
 
 use crate::git::{fields, path, text};
 use crate::repository::Repository;
 use crate::view::Checkout;
-use crate::{Dependencies, GitError, Record, WorktreeError, WorktreeSettings};
+use crate::{Carried, Dependencies, GitError, Record, WorktreeError, WorktreeSettings};
 
 /// The file that lists what else comes along: patterns as in `.gitignore`.
 const INCLUDE: &str = ".worktreeinclude";
 
 /// A user's own settings for the repository.
 const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
-
-/// Something that came along.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carried {
-    /// Its path below the checkout.
-    pub path: PathBuf,
-    /// How: `copy`, `reflink` or `symlink`.
-    pub how: String,
-}
 
 /// Brings everything along and writes down what came, and what did not.
 pub(crate) fn bring_along(

@@ -2,7 +2,7 @@
 //! person's, who has them still and commits them when they are ready.
 
 use crate::git::text;
-use crate::merge::{Merging, not_merged};
+use crate::merge_tree::{Merging, not_merged};
 use crate::{WorktreeError, snapshot};
 
 /// Headers of a commit that its copy has too, see git-commit-tree(1). A signature would not fit the copy.

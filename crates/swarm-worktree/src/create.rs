@@ -1,27 +1,22 @@
 //! Making a worktree, or taking up one that is there.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use swarm_os::{HandedLock, WORK_TREES, replace_alone};
 use swarm_protocol::UnixMs;
 use tokio_util::sync::CancellationToken;
 
-use crate::base::short;
 use crate::git::fields;
 use crate::heads::look_at;
 use crate::places::Places;
+use crate::record::short;
 use crate::registration::{self, check};
-use crate::repository::{Repository, unsuitable};
+use crate::repository::{LOCK_WAIT, Repository, unsuitable};
 use crate::view::{self, Checkout};
 use crate::{
     Base, Git, Owner, ProcessMark, Record, Slug, Stage, Uncommitted, WorktreeError,
     WorktreeSettings, carry, place, recover, snapshot, usage,
 };
-
-/// How long another one that makes, removes or merges is waited for. A large checkout takes seconds, a copy of its
-/// dependencies a minute.
-pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(3);
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -241,7 +236,7 @@ impl Making<'_> {
             }),
             Uncommitted::Leave => Ok(vec![format!(
                 "uncommitted changes were left behind: {}",
-                crate::error::named(&files)
+                crate::hazard::named(&files)
             )]),
             Uncommitted::Snapshot => {
                 if snapshot::has_conflicts(self.repository, top)? {

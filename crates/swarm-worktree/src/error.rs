@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
-use crate::{GitError, Hazard, SlugError};
-
-/// How many files an error names.
-const NAMED: usize = 8;
+use crate::hazard::{Hazard, named};
+use crate::{GitError, SlugError};
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -176,20 +174,6 @@ impl WorktreeError {
             | Self::Read { .. }
             | Self::BrokeDown(_) => ErrorKind::Internal,
         }
-    }
-}
-
-/// The first of many names, with the number of the others.
-pub(crate) fn named(files: &[String]) -> String {
-    let shown: Vec<_> = files
-        .iter()
-        .take(NAMED)
-        .map(|file| file.escape_debug().to_string())
-        .collect();
-    let more = files.len().saturating_sub(shown.len());
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::hazard::hazards;
+use crate::inspect::hazards;
 use crate::repository::Repository;
 use crate::{Hazard, Record, Stage, WorktreeError};
 

@@ -5,11 +5,12 @@ use std::path::Path;
 use swarm_os::HandedLock;
 
 use crate::copy::copy;
-use crate::create::{LOCK_WAIT, changed_files};
+use crate::create::changed_files;
 use crate::git::{fields, text};
 use crate::heads::look_at;
+use crate::merge_tree::{Merging, not_merged};
 use crate::registration::{self, check};
-use crate::repository::Repository;
+use crate::repository::{LOCK_WAIT, Repository};
 use crate::view::Checkout;
 use crate::{GitError, Record, Slug, WorktreeError, snapshot};
 
@@ -106,21 +107,6 @@ impl Copied {
     }
 }
 
-pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
-    WorktreeError::NotMerged {
-        branch: record.branch.clone(),
-        why: why.into(),
-    }
-}
-
-/// A merge under way.
-pub(crate) struct Merging<'a> {
-    pub(crate) repository: &'a Repository,
-    pub(crate) record: &'a Record,
-    pub(crate) target: &'a str,
-    pub(crate) lock: &'a HandedLock,
-}
-
 impl Merging<'_> {
     /// The merge, and what of it is to be written down.
     fn carry_out(&self) -> Result<(Merged, Option<Copied>), WorktreeError> {
@@ -201,7 +187,7 @@ impl Merging<'_> {
         }
         let why = format!(
             "its worktree has uncommitted changes: {}; commit or discard them",
-            crate::error::named(&files)
+            crate::hazard::named(&files)
         );
         Err(not_merged(self.record, why))
     }
@@ -215,44 +201,6 @@ impl Merging<'_> {
             &[old, tip],
             &message,
         )?)
-    }
-
-    /// Merges in memory; a conflict touches nothing.
-    pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
-        let words = [
-            "merge-tree",
-            "--write-tree",
-            "-z",
-            "--name-only",
-            "--no-messages",
-            old,
-            tip,
-        ];
-        let at = self.repository.common_git().changing().under(self.lock);
-        let (code, out, said) = at.status(&words)?;
-        let mut parts = fields(&out);
-        let tree = text(parts.next().unwrap_or_default());
-        match code {
-            Some(0) => {}
-            Some(1) => {
-                let mut files: Vec<_> = parts.map(text).collect();
-                files.dedup();
-                return Err(WorktreeError::Conflict {
-                    branch: self.record.branch.clone(),
-                    target: self.target.to_owned(),
-                    files,
-                });
-            }
-            code => {
-                return Err(WorktreeError::Git(GitError::Failed {
-                    command: words.join(" "),
-                    directory: self.repository.shown(),
-                    why: text(&said),
-                    code,
-                }));
-            }
-        }
-        Ok(tree.trim().to_owned())
     }
 
     /// Refuses a checkout that git lists because somebody has written so into its directory for a worktree of theirs.
@@ -322,7 +270,7 @@ impl Merging<'_> {
                 "{}, where {} is checked out, has uncommitted changes: {}; commit or stash them there, and merge again",
                 path.display(),
                 self.target,
-                crate::error::named(&changed)
+                crate::hazard::named(&changed)
             );
             return Err(not_merged(self.record, why));
         }

@@ -6,13 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swarm_os::{HandedLock, read_optional, replace_alone};
+use swarm_os::read_optional;
 use swarm_protocol::{MemberName, SpawnId, TeamName, UnixMs};
 
-use crate::create::LOCK_WAIT;
-use crate::place::confirmed;
-use crate::repository::Repository;
-use crate::{Base, Carried, Slug, WorktreeError, usage};
+use crate::{Slug, WorktreeError};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -206,63 +203,6 @@ impl Record {
         format!("{OUR_LOCK}{}", self.owner.describe())
     }
 
-    pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
-        // Paths of text, strings and numbers always serialize; a path that is no text does not.
-        let bytes = serde_json::to_vec_pretty(self).map_err(|error| WorktreeError::Damaged {
-            path: file(repository, &self.slug),
-            why: error.to_string(),
-        })?;
-        Ok(replace_alone(&file(repository, &self.slug), &bytes)?)
-    }
-
-    pub(crate) fn load(
-        repository: &Repository,
-        slug: &Slug,
-    ) -> Result<Option<Self>, WorktreeError> {
-        let record = Self::read(&repository.records(), slug)?;
-        let confirmed = record.map(|record| confirmed(repository, slug, record));
-        confirmed.transpose()
-    }
-
-    /// Changes the record of a name as it stands by then: nobody else changes it meanwhile, nor as long as the lock is
-    /// kept that is given back with it. `None` where there is no record, or `change` says that it is not to be. Not under
-    /// the repository's lock, which those who have this one wait for.
-    pub(crate) fn change(
-        repository: &Repository,
-        slug: &Slug,
-        change: impl FnOnce(&mut Self) -> bool,
-    ) -> Result<Option<(Self, HandedLock)>, WorktreeError> {
-        if Self::load(repository, slug)?.is_none() {
-            return Ok(None);
-        }
-        let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
-        let Some(mut record) = Self::load(repository, slug)? else {
-            lock.retire();
-            return Ok(None);
-        };
-        if !change(&mut record) {
-            return Ok(None);
-        }
-        record.save(repository)?;
-        Ok(Some((record, lock)))
-    }
-
-    /// Another process works in it in place of the holder.
-    ///
-    /// # Errors
-    /// [`WorktreeError::Taken`] while the holder is running.
-    pub(crate) fn hand_over(&mut self, process: ProcessMark) -> Result<(), WorktreeError> {
-        let slug = self.slug.to_string();
-        match usage::holder(self) {
-            Ok(None) => {}
-            Ok(Some(by)) => return Err(WorktreeError::Taken { slug, by }),
-            Err(why) => return Err(WorktreeError::InTheWay { slug, why }),
-        }
-        self.in_use = true;
-        self.process = Some(process);
-        Ok(())
-    }
-
     /// Nobody works in it any more.
     pub(crate) fn hand_back(&mut self) {
         self.in_use = false;
@@ -272,32 +212,6 @@ impl Record {
     /// The record of a name in a directory of records, wherever what it speaks of lies.
     pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>, WorktreeError> {
         read(&records.join(format!("{}.json", slug.directory())))
-    }
-
-    pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<(), WorktreeError> {
-        let path = file(repository, slug);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(WorktreeError::Read { path, source })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// All records of a repository by name, and what is wrong with those that cannot be read.
-    pub(crate) fn all(
-        repository: &Repository,
-    ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
-        let (found, mut damaged) = Self::all_in(&repository.records())?;
-        let mut records = Vec::new();
-        for record in found {
-            let slug = record.slug.clone();
-            match confirmed(repository, &slug, record) {
-                Ok(record) => records.push(record),
-                Err(error) => damaged.push(error),
-            }
-        }
-        Ok((records, damaged))
     }
 
     /// All records in a directory, wherever what they speak of lies.
@@ -340,12 +254,6 @@ pub(crate) fn records_of(common: &Path) -> PathBuf {
     common.join("swarm/worktrees")
 }
 
-fn file(repository: &Repository, slug: &Slug) -> PathBuf {
-    repository
-        .records()
-        .join(format!("{}.json", slug.directory()))
-}
-
 pub(crate) fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {
     let Some(bytes) = read_optional(path)? else {
         return Ok(None);
@@ -355,4 +263,70 @@ pub(crate) fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {
         path: path.to_owned(),
         why: error.to_string(),
     })
+}
+
+/// Where a worktree begins, and how that stands to what others have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Base {
+    /// The commit.
+    pub sha: String,
+    /// The branch of the caller's checkout, if one was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// What that branch follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// Commits that upstream, as last fetched, did not have.
+    #[serde(default)]
+    pub ahead: u64,
+    /// Commits of upstream, as last fetched, that are missing.
+    #[serde(default)]
+    pub behind: u64,
+    /// The caller's HEAD, if the worktree begins at a snapshot of its uncommitted changes on top of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_of: Option<String>,
+}
+
+impl Base {
+    /// As people read it: `1a2b3c4d5e6f (main, 2 ahead of and 1 behind origin/main)`.
+    pub fn describe(&self) -> String {
+        if self.sha.is_empty() {
+            return "no commit".to_owned();
+        }
+        let place = match (&self.branch, &self.upstream) {
+            (None, _) => "no branch".to_owned(),
+            (Some(branch), None) => format!("{branch}, no upstream"),
+            (Some(branch), Some(upstream)) => match (self.ahead, self.behind) {
+                (0, 0) => format!("{branch}, level with {upstream}"),
+                (ahead, 0) => format!("{branch}, {ahead} ahead of {upstream}"),
+                (0, behind) => format!("{branch}, {behind} behind {upstream}"),
+                (ahead, behind) => {
+                    format!("{branch}, {ahead} ahead of and {behind} behind {upstream}")
+                }
+            },
+        };
+        match &self.snapshot_of {
+            None => format!("{} ({place})", short(&self.sha)),
+            Some(head) => format!(
+                "{} (uncommitted changes on {}; {place})",
+                short(&self.sha),
+                short(head)
+            ),
+        }
+    }
+}
+
+/// As much of an object id as people read.
+pub(crate) fn short(sha: &str) -> &str {
+    sha.get(..12).unwrap_or(sha)
+}
+
+/// Something that came along.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Its path below the checkout.
+    pub path: PathBuf,
+    /// How: `copy`, `reflink` or `symlink`.
+    pub how: String,
 }

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use swarm_os::{HandedLock, read_optional, remove_tree};
 
-use crate::create::LOCK_WAIT;
 use crate::registration::admin;
-use crate::repository::Repository;
+use crate::repository::{LOCK_WAIT, Repository};
 use crate::{GitError, Record, Slug, Stage, WorktreeError};
 
 /// The ref that keeps the snapshot at which a worktree began.

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use swarm_os::HandedLock;
 use swarm_protocol::UnixMs;
 
-use crate::create::LOCK_WAIT;
-use crate::hazard::hazards;
+use crate::inspect::hazards;
 use crate::record::OUR_LOCK;
 use crate::registration::admin;
-use crate::repository::Repository;
+use crate::repository::{LOCK_WAIT, Repository};
 use crate::rescue::{Rescue, rescue};
 use crate::{Hazard, Leaver, Record, Slug, Stage, WorktreeError, recover};
 

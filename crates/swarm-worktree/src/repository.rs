@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use swarm_os::ensure_private_dir;
 
-use crate::anchor::{Anchored, anchored};
 use crate::git::{Call, fields, path, text};
 use crate::places::Places;
 use crate::record::records_of;
-use crate::registration::admin;
 use crate::{Git, GitError, Record, Slug, WorktreeError};
 
 /// Waits for a checkout that git is just adding, in milliseconds. Nothing tells when it is there.
@@ -18,7 +16,7 @@ const HALF_ADDED: [u64; 6] = [2, 5, 10, 50, 200, 500];
 /// A repository, seen from one of its checkouts.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
-    git: Git,
+    pub(crate) git: Git,
     /// Where worktrees lie outside of main checkouts.
     pub(crate) places: Places,
     /// The uppermost directory of the caller's checkout.
@@ -41,84 +39,8 @@ pub(crate) struct Registered {
 }
 
 impl Repository {
-    /// The repository around a directory: the innermost one, so a nested repository or a submodule is its own.
-    ///
-    /// Git is not asked in a worktree of swarm, whose `.git` file may have been made to lead elsewhere.
-    pub(crate) fn find(
-        git: &Git,
-        places: &Places,
-        directory: &Path,
-    ) -> Result<Self, WorktreeError> {
-        match anchored(places, directory)? {
-            Some(anchored) => Self::of_worktree(git, places, anchored),
-            None => Self::around(git, places, directory),
-        }
-    }
-
-    /// The repository of a worktree of swarm.
-    pub(crate) fn of_worktree(
-        git: &Git,
-        places: &Places,
-        anchored: Anchored,
-    ) -> Result<Self, WorktreeError> {
-        let record = anchored.record;
-        let mut found = Self {
-            git: git.clone(),
-            places: places.clone(),
-            top: record.path.clone(),
-            below: anchored.below,
-            common: anchored.common,
-            main: None,
-            tree: None,
-        };
-        let own = admin(&found, &record).unwrap_or_else(|| record.path.clone());
-        found.tree = Some(record);
-        found.main = found.main_checkout(&own)?;
-        Ok(found)
-    }
-
-    fn around(git: &Git, places: &Places, directory: &Path) -> Result<Self, WorktreeError> {
-        let words = [
-            // Files of a clone can be a repository without a checkout, with settings that name programs.
-            "-c",
-            "safe.bareRepository=explicit",
-            "rev-parse",
-            "--path-format=absolute",
-            "--show-toplevel",
-            "--git-dir",
-            "--git-common-dir",
-            "--show-prefix",
-        ];
-        let out = match git.at(directory).status(&words)? {
-            (Some(0), out, _) => out,
-            (_, _, said) => return Err(no_checkout(directory, &text(&said))),
-        };
-        let out = text(&out);
-        let lines: Vec<_> = out.lines().map(PathBuf::from).collect();
-        let [top, git_dir, common, below @ ..] = lines.as_slice() else {
-            return Err(unsuitable(directory, "git does not say where it is"));
-        };
-        // A line break in a path would shift the lines.
-        if below.len() > 1 || !top.is_dir() || !common.is_dir() {
-            return Err(unsuitable(
-                directory,
-                "its path has a character that swarm cannot use",
-            ));
-        }
-        let mut found = Self {
-            git: git.clone(),
-            places: places.clone(),
-            top: top.clone(),
-            below: below.first().cloned().unwrap_or_default(),
-            common: common.canonicalize().unwrap_or_else(|_| common.clone()),
-            main: None,
-            tree: None,
-        };
-        found.main = found.main_checkout(git_dir)?;
-        Ok(found)
-    }
-
-    fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+    /// The main checkout, as seen from one whose own directory in git is `git_dir`.
+    pub(crate) fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>, WorktreeError> {
         let listed = self.checkouts()?;
         let first = fields(&listed).take_while(|field| !field.starts_with(b"HEAD"));
         if first.into_iter().any(|field| field == b"bare") {
@@ -268,22 +190,13 @@ impl Repository {
     }
 }
 
-fn no_checkout(directory: &Path, said: &str) -> WorktreeError {
-    if said.contains("not a git repository") {
-        return WorktreeError::NoRepository {
-            directory: directory.to_owned(),
-        };
-    }
-    if said.contains("must be run in a work tree") || said.contains("safe.bareRepository") {
-        let why = "this is git's own directory, or a bare repository: go to a checkout of it";
-        return unsuitable(directory, why);
-    }
-    unsuitable(directory, said.trim().trim_start_matches("fatal: "))
-}
-
 pub(crate) fn unsuitable(repository: &Path, why: impl Into<String>) -> WorktreeError {
     WorktreeError::Unsuitable {
         repository: repository.to_owned(),
         why: why.into(),
     }
 }
+
+/// How long another one that makes, removes or merges is waited for. A large checkout takes seconds, a copy of its
+/// dependencies a minute.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(3);

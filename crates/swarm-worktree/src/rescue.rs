@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use swarm_os::{ensure_private_dir, replace_alone};
 use swarm_protocol::UnixMs;
 
-use crate::hazard::changed_listed;
+use crate::inspect::changed_listed;
 use crate::repository::Repository;
 use crate::view::View;
 use crate::{Record, WorktreeError, snapshot};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::error::named;
 use crate::git::fields;
+use crate::hazard::named;
 use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
 use crate::{GitError, WorktreeError};

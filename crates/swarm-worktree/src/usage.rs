@@ -1,12 +1,11 @@
 //! Who works in a worktree at this moment.
 
 use std::fmt;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_os::process::Process;
+use swarm_os::process::{Process, arguments, pids, program_name, working_directory};
 use swarm_os::{Liveness, probe, read_optional};
 use swarm_protocol::{AgentId, Hello, LifeRecord};
 
@@ -100,26 +99,21 @@ fn runs(mark: &ProcessMark) -> bool {
 /// A process that has its working directory in here, other than this one. Where the kernel does not tell, nobody is found.
 fn process_in(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
-    let own = std::process::id().to_string();
-    let entries = fs::read_dir("/proc").ok()?;
-    entries.flatten().find_map(|entry| {
-        let pid = entry.file_name().into_string().ok()?;
-        if pid == own || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let cwd = match fs::read_link(entry.path().join("cwd")) {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let words = fs::read(entry.path().join("cmdline")).ok()?;
-                reported_cwd(&words, pid.parse().ok()?)?
-            }
-            cwd => cwd.ok()?,
-        };
-        if !cwd.starts_with(&path) {
-            return None;
-        }
-        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        Some(format!("process {pid} ({})", name.trim().escape_debug()))
+    let others = pids().into_iter().filter(|pid| *pid != std::process::id());
+    let mut within = others.filter(|pid| cwd_of(*pid).is_some_and(|cwd| cwd.starts_with(&path)));
+    within.next().map(|pid| {
+        let name = program_name(pid).unwrap_or_default();
+        format!("process {pid} ({})", name.escape_debug())
     })
+}
+
+fn cwd_of(pid: u32) -> Option<PathBuf> {
+    match working_directory(pid) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            reported_cwd(&arguments(pid).ok()?, pid)
+        }
+        cwd => cwd.ok(),
+    }
 }
 
 /// The working directory of a teammate, which nobody else can look up: as it reported it at its start. It is found by the
@@ -145,6 +139,8 @@ fn reported_cwd(words: &[u8], pid: u32) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use swarm_os::process::ProcessStat;
 use swarm_os::{ensure_private_dir, read_optional, replace_alone};
 use uuid::Uuid;
 
@@ -173,10 +174,16 @@ pub(crate) fn clear(repository: &Repository) {
         let maker = name
             .strip_prefix(VIEW)
             .and_then(|rest| rest.split('-').next());
-        if maker.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+        if maker.is_some_and(is_gone)
             && let Err(error) = fs::remove_dir_all(entry.path())
         {
             tracing::debug!(%error, "view of a dead process not removed");
         }
     }
+}
+
+/// Whether no process has this pid. A text that is no pid is not taken for one.
+fn is_gone(pid: &str) -> bool {
+    pid.parse()
+        .map_or(true, |pid| ProcessStat::of(pid).is_none())
 }

@@ -8,12 +8,12 @@ use swarm_protocol::UnixMs;
 
 use crate::anchor::anchored;
 use crate::by_hook::ByHook;
-use crate::create::{LOCK_WAIT, create};
+use crate::create::create;
 use crate::list::describe;
 use crate::places::Places;
 use crate::registration::check;
 use crate::remove::{hand_back, let_git_go, part, remove};
-use crate::repository::Repository;
+use crate::repository::{LOCK_WAIT, Repository};
 use crate::{
     Condition, Created, DirectoryMaker, Git, Leaver, ListedWorktree, Merged, Occupants,
     ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
@@ -113,7 +113,7 @@ impl Worktrees {
         record.hand_back();
         record.save(&repository)?;
         let_git_go(&repository, &record);
-        let untouched = created.fresh && crate::hazard::hazards(&repository, &record).is_empty();
+        let untouched = created.fresh && crate::inspect::hazards(&repository, &record).is_empty();
         if untouched {
             recover::undo(&repository, &record)?;
             lock.retire();

@@ -1,0 +1,253 @@
+//! Finds what speaks against removing a worktree. What cannot be found out speaks against it, too.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use swarm_os::OsError;
+
+use crate::carry::{is_same_file, listed_by};
+use crate::git::{fields, path, text};
+use crate::hazard::Hazard;
+use crate::record::OUR_LOCK;
+use crate::registration::admin;
+use crate::repository::Repository;
+use crate::view::{Checkout, View};
+use crate::{GitError, Record, WorktreeError, recover, usage};
+
+/// Everything that speaks against removing a worktree now.
+pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
+    let mut found = Vec::new();
+    match usage::user_of(record, &repository.places.occupants) {
+        Ok(None) => {}
+        Ok(Some(by)) => found.push(Hazard::InUse(by)),
+        Err(why) => found.push(Hazard::Unknown(why)),
+    }
+    found.extend(locked(repository, record));
+    let looked = if record.path.symlink_metadata().is_ok() {
+        look(repository, record, &mut found)
+    } else {
+        commits(repository, record, None, &mut found)
+    };
+    match looked {
+        Ok(()) => {}
+        Err(WorktreeError::Mismatch { why, .. }) => found.push(Hazard::NotAsMade(why)),
+        Err(error) => found.push(Hazard::Unknown(reason(&error))),
+    }
+    found
+}
+
+/// Why a look failed. An agent in a sandbox may look at the list, too, and cannot write what git needs for that.
+fn reason(error: &WorktreeError) -> String {
+    match error {
+        WorktreeError::Disk(OsError::Io { path, source, .. })
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            let path = path.parent().unwrap_or(path).display();
+            format!("{path} cannot be written to from here; outside of a sandbox it can")
+        }
+        WorktreeError::Disk(OsError::Io { source, .. }) => format!("{error}: {source}"),
+        _ => error.to_string(),
+    }
+}
+
+fn look(
+    repository: &Repository,
+    record: &Record,
+    found: &mut Vec<Hazard>,
+) -> Result<(), WorktreeError> {
+    let view = View::open(repository, record)?;
+    found.extend(under_way(&view.seen.git_dir));
+    let checkout = Checkout::Viewed(view);
+    files(repository, record, &checkout, found)?;
+    let at = checkout.git();
+    match at.status(&["symbolic-ref", "-q", "HEAD"])? {
+        (Some(0), out, _) => {
+            let branch = text(&out);
+            let branch = branch.trim().trim_start_matches("refs/heads/");
+            if branch != record.branch {
+                found.push(Hazard::OtherBranch(branch.to_owned()));
+            }
+        }
+        (Some(1), ..) => found.push(Hazard::Detached),
+        (code, _, said) => {
+            return Err(WorktreeError::Git(GitError::Failed {
+                command: "symbolic-ref HEAD".to_owned(),
+                directory: record.path.clone(),
+                why: text(&said),
+                code,
+            }));
+        }
+    }
+    let head = at.line(&["rev-parse", "--verify", "HEAD^{commit}"])?;
+    commits(repository, record, Some(&head), found)?;
+    let own = admin(repository, record).map(|admin| own_refs(&admin));
+    let own = own.unwrap_or_default();
+    if !own.is_empty() {
+        found.push(Hazard::OwnRefs(own));
+    }
+    Ok(())
+}
+
+/// Commits and stashes.
+fn commits(
+    repository: &Repository,
+    record: &Record,
+    head: Option<&str>,
+    found: &mut Vec<Hazard>,
+) -> Result<(), WorktreeError> {
+    let tip = repository.tip(&record.branch)?;
+    let tips: Vec<_> = tip.as_deref().into_iter().chain(head).collect();
+    if !tips.is_empty() {
+        let unheld = recover::unheld(repository, record, &tips)?;
+        if unheld > 0 {
+            found.push(Hazard::Unmerged(unheld));
+        }
+    }
+    let all = stashes(repository)?;
+    // The two forms in which git describes a stash, with the branch on which it was made.
+    let marks = [
+        format!("WIP on {}: ", record.branch),
+        format!("On {}: ", record.branch),
+    ];
+    let stashed = fields(&all)
+        .filter(|line| marks.iter().any(|mark| line.starts_with(mark.as_bytes())))
+        .count();
+    if stashed > 0 {
+        found.push(Hazard::Stashed(stashed));
+    }
+    Ok(())
+}
+
+/// What the stack of stashes says of each. Read as a log, since `git stash` refuses to run in a bare repository.
+fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
+    let at = repository.common_git();
+    if !at.asks(&["show-ref", "--verify", "--quiet", "refs/stash"])? {
+        return Ok(Vec::new());
+    }
+    at.run(&[
+        "log",
+        "--no-show-signature",
+        "--walk-reflogs",
+        "--first-parent",
+        "-z",
+        "--format=%gs",
+        "refs/stash",
+        "--",
+    ])
+}
+
+/// The refs that only this worktree has, by the files that hold them.
+fn own_refs(admin: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut directories = vec![admin.join("refs")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(path);
+            } else if let Ok(name) = path.strip_prefix(admin) {
+                names.push(name.display().to_string());
+            }
+        }
+    }
+    names
+}
+
+/// Files that differ from the commit, or from where they came from.
+fn files(
+    repository: &Repository,
+    record: &Record,
+    checkout: &Checkout<'_>,
+    found: &mut Vec<Hazard>,
+) -> Result<(), WorktreeError> {
+    let out = checkout.git().run(&[
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--untracked-files=all",
+        checkout.submodules(),
+    ])?;
+    let as_it_came = |file: &Path| {
+        record.carried.iter().any(|carried| carried.path == file)
+            && is_same_file(&record.path.join(file), &record.from.join(file))
+    };
+    let (mut dirty, mut untracked, mut repositories) = (Vec::new(), Vec::new(), Vec::new());
+    for field in fields(&out) {
+        let (mark, file) = field.split_at(field.len().min(3));
+        if mark != b"?? " {
+            dirty.push(text(file));
+        } else if file.ends_with(b"/") {
+            repositories.push(text(file));
+        } else if !as_it_came(&path(file)) {
+            untracked.push(text(file));
+        }
+    }
+    // A submodule that was fetched into the worktree has its commits in the worktree's own part of git's directory.
+    let has_modules = admin(repository, record).is_some_and(|admin| admin.join("modules").is_dir());
+    if has_modules {
+        repositories.push("its submodules".to_owned());
+    }
+    repositories.extend(checkout.inner()?);
+    let listed = changed_listed(repository, record)?;
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    for (files, hazard) in [
+        (dirty, Hazard::Dirty as fn(Vec<String>) -> Hazard),
+        (untracked, Hazard::Untracked),
+        (listed, Hazard::ListedWorktree),
+        (repositories, Hazard::Repositories),
+    ] {
+        if !files.is_empty() {
+            found.push(hazard(files));
+        }
+    }
+    Ok(())
+}
+
+/// Ignored files that the list names and that are not as they are in the checkout they came from.
+pub(crate) fn changed_listed(
+    repository: &Repository,
+    record: &Record,
+) -> Result<Vec<PathBuf>, WorktreeError> {
+    let include = record.path.join(".worktreeinclude");
+    let include = if include.exists() {
+        include
+    } else {
+        record.from.join(".worktreeinclude")
+    };
+    let mut listed = listed_by(repository, &include, &record.path)?;
+    listed.retain(|file| !is_same_file(&record.path.join(file), &record.from.join(file)));
+    let dependencies = record
+        .carried
+        .iter()
+        .filter(|carried| carried.how != "copy");
+    for carried in dependencies {
+        listed.retain(|file| !file.starts_with(&carried.path));
+    }
+    Ok(listed)
+}
+
+/// Git's lock, unless it is ours: whether we still use it is known better.
+fn locked(repository: &Repository, record: &Record) -> Option<Hazard> {
+    let reason = recover::lock_reason(repository, record)?;
+    let reason = reason.trim();
+    (!reason.starts_with(OUR_LOCK.trim_end())).then(|| Hazard::Locked(reason.to_owned()))
+}
+
+/// What git has begun and not finished, by the files that it keeps meanwhile.
+fn under_way(git_dir: &Path) -> Option<Hazard> {
+    let marks = [
+        ("MERGE_HEAD", "merge"),
+        ("rebase-merge", "rebase"),
+        ("rebase-apply", "rebase"),
+        ("CHERRY_PICK_HEAD", "cherry-pick"),
+        ("REVERT_HEAD", "revert"),
+        ("BISECT_LOG", "bisection"),
+    ];
+    let (_, what) = marks.iter().find(|(mark, _)| git_dir.join(mark).exists())?;
+    Some(Hazard::UnderWay(what))
+}

@@ -1,0 +1,102 @@
+//! The records of the worktrees of a repository: read, written, and changed under their locks.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use swarm_os::{HandedLock, replace_alone};
+
+use crate::place::confirmed;
+use crate::repository::{LOCK_WAIT, Repository};
+use crate::{ProcessMark, Record, Slug, WorktreeError, usage};
+
+impl Record {
+    pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
+        // Paths of text, strings and numbers always serialize; a path that is no text does not.
+        let bytes = serde_json::to_vec_pretty(self).map_err(|error| WorktreeError::Damaged {
+            path: file(repository, &self.slug),
+            why: error.to_string(),
+        })?;
+        Ok(replace_alone(&file(repository, &self.slug), &bytes)?)
+    }
+
+    pub(crate) fn load(
+        repository: &Repository,
+        slug: &Slug,
+    ) -> Result<Option<Self>, WorktreeError> {
+        let record = Self::read(&repository.records(), slug)?;
+        let confirmed = record.map(|record| confirmed(repository, slug, record));
+        confirmed.transpose()
+    }
+
+    /// Changes the record of a name as it stands by then: nobody else changes it meanwhile, nor as long as the lock is
+    /// kept that is given back with it. `None` where there is no record, or `change` says that it is not to be. Not under
+    /// the repository's lock, which those who have this one wait for.
+    pub(crate) fn change(
+        repository: &Repository,
+        slug: &Slug,
+        change: impl FnOnce(&mut Self) -> bool,
+    ) -> Result<Option<(Self, HandedLock)>, WorktreeError> {
+        if Self::load(repository, slug)?.is_none() {
+            return Ok(None);
+        }
+        let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+        let Some(mut record) = Self::load(repository, slug)? else {
+            lock.retire();
+            return Ok(None);
+        };
+        if !change(&mut record) {
+            return Ok(None);
+        }
+        record.save(repository)?;
+        Ok(Some((record, lock)))
+    }
+
+    pub(crate) fn forget(repository: &Repository, slug: &Slug) -> Result<(), WorktreeError> {
+        let path = file(repository, slug);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(WorktreeError::Read { path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All records of a repository by name, and what is wrong with those that cannot be read.
+    pub(crate) fn all(
+        repository: &Repository,
+    ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
+        let (found, mut damaged) = Self::all_in(&repository.records())?;
+        let mut records = Vec::new();
+        for record in found {
+            let slug = record.slug.clone();
+            match confirmed(repository, &slug, record) {
+                Ok(record) => records.push(record),
+                Err(error) => damaged.push(error),
+            }
+        }
+        Ok((records, damaged))
+    }
+
+    /// Another process works in it in place of the holder.
+    ///
+    /// # Errors
+    /// [`WorktreeError::Taken`] while the holder is running.
+    pub(crate) fn hand_over(&mut self, process: ProcessMark) -> Result<(), WorktreeError> {
+        let slug = self.slug.to_string();
+        match usage::holder(self) {
+            Ok(None) => {}
+            Ok(Some(by)) => return Err(WorktreeError::Taken { slug, by }),
+            Err(why) => return Err(WorktreeError::InTheWay { slug, why }),
+        }
+        self.in_use = true;
+        self.process = Some(process);
+        Ok(())
+    }
+}
+
+fn file(repository: &Repository, slug: &Slug) -> PathBuf {
+    repository
+        .records()
+        .join(format!("{}.json", slug.directory()))
+}
