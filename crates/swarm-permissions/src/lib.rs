@@ -53,9 +53,9 @@ pub use pool::{
     ToolPool, ToolSelector, known_tools, tool_pool,
 };
 pub use question::Question;
-pub use rule::{Rule, RuleError};
+pub use rule::{Behavior, Rule, RuleError};
 pub use rule_set::{CallLimit, RuleSet, SourcedRule};
 pub use settings::PermissionSettings;
 pub use shell::{QuietGit, bash_is_read_only, git_without_programs};
 pub use skill_file::SkillFile;
-pub use suggestion::{Behavior, Destination, RuleValue, Suggestion};
+pub use suggestion::{Destination, RuleValue, Suggestion};

@@ -7,7 +7,7 @@ use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::question::{Question, host};
 use crate::shell::base_name;
-use crate::{Rule, RuleError};
+use crate::{Behavior, Rule, RuleError};
 
 /// A change to the effective rules that allows or denies such calls in future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,18 +50,6 @@ pub struct RuleValue {
     /// The text in the parentheses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_content: Option<String>,
-}
-
-/// The list of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Behavior {
-    /// Matching calls run.
-    Allow,
-    /// Matching calls are denied.
-    Deny,
-    /// Matching calls require approval.
-    Ask,
 }
 
 /// Where a change is stored.

@@ -97,7 +97,7 @@ async fn o6_tools_that_another_process_has_listed_start_nothing_until_the_first_
     let lead = bench.servers();
     lead.for_agent(&[], "").await;
     let listed = lead.listed().await;
-    assert!(!listed.requires_wait(None));
+    assert!(!listed.requires_wait(&[]));
     let member = bench.servers_of(listed);
     let agent = member.for_agent(&[], "").await;
     assert_eq!(agent.tools.len(), 7);

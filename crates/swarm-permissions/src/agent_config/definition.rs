@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{Color, PermissionMode};
 
-use super::{HookSettings, McpServerConfig};
+use super::{HookSettings, McpUse};
 
 /// The definition of an agent type, from a file, a flag or the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,14 +136,4 @@ pub enum MemoryScope {
 pub enum Isolation {
     /// In a separate git worktree.
     Worktree,
-}
-
-/// An MCP server used by a definition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum McpUse {
-    /// A server of the parent, whose connection is shared.
-    Shared(String),
-    /// A private server, which stops with the agent.
-    Own(String, McpServerConfig),
 }

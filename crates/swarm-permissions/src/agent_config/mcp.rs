@@ -6,8 +6,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{AgentDefinition, McpUse};
-
 /// MCP servers by name, and their limits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -19,13 +17,10 @@ pub struct McpSettings {
 }
 
 impl McpSettings {
-    /// Returns whether an agent of this definition must wait for a server before its tools are
-    /// known.
-    pub fn requires_wait(&self, definition: Option<&AgentDefinition>) -> bool {
-        let own = definition.is_some_and(|definition| {
-            let mut uses = definition.mcp_servers.iter();
-            uses.any(|server| matches!(server, McpUse::Own(..)))
-        });
+    /// Returns whether an agent whose definition names these servers must wait for one before its
+    /// tools are known.
+    pub fn requires_wait(&self, uses: &[McpUse]) -> bool {
+        let own = uses.iter().any(|server| matches!(server, McpUse::Own(..)));
         own || self.servers.values().any(|server| server.tools.is_none())
     }
 }
@@ -118,4 +113,14 @@ impl fmt::Debug for McpServerConfig {
                 .finish_non_exhaustive(),
         }
     }
+}
+
+/// An MCP server used by a definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum McpUse {
+    /// A server of the parent, whose connection is shared.
+    Shared(String),
+    /// A private server, which stops with the agent.
+    Own(String, McpServerConfig),
 }

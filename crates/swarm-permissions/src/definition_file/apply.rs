@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{Color, Effort, PermissionMode};
 
+use super::notes::{Effect, Notes, ValueError};
 use super::servers::servers;
 use super::values::{
-    ValueError, choice, count, disallowed_tools, is_true, shown, text, tools, words,
+    choice, count, disallowed_tools, is_true, shown, text, tools, words,
 };
 use crate::nearest;
 use crate::{
@@ -51,17 +52,6 @@ pub(super) struct FieldProblem {
     pub(super) effect: Effect,
 }
 
-/// The effect of a problem on the definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// The definition is rejected.
-    Refused,
-    /// The definition is used; the text says what applies instead.
-    Instead(&'static str),
-    /// The definition is used unchanged.
-    None,
-}
-
 /// Creates a definition from its fields and its text `prompt`. An invalid value of a restricting
 /// field is replaced by the most restrictive interpretation.
 pub(super) fn definition(
@@ -92,36 +82,6 @@ pub(super) fn definition(
         });
     }
     (definition, problems)
-}
-
-/// The problems of one field.
-#[derive(Debug, Default)]
-pub(super) struct Notes(Vec<(ValueError, Effect)>);
-
-impl Notes {
-    /// Adds an invalid value, with what applies `instead`.
-    pub(super) fn instead(&mut self, what: impl Into<ValueError>, instead: &'static str) {
-        self.0.push((what.into(), Effect::Instead(instead)));
-    }
-
-    fn remark(&mut self, what: impl Into<ValueError>) {
-        self.0.push((what.into(), Effect::None));
-    }
-
-    /// Returns the value if it is valid.
-    fn value<T>(&mut self, value: Result<T, ValueError>) -> Option<T> {
-        value
-            .map_err(|wrong| self.instead(wrong, "it is ignored"))
-            .ok()
-    }
-
-    /// Returns a value that the definition requires.
-    fn required(&mut self, value: Result<String, ValueError>) -> String {
-        value.unwrap_or_else(|wrong| {
-            self.0.push((wrong, Effect::Refused));
-            String::new()
-        })
-    }
 }
 
 /// Returns the field that a key denotes; `None` if it is ignored. A misspelled key is treated as

@@ -5,6 +5,7 @@ mod apply;
 mod frontmatter;
 mod json;
 mod loose;
+mod notes;
 mod problem;
 mod read;
 mod servers;

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::apply::{Effect, FIELDS, definition};
+use super::apply::{FIELDS, definition};
+use super::notes::Effect;
 use super::frontmatter::{LINES_BEFORE, split, unclosed};
 use super::problem::DefinitionProblem;
 use super::yaml::YamlError;

@@ -2,12 +2,9 @@
 
 use serde_json::Value;
 
-use super::apply::Notes;
+use super::notes::{Notes, ValueError};
 use crate::pool::split;
 use crate::{ToolAllowance, ToolSelector};
-
-/// Why a value is invalid, to complete a sentence about the field.
-pub(super) type ValueError = String;
 
 pub(super) fn shown(value: &Value) -> String {
     let text = match value {

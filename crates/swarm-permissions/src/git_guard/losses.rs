@@ -1,6 +1,6 @@
 //! Commands that discard uncommitted work. In a shared checkout it may belong to other members.
 
-use super::GitFacts;
+use super::facts::GitFacts;
 use super::options::Options;
 
 /// The work that a command would discard.

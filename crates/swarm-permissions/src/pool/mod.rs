@@ -4,6 +4,7 @@
 mod calls;
 mod ceiling;
 mod kind;
+mod names;
 mod select;
 mod selector;
 mod tables;
@@ -12,5 +13,6 @@ pub use ceiling::ToolCeiling;
 pub use kind::{AgentKind, FilterLayer};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
 pub use selector::{SelectorError, ToolSelector};
-pub(crate) use selector::{is_other_name, names_of, split};
+pub(crate) use names::{is_other_name, names_mcp, names_of};
+pub(crate) use selector::split;
 pub use tables::{MEMBER_TOOLS, known_tools};

@@ -1,8 +1,8 @@
 //! An entry of a definition's `tools` or `disallowedTools`.
 
 use super::known_tools;
+use super::names::{FORMER_NAMES, OTHER_NAMES, names_mcp};
 use crate::Rule;
-use crate::rule::names_mcp;
 
 /// The tools selected by one entry of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,40 +25,6 @@ pub struct SelectorError {
     pub entry: String,
     /// What is wrong, and the correct form.
     pub why: String,
-}
-
-/// Former names of Claude Code's tools, still used by models, rules and hook matchers.
-const FORMER_NAMES: &[(&str, &str)] = &[
-    ("Task", "Agent"),
-    ("KillShell", "TaskStop"),
-    ("KillBash", "TaskStop"),
-    ("BashOutput", "TaskOutput"),
-    ("AgentOutputTool", "TaskOutput"),
-];
-
-/// Tool names of tutorials whose definitions are often copied, and of tools merged into others.
-const OTHER_NAMES: &[(&str, &str)] = &[
-    ("MultiEdit", "Edit"),
-    ("read_file", "Read"),
-    ("write_file", "Write"),
-    ("edit_file", "Edit"),
-    ("list_files", "Glob"),
-    ("grep_search", "Grep"),
-    ("run_shell", "Bash"),
-];
-
-/// Returns whether this is a former name or a tool name of another program.
-pub(crate) fn is_other_name(tool: &str) -> bool {
-    let mut names = FORMER_NAMES.iter().chain(OTHER_NAMES);
-    names.any(|(other, _)| *other == tool)
-}
-
-/// Returns all names of a tool, given any of them: the current name, then the former ones.
-pub(crate) fn names_of(tool: &str) -> impl Iterator<Item = &str> {
-    let present = FORMER_NAMES.iter().find(|(former, _)| *former == tool);
-    let present = present.map_or(tool, |(_, present)| present);
-    let former = FORMER_NAMES.iter().filter(move |(_, of)| *of == present);
-    std::iter::once(present).chain(former.map(|(former, _)| *former))
 }
 
 impl ToolSelector {

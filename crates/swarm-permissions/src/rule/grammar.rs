@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use swarm_protocol::ToolKind;
 
+use super::behavior::Behavior;
 use super::wildcard::Wildcard;
 use super::{CommandPattern, PathPattern};
-use crate::Behavior;
 use crate::nearest;
-use crate::pool::{is_other_name, known_tools, names_of};
+use crate::pool::{is_other_name, known_tools, names_mcp, names_of};
 
 /// A permission rule in Claude Code's grammar.
 ///
@@ -183,20 +183,6 @@ fn parse_content(tool: &str, text: &str) -> Result<Content, String> {
             Some(meant) => format!("unknown tool `{tool}`; did you mean `{meant}`?"),
             None => format!("`{tool}` takes `parameter:value` in parentheses"),
         }),
-    }
-}
-
-/// Returns whether an MCP rule matches a tool: `mcp__server` and `mcp__server__*` match every tool
-/// of a server, `mcp__*` every MCP tool.
-pub(crate) fn names_mcp(rule: &str, tool: &str) -> bool {
-    if !rule.starts_with("mcp__") {
-        return false;
-    }
-    match rule.strip_suffix('*') {
-        Some(head) => tool.starts_with(head),
-        None => tool
-            .strip_prefix(rule)
-            .is_some_and(|rest| rest.starts_with("__")),
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::{Anchors, Behavior};
+use super::behavior::Behavior;
+use crate::Anchors;
 
 /// The base of a path pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::lexer;
 use super::reach::{MOVES, Reach};
 use super::read_only_git;
-use super::script::{Part, Word};
+use super::script::{Part, Word, is_option};
 use super::wrappers::unwrap_harmless;
 
 /// Programs that only read with any arguments.
@@ -243,27 +243,6 @@ fn reads(program: &str, arguments: &[Word]) -> bool {
             .find(|(name, _)| *name == program)
             .is_some_and(none_of),
     }
-}
-
-/// Returns whether an argument is one of these options, possibly abbreviated, combined with others
-/// or with its value.
-pub(super) fn is_option(text: &str, options: &[&str]) -> bool {
-    let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-        return false;
-    };
-    if letters.starts_with('-') {
-        let name = text.split('=').next().unwrap_or(text);
-        // `--` alone ends the options; longer prefixes may be accepted as abbreviations.
-        return name.len() > 2 && options.iter().any(|option| option.starts_with(name));
-    }
-    options
-        .iter()
-        .filter(|option| !option.starts_with("--"))
-        .any(|option| {
-            option
-                .strip_prefix('-')
-                .is_some_and(|letter| letters.contains(letter))
-        })
 }
 
 /// Returns whether `sed` only reads: `sed -n` with a script that only prints lines by number.

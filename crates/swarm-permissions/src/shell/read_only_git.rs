@@ -1,7 +1,6 @@
 //! Git commands that only read.
 
-use super::read_only::is_option;
-use super::script::Word;
+use super::script::{Word, is_option};
 
 /// Subcommands that only read, except with the options in [`NEVER`].
 const READING: [&str; 26] = [

@@ -120,3 +120,24 @@ pub(crate) fn join_text(words: &[Word]) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
+
+/// Returns whether an argument is one of these options, possibly abbreviated, combined with others
+/// or with its value.
+pub(super) fn is_option(text: &str, options: &[&str]) -> bool {
+    let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+        return false;
+    };
+    if letters.starts_with('-') {
+        let name = text.split('=').next().unwrap_or(text);
+        // `--` alone ends the options; longer prefixes may be accepted as abbreviations.
+        return name.len() > 2 && options.iter().any(|option| option.starts_with(name));
+    }
+    options
+        .iter()
+        .filter(|option| !option.starts_with("--"))
+        .any(|option| {
+            option
+                .strip_prefix('-')
+                .is_some_and(|letter| letters.contains(letter))
+        })
+}

@@ -220,7 +220,8 @@ fn wait_for_servers(spawn_context: &SpawnContext, options: &SpawnOptions) -> Dur
     let agent_config = &spawn_context.agent_config;
     let agent_type = options.agent_type.as_deref();
     let definition = agent_type.and_then(|name| agent_config.agents.find(name));
-    if agent_config.mcp.requires_wait(definition) {
+    let uses = definition.map_or(&[][..], |definition| &definition.mcp_servers);
+    if agent_config.mcp.requires_wait(uses) {
         Duration::from_millis(agent_config.mcp.bounds.start_ms)
     } else {
         Duration::ZERO
