@@ -3,8 +3,8 @@
 use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::command::{self, Grant, MatchedRule, UnmatchedParts};
-use crate::question::{Question, host};
 use crate::pool::names_mcp;
+use crate::question::{Question, host};
 use crate::rule::Content;
 use crate::shell::CommandAnalysis;
 use crate::suggestion::{for_command, for_edit, for_tool};

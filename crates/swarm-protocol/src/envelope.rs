@@ -3,10 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::InboxEntry;
-
-/// Sender name of messages that the program writes.
-pub const SYSTEM_SENDER: &str = "system";
+use crate::{InboxEntry, SYSTEM_SENDER};
 
 /// Tags that frame messages; text that resembles one of them is defanged.
 const FRAMING: [&str; 5] = [

@@ -40,7 +40,7 @@ pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, Tea
 pub use context_use::ContextUse;
 pub use digest::input_digest;
 pub use effort::{Effort, UnknownEffort};
-pub use envelope::{Envelope, SYSTEM_SENDER, defang};
+pub use envelope::{Envelope, defang};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
@@ -57,7 +57,7 @@ pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
 pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK,
-    TeamName, sanitized_collision,
+    SYSTEM_SENDER, TeamName, sanitized_collision,
 };
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};

@@ -8,8 +8,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::SYSTEM_SENDER;
-
 /// Reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";
 
@@ -230,6 +228,9 @@ pub fn sanitized_collision(a: &str, b: &str) -> bool {
     let fold = |s: &str| s.to_ascii_lowercase().replace('_', "-");
     fold(a) == fold(b)
 }
+
+/// Sender name of messages that the program writes.
+pub const SYSTEM_SENDER: &str = "system";
 
 #[cfg(test)]
 mod tests {

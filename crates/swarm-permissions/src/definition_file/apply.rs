@@ -5,9 +5,7 @@ use swarm_protocol::{Color, Effort, PermissionMode};
 
 use super::notes::{Effect, Notes, ValueError};
 use super::servers::servers;
-use super::values::{
-    choice, count, disallowed_tools, is_true, shown, text, tools, words,
-};
+use super::values::{choice, count, disallowed_tools, is_true, shown, text, tools, words};
 use crate::nearest;
 use crate::{
     AgentDefinition, HookSettings, Isolation, MemoryScope, ToolAllowance, ToolSelector, known_tools,

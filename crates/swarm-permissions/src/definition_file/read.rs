@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::apply::{FIELDS, definition};
-use super::notes::Effect;
 use super::frontmatter::{LINES_BEFORE, split, unclosed};
+use super::notes::Effect;
 use super::problem::DefinitionProblem;
 use super::yaml::YamlError;
 use super::{loose, yaml};

@@ -11,8 +11,8 @@ mod tables;
 
 pub use ceiling::ToolCeiling;
 pub use kind::{AgentKind, FilterLayer};
-pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
-pub use selector::{SelectorError, ToolSelector};
 pub(crate) use names::{is_other_name, names_mcp, names_of};
+pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
 pub(crate) use selector::split;
+pub use selector::{SelectorError, ToolSelector};
 pub use tables::{MEMBER_TOOLS, known_tools};
