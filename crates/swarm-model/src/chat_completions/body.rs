@@ -10,10 +10,11 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::capabilities::{ServerCapabilities, TokenLimit};
 use super::images::{Images, UserContent};
+use super::text::{Text, append, inside, is_empty, joined, quoted, written};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
 use crate::remote::Body;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq as _, Serializer};
 use serde_json::{Value, json};
 
-use super::body::{Text, is_empty};
+use super::text::{Text, is_empty};
 
 /// Placeholder in a result whose image follows.
 const BELOW: &str = "[The image is in the next user message.]";

@@ -12,6 +12,7 @@ mod client;
 mod config;
 mod images;
 mod piece;
+mod text;
 
 #[cfg(test)]
 mod client_tests;

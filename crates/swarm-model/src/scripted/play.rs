@@ -16,7 +16,7 @@ use super::load::load;
 use super::pace::Pace;
 use super::position::{Position, locate};
 use super::scenario::{Fail, Scenario, Step, Turn};
-use super::situation::Situation;
+use super::situation::{Situation, beginning};
 use super::template::Values;
 use crate::drive::{Emitter, drive};
 use crate::error::ModelError;

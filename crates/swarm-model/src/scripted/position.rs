@@ -2,7 +2,7 @@
 
 use super::conditions::{Captured, capture};
 use super::scenario::{Interrupt, Step, Turn};
-use super::situation::{results, texts};
+use super::situation::{beginning, results, texts};
 use crate::message::{Message, Role};
 
 /// The next step of a turn.
@@ -159,7 +159,7 @@ impl<'a> Replay<'a> {
                 "the capture {:?} at line {} does not match the tool results: {:?}",
                 regex.as_str(),
                 step.line,
-                super::play::beginning(&text)
+                beginning(&text)
             )),
         }
     }
