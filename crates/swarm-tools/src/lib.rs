@@ -4,6 +4,7 @@
 mod background;
 mod bash;
 mod blocking;
+mod builtin;
 mod call_host;
 mod context;
 mod detail;
@@ -28,6 +29,7 @@ mod write;
 
 pub use background::BackgroundAgents;
 pub use bash::{AgentShell, BackgroundCommand, BackgroundCommands, Bash, CommandState};
+pub use builtin::builtin;
 pub use call_host::{CallHost, PersonAnswer};
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::{Edit, NotebookEdit};
@@ -42,6 +44,6 @@ pub use read::Read;
 pub use search::{Glob, Grep};
 pub use skill::{SkillTool, skill_text};
 pub use todo::TodoWrite;
-pub use tool::{Attachment, Tool, ToolOutput, Workplace, builtin};
+pub use tool::{Attachment, Tool, ToolOutput, Workplace};
 pub use web::{WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch};
 pub use write::Write;

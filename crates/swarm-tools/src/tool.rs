@@ -8,10 +8,7 @@ use serde_json::{Value, json};
 use swarm_protocol::{DetailLine, ToolKind};
 
 use crate::one_line::one_line;
-use crate::{
-    AskUserQuestion, Bash, Confinement, Edit, EnterPlanMode, ExitPlanMode, Glob, Grep,
-    NotebookEdit, Picture, Read, TodoWrite, ToolContext, Write,
-};
+use crate::{Confinement, Picture, ToolContext};
 
 /// A tool that a model can call.
 #[async_trait]
@@ -188,21 +185,4 @@ impl ToolOutput {
             None => json!({"content": [{"type": "text", "text": self.content}]}),
         }
     }
-}
-
-/// Returns the built-in tools in the order of the prompt.
-pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(Read),
-        Arc::new(Write),
-        Arc::new(Edit),
-        Arc::new(NotebookEdit),
-        Arc::new(Glob),
-        Arc::new(Grep),
-        Arc::new(Bash),
-        Arc::new(TodoWrite),
-        Arc::new(AskUserQuestion),
-        Arc::new(EnterPlanMode),
-        Arc::new(ExitPlanMode),
-    ]
 }

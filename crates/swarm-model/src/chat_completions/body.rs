@@ -21,9 +21,6 @@ use crate::remote::Body;
 use crate::request::{ModelRequest, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Separator between joined texts: two line breaks, escaped as in JSON.
-const SEPARATOR: &str = r"\n\n";
-
 /// Prefix of the result of a failed call.
 const ERROR: &str = "Error: ";
 
@@ -105,10 +102,6 @@ impl<'a> WireTool<'a> {
         }
     }
 }
-
-/// A text in its JSON encoding, with quotes. The conversation is stored as JSON, so most texts are
-/// reused without decoding.
-pub(super) type Text<'a> = Cow<'a, RawValue>;
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
@@ -301,43 +294,6 @@ fn user_text<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<Text<'a>
         ContentBlock::Other(value) => Some(written(&images.as_text(&value, false))),
         _ => None,
     }
-}
-
-fn joined<'a>(texts: impl Iterator<Item = Text<'a>>) -> Text<'a> {
-    let mut all = written("");
-    for text in texts {
-        append(&mut all, text);
-    }
-    all
-}
-
-fn append<'a>(text: &mut Text<'a>, more: Text<'a>) {
-    if is_empty(text) {
-        *text = more;
-    } else if !is_empty(&more) {
-        *text = quoted(format!("\"{}{SEPARATOR}{}\"", inside(text), inside(&more)));
-    }
-}
-
-pub(super) fn is_empty(text: &RawValue) -> bool {
-    inside(text).is_empty()
-}
-
-/// Returns the text between the quotes, still escaped.
-fn inside(text: &RawValue) -> &str {
-    let text = text.get();
-    text.get(1..text.len().saturating_sub(1))
-        .unwrap_or_default()
-}
-
-fn written<'a>(text: &str) -> Text<'a> {
-    // Serializing a string cannot fail.
-    Cow::Owned(to_raw_value(text).unwrap_or_default())
-}
-
-/// Wraps a string composed of valid JSON string fragments.
-fn quoted<'a>(json: String) -> Text<'a> {
-    Cow::Owned(RawValue::from_string(json).unwrap_or_default())
 }
 
 #[cfg(test)]

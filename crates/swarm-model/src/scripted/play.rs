@@ -279,12 +279,6 @@ async fn pause(delay: Duration) {
     }
 }
 
-/// Returns the first characters of a text, for error messages.
-pub(super) fn beginning(text: &str) -> String {
-    const LENGTH: usize = 120;
-    text.chars().take(LENGTH).collect()
-}
-
 impl Fail {
     fn error(&self, model: &str) -> ModelError {
         let message = self.message.clone();

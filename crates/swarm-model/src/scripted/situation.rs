@@ -78,6 +78,12 @@ pub(super) fn results(message: &Message) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns the first characters of a text, for error messages.
+pub(super) fn beginning(text: &str) -> String {
+    const LENGTH: usize = 120;
+    text.chars().take(LENGTH).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

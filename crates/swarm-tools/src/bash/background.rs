@@ -1,7 +1,7 @@
 //! Background commands of an agent.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -14,15 +14,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::capture::output_file;
 use super::run::{Outcome, Running, sentence};
 use crate::ToolContext;
 use crate::one_line::one_line;
 
 /// Maximum number of running commands per agent.
 const MAX_RUNNING: usize = 16;
-
-/// Maximum length of an output file's name in characters.
-const MAX_NAME_CHARS: usize = 80;
 
 /// Prefix of each id.
 const ID_PREFIX: &str = "bash-";
@@ -291,11 +289,4 @@ impl BackgroundCommands {
             tracing::warn!("background commands did not terminate in time");
         }
     }
-}
-
-/// Returns the output file of a call. Ids come from model servers and may contain any characters.
-pub(super) fn output_file(directory: &Path, id: &str) -> PathBuf {
-    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let name: String = id.chars().filter(is_plain).take(MAX_NAME_CHARS).collect();
-    directory.join(format!("{name}.output"))
 }

@@ -1,6 +1,7 @@
 //! Bounded buffer for the head and the tail of an output.
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 
 use crate::line_ends::line_ends;
 
@@ -115,6 +116,16 @@ fn last_chars(text: &str, chars: usize) -> &str {
             .nth(before)
             .map_or(text, |(at, _)| &text[at..]),
     }
+}
+
+/// Maximum length of an output file's name in characters.
+const MAX_NAME_CHARS: usize = 80;
+
+/// Returns the output file of a call. Ids come from model servers and may contain any characters.
+pub(super) fn output_file(directory: &Path, id: &str) -> PathBuf {
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let name: String = id.chars().filter(is_plain).take(MAX_NAME_CHARS).collect();
+    directory.join(format!("{name}.output"))
 }
 
 #[cfg(test)]

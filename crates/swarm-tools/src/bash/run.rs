@@ -19,8 +19,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::background::output_file;
-use super::capture::Capture;
+use super::capture::{Capture, output_file};
 use super::launch::ShellLaunch;
 use super::spill::Spill;
 use crate::ToolContext;

@@ -6,9 +6,13 @@
 //! executes the command.
 
 mod entry;
+mod error;
 mod plan;
 mod restrict;
+mod words;
 
-pub use entry::{HELPER_WORD, SandboxError, become_command};
+pub use entry::become_command;
+pub use error::SandboxError;
 pub(crate) use plan::{Plan, plan};
 pub use restrict::{SandboxLevel, sandbox_level};
+pub use words::HELPER_WORD;

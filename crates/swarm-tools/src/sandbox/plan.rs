@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use swarm_protocol::SandboxUse;
 
-use super::entry::{COMMAND, REQUIRED, SANDBOX, WRITE};
+use super::words::{COMMAND, REQUIRED, SANDBOX, WRITE};
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 

@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 
-use super::SandboxError;
+use super::error::SandboxError;
 
 /// The newest ABI version whose write rights are supported.
 const KNOWN: ABI = ABI::V3;
