@@ -1,5 +1,6 @@
 //! Errors of MCP servers.
 
+use std::fmt;
 use std::time::Duration;
 
 /// A server is unusable, or a call to it failed.
@@ -86,4 +87,22 @@ fn or_none(names: &[String]) -> String {
         return "none".to_owned();
     }
     names.join(", ")
+}
+
+/// A server or tool that is unavailable to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpProblem {
+    /// The server's name.
+    pub server: String,
+    /// Where the server is configured or requested.
+    pub origin: String,
+    /// The cause.
+    pub why: String,
+}
+
+impl fmt::Display for McpProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (server, origin) = (self.server.escape_debug(), &self.origin);
+        write!(f, "MCP server `{server}` ({origin}): {}", self.why)
+    }
 }

@@ -20,10 +20,10 @@ mod server;
 mod stderr_log;
 mod tool;
 
-pub use error::McpError;
+pub use error::{McpError, McpProblem};
 pub use host::{McpHost, McpLimits};
 pub use name::{server_part, tool_name};
 pub use own::AgentServers;
-pub use pool::{McpProblem, McpServers, ServerReport};
+pub use pool::{McpServers, ServerReport};
 pub use process::ProcessServers;
 pub use tool::McpTool;

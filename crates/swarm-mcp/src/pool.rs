@@ -1,7 +1,6 @@
 //! The MCP servers shared by the agents of a process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,25 +12,7 @@ use crate::name::server_part;
 use crate::resource_tools::resource_tools;
 use crate::server::Server;
 use crate::tool::tools_of;
-use crate::{AgentServers, McpError, McpHost};
-
-/// A server or tool that is unavailable to an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct McpProblem {
-    /// The server's name.
-    pub server: String,
-    /// Where the server is configured or requested.
-    pub origin: String,
-    /// The cause.
-    pub why: String,
-}
-
-impl fmt::Display for McpProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (server, origin) = (self.server.escape_debug(), &self.origin);
-        write!(f, "MCP server `{server}` ({origin}): {}", self.why)
-    }
-}
+use crate::{AgentServers, McpError, McpHost, McpProblem};
 
 /// The result of testing one server.
 #[derive(Debug)]

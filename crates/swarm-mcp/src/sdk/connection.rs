@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, PaginatedRequestParams, ProtocolVersion,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, InputResponses, PaginatedRequestParams,
+    ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService, ServiceError,
@@ -26,7 +26,6 @@ use super::content::content;
 use super::handler::Handler;
 use super::http;
 use super::probe::ProbingTransport;
-use super::request::Round;
 use crate::{McpError, McpHost};
 use swarm_tools::Picture;
 
@@ -284,4 +283,11 @@ fn describe_handshake_error(error: &ClientInitializeError) -> String {
         ClientInitializeError::TransportError { error, .. } => http::describe(error.error.as_ref()),
         error => error.to_string(),
     }
+}
+
+/// The fields added to a repeated request after a person answered (protocol 2026-07-28).
+#[derive(Debug, Default, Clone)]
+pub(super) struct Round {
+    pub(super) responses: Option<InputResponses>,
+    pub(super) state: Option<String>,
 }

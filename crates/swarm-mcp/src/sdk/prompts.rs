@@ -7,9 +7,8 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 
 use super::calls::CallOptions;
-use super::connection::{Connection, call_error};
+use super::connection::{Connection, Round, call_error};
 use super::content::block;
-use super::request::Round;
 use crate::McpError;
 
 /// Maximum number of prompts of one server.

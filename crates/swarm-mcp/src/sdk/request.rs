@@ -7,19 +7,12 @@ use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
 use super::calls::{ActiveCall, CallOptions, RegisteredCall};
-use super::connection::{Connection, call_error};
+use super::connection::{Connection, Round, call_error};
 use super::elicit::elicit;
 use crate::McpError;
 
 /// Maximum number of times that a server may request input for one request, as in other clients.
 const MAX_ROUNDS: usize = 10;
-
-/// The fields added to a repeated request after a person answered (protocol 2026-07-28).
-#[derive(Debug, Default, Clone)]
-pub(super) struct Round {
-    pub(super) responses: Option<InputResponses>,
-    pub(super) state: Option<String>,
-}
 
 impl Connection {
     /// Sends a request and waits for its result. A server of the stateless protocol may first

@@ -9,9 +9,8 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::calls::CallOptions;
-use super::connection::{Answer, Connection, call_error};
+use super::connection::{Answer, Connection, Round, call_error};
 use super::content::{picture, size};
-use super::request::Round;
 use crate::McpError;
 
 /// Maximum number of listed resources of one server.
