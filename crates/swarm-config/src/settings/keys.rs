@@ -1,14 +1,17 @@
 //! The table of settings. Each setting is one line here and has its built-in value in
 //! `config/default.toml`.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
 use swarm_permissions::{AgentLimits, RequestSettings};
 use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
+use super::given::{Layer, SettingValue};
 use super::kind::{AnswerInPlace, EFFORTS, FromSetting, Kind, MODES};
 use super::sources::Sources;
 use crate::error::ConfigError;
@@ -227,4 +230,28 @@ fn read<T: FromSetting>(sources: &Sources, name: &str) -> Result<T, ConfigError>
     value
         .and_then(|value| T::from_setting(&value))
         .ok_or_else(|| ConfigError::Lacking(name.to_owned()))
+}
+
+impl Sources {
+    /// Returns the effective value and its source.
+    pub(super) fn effective(&self, name: &str) -> Option<(Value, &SettingValue)> {
+        let key = key(name)?;
+        let mut effective: Option<(Value, &SettingValue)> = None;
+        for given in self.of(name) {
+            let weaker = effective.as_ref().map(|(value, _)| value);
+            if weaker.is_none_or(|weaker| overrides(key, weaker, given)) {
+                effective = Some((key.kind.merge_over(weaker, &given.value), given));
+            }
+        }
+        effective
+    }
+}
+
+/// Returns whether a value replaces the result of the weaker layers.
+fn overrides(key: &Key, weaker: &Value, given: &SettingValue) -> bool {
+    let limits = matches!(given.layer, Layer::Project | Layer::Managed);
+    if limits && key.settable_by == SettableBy::Restrict {
+        return key.kind.compare(&given.value, weaker) == Some(Ordering::Less);
+    }
+    true
 }

@@ -8,6 +8,7 @@ mod listing;
 mod load;
 mod nearest;
 mod places;
+mod policy;
 mod sources;
 mod variables;
 
