@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use swarm_protocol::BackendType;
 
-use crate::tmux::is_own_socket;
-use crate::{BACKEND_WORDS, PaneBackend, PaneError, PanePlacement, backend_kind, backend_kinds};
+use crate::{
+    BACKEND_WORDS, PaneBackend, PaneError, PanePlacement, TerminalFacts, backend_kind,
+    backend_kinds,
+};
 
 /// A request for a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,38 +32,6 @@ impl FromStr for BackendRequest {
             backend,
             place: PanePlacement::default(),
         })
-    }
-}
-
-/// Facts about the terminal and the machine. Supplied by the program because libraries do not read
-/// the environment.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TerminalFacts {
-    /// Value of `TMUX` if set and not empty.
-    pub tmux_env: Option<String>,
-    /// Value of `TMUX_PANE` if set and not empty.
-    pub tmux_pane: Option<String>,
-    /// Absolute path of the tmux program, if installed.
-    pub tmux_program: Option<PathBuf>,
-    /// Private directory of the user for sockets and for records of headless members, created on
-    /// demand. All processes that access such a member must use the same one.
-    pub own_socket_dir: PathBuf,
-    /// Number in the socket name of swarm's own server: [`crate::server_number`] of the team.
-    pub server_number: u32,
-    /// Socket of a running server that the roster already names. A server of swarm's own replaces
-    /// the one named after `server_number`; the user's server is never mistaken for swarm's.
-    pub own_socket: Option<PathBuf>,
-    /// Environment of swarm's own server and of every pane on it: at least `PATH` and `HOME`, no
-    /// secrets.
-    pub server_env: Vec<(String, String)>,
-}
-
-impl TerminalFacts {
-    /// Returns the server of the other members of the team.
-    pub(crate) fn shared_socket(&self) -> Option<PathBuf> {
-        self.own_socket
-            .clone()
-            .filter(|socket| is_own_socket(socket))
     }
 }
 

@@ -7,6 +7,7 @@
 //! backend and reports the reason.
 
 mod backend;
+mod backend_list;
 mod choose;
 mod error;
 mod headless;
@@ -16,23 +17,22 @@ mod log;
 mod pane;
 mod place;
 pub mod recording;
+mod terminal;
 mod text;
 mod tmux;
 mod view;
 
 pub use backend::PaneBackend;
-pub use choose::{
-    BackendRequest, Chosen, TerminalFacts, all_backends, backend_for_pane, backend_words, choose,
-};
+pub use backend_list::{BACKEND_WORDS, backend_kind, backend_kinds, own_backend};
+pub use choose::{BackendRequest, Chosen, all_backends, backend_for_pane, backend_words, choose};
 pub use error::PaneError;
 pub use headless::HeadlessBackend;
-pub use kind::{
-    BACKEND_WORDS, BackendCheck, BackendKind, backend_kind, backend_kinds, own_backend,
-};
+pub use kind::{BackendCheck, BackendKind};
 pub use layout::{Arrangement, MINIMUM_PANE, Size};
 pub use pane::{Pane, PaneCommand, PaneSpec, PaneStatus, Started, TaggedPane};
 pub use place::PanePlacement;
 pub use recording::RecordingBackend;
+pub use terminal::TerminalFacts;
 pub use tmux::{
     FEATURES, Feature, NEWEST_TESTED, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion,
     check_tmux, dead_sockets, is_own_socket, own_socket, replay_panes, server_number,

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use rustix::process::Signal;
 use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -303,17 +302,17 @@ async fn wait_for_exit(mut exit_receiver: watch::Receiver<Option<End>>) -> Optio
 
 /// Sends SIGTERM to a process group and, after [`GRACE`], SIGKILL.
 async fn terminate_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
-    for signal in [Signal::TERM, Signal::KILL] {
-        process.signal_group(signal);
-        if let Ok(ended) = tokio::time::timeout(GRACE, process.ended()).await {
-            let path = PathBuf::from(format!("/proc/{}", process.pid));
-            return ended.map_err(|e| PaneError::io("watch", &path, e));
+    match process.end_group(GRACE).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(PaneError::Undying {
+            pane: pane.clone(),
+            pid: process.id(),
+        }),
+        Err(error) => {
+            let process = PathBuf::from(format!("process {}", process.pid));
+            Err(PaneError::io("watch", &process, error))
         }
     }
-    Err(PaneError::SurvivedKill {
-        pane: pane.clone(),
-        pid: process.id(),
-    })
 }
 
 /// Returns the end of a file, excluding its first `start` bytes.

@@ -12,7 +12,7 @@ use tmux_interface::{ListPanes, TmuxCommand};
 use super::batch::Batch;
 use super::server::Server;
 use crate::{PaneError, PaneSpec, PaneStatus, Size, text};
-use swarm_os::process::Process;
+use swarm_os::process::{Process, program_name};
 
 /// Fields of one line, in the order of [`PaneRow::parse`]. Options that any program may set to any
 /// value come last.
@@ -69,8 +69,7 @@ fn resend_sigchld(server_pid: u32) {
 /// Returns whether this pid is a tmux server here. A server in another container that shares the
 /// socket has another PID namespace, and its processes cannot be inspected.
 fn is_local_server(pid: u32) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
-    name.is_ok_and(|name| name.starts_with("tmux"))
+    program_name(pid).is_some_and(|name| name.starts_with("tmux"))
 }
 
 /// Tag that marks a pane of swarm.
