@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use swarm_os::process::{Target, end, end_now};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -80,7 +80,7 @@ pub(crate) async fn run(
 /// A running command. Dropping it before it exits kills its process group.
 struct Running {
     child: Child,
-    group: Option<Pid>,
+    group: Option<i32>,
     /// Taken while the command runs.
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
@@ -103,7 +103,7 @@ fn start(line: &str, context: CommandContext<'_>) -> io::Result<Running> {
         .spawn()?;
     let group = child.id().and_then(|pid| i32::try_from(pid).ok());
     Ok(Running {
-        group: group.and_then(Pid::from_raw),
+        group,
         child,
         stdout: Some(Receiver::from_owned_fd(OwnedFd::from(stdout))?),
         stderr: Some(Receiver::from_owned_fd(OwnedFd::from(stderr))?),
@@ -174,24 +174,17 @@ impl Running {
 
     /// Terminates the process group: SIGTERM, then SIGKILL after the grace period.
     async fn terminate(&mut self) {
-        self.signal(Signal::TERM);
-        let ended = tokio::time::timeout(GRACE, self.child.wait()).await;
-        // The group's leader may have exited and left other processes behind.
-        self.signal(Signal::KILL);
-        if ended.is_err()
-            && let Err(error) = self.child.wait().await
-        {
+        end(self.target(), GRACE).await;
+        if let Err(error) = self.child.wait().await {
             tracing::warn!(%error, "cannot wait for a hook");
         }
         self.finished = true;
     }
 
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group
-            && let Err(error) = kill_process_group(group, signal)
-            && error != rustix::io::Errno::SRCH
-        {
-            tracing::warn!(%error, "cannot terminate a hook");
+    fn target(&self) -> Target {
+        Target {
+            group: self.group,
+            ..Target::default()
         }
     }
 }
@@ -199,7 +192,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.finished {
-            self.signal(Signal::KILL);
+            end_now(&self.target());
         }
     }
 }

@@ -304,7 +304,7 @@ async fn wait_for_exit(mut exit_receiver: watch::Receiver<Option<End>>) -> Optio
 async fn terminate_group(pane: &PaneId, process: Process) -> Result<(), PaneError> {
     match process.end_group(GRACE).await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(PaneError::Undying {
+        Ok(false) => Err(PaneError::SurvivedKill {
             pane: pane.clone(),
             pid: process.id(),
         }),
