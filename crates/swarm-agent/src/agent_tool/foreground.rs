@@ -40,7 +40,7 @@ pub(super) async fn wait(
         }
     }
     if record.view().background {
-        launched(&record, parent.can_read(&record))
+        launched(&record, parent.can_read(&record.output()))
     } else {
         completed(&record, limits.output_chars)
     }

@@ -126,7 +126,7 @@ impl AgentTool {
         };
         let record = agents.start(&self.parent, request, &ctx.cancel).await?;
         if background {
-            let can_read = self.parent.can_read(&record);
+            let can_read = self.parent.can_read(&record.output());
             return Ok(launched(&record, can_read));
         }
         Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)

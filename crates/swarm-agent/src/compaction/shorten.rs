@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use swarm_model::{BlockKind, ContentBlock, Message, StoredBlock, StoredMessage};
+use swarm_model::{BlockKind, ContentBlock, Message, Role, StoredBlock, StoredMessage};
 
 use super::meter::size;
 use super::pictures::{has_pictures, without_pictures};
-use super::tail::is_beginning;
 use crate::limits::cut;
 
 /// Stands where the beginning of a conversation is left out.
@@ -77,4 +76,10 @@ pub(super) fn last_of(messages: Vec<Arc<StoredMessage>>, bytes: u64) -> Vec<Arc<
     let note = Arc::new(StoredMessage::from(Message::user_text(LEFT_OUT)));
     let rest = messages.into_iter().skip(beginning);
     std::iter::once(note).chain(rest).collect()
+}
+
+/// Where a conversation may begin so that every call in it has its result, and every result its call.
+pub(super) fn is_beginning(message: &StoredMessage) -> bool {
+    let mut blocks = message.blocks.iter();
+    message.role == Role::Assistant || !blocks.any(|block| block.result_id().is_some())
 }

@@ -2,16 +2,10 @@
 
 use std::sync::Arc;
 
-use swarm_model::{Role, StoredBlock, StoredMessage};
+use swarm_model::{StoredBlock, StoredMessage};
 
 use super::meter::size;
-use super::shorten::with_short_results;
-
-/// Where a conversation may begin so that every call in it has its result, and every result its call.
-pub(super) fn is_beginning(message: &StoredMessage) -> bool {
-    let mut blocks = message.blocks.iter();
-    message.role == Role::Assistant || !blocks.any(|block| block.result_id().is_some())
-}
+use super::shorten::{is_beginning, with_short_results};
 
 /// Where the last messages begin that have room in `bytes`: at least the last one, with the calls that it answers. And how
 /// long they are.
@@ -65,7 +59,7 @@ pub(super) fn files_read(messages: &[Arc<StoredMessage>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use swarm_model::{ContentBlock, Message};
+    use swarm_model::{ContentBlock, Message, Role};
 
     use super::*;
 

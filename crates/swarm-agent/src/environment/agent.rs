@@ -7,28 +7,10 @@ use std::sync::Arc;
 use swarm_os::{read_optional, replace_passing};
 use swarm_protocol::Clock;
 
-use super::PromptEnvironment;
-use super::section::{changeable, one_line};
+use super::section::{EnvironmentFact, PromptEnvironment, changeable};
 
 /// Extension of the file that keeps a section.
 const KEPT: &str = "environment.md";
-
-/// One line of an environment section, such as the branch or the members of a team.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EnvironmentFact {
-    /// What it is about.
-    pub(super) label: &'static str,
-    /// What it says, in one line.
-    pub(super) value: String,
-}
-
-impl EnvironmentFact {
-    /// A fact. White space in the value becomes single spaces.
-    pub fn new(label: &'static str, value: &str) -> Self {
-        let value = one_line(value);
-        Self { label, value }
-    }
-}
 
 /// The environment of one agent: its section of the system prompt, and the facts that may change.
 pub struct AgentEnvironment {

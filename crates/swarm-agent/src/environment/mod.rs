@@ -4,7 +4,7 @@ mod agent;
 mod news;
 mod section;
 
-pub use agent::{AgentEnvironment, EnvironmentFact};
-pub use section::{HostFacts, PromptEnvironment};
+pub use agent::AgentEnvironment;
+pub use section::{EnvironmentFact, HostFacts, PromptEnvironment};
 
 pub(crate) use news::{CHANGED, EnvironmentNews};

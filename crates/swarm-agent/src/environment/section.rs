@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use swarm_protocol::{UnixMs, defang};
 use swarm_worktree::{GitSummary, seen};
 
-use super::EnvironmentFact;
 use crate::ProgramDocs;
 
 /// The machine of a process, as its agents are told. The program that starts the process gathers it once.
@@ -224,5 +223,22 @@ mod tests {
             !text.contains("Status:") && !text.contains("Main branch:"),
             "{text}"
         );
+    }
+}
+
+/// One line of an environment section, such as the branch or the members of a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentFact {
+    /// What it is about.
+    pub(super) label: &'static str,
+    /// What it says, in one line.
+    pub(super) value: String,
+}
+
+impl EnvironmentFact {
+    /// A fact. White space in the value becomes single spaces.
+    pub fn new(label: &'static str, value: &str) -> Self {
+        let value = one_line(value);
+        Self { label, value }
     }
 }

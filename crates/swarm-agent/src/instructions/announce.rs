@@ -8,8 +8,9 @@ use std::sync::Arc;
 use swarm_permissions::RuleFile;
 use swarm_protocol::defang;
 
+use super::file::{InstructionFile, InstructionSources};
 use super::layers::Repository;
-use super::load::{InstructionFile, InstructionSources, LoadedInstructions};
+use super::load::LoadedInstructions;
 use super::loaded::LoadedFile;
 use super::probe::Probes;
 

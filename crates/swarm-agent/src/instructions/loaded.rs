@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::load::{InstructionFile, InstructionKind};
+use super::file::{InstructionFile, InstructionKind};
 
 /// A file that became part of a conversation. The words are those of Claude Code's `InstructionsLoaded`, but `change`.
 #[derive(Debug, Clone, PartialEq, Eq)]

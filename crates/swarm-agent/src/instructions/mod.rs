@@ -1,6 +1,7 @@
 //! Instruction files (`CLAUDE.md`, `AGENTS.md`, rules): which there are, what they say, and when an agent is told.
 
 mod announce;
+mod file;
 mod layers;
 mod load;
 mod loaded;
@@ -8,9 +9,8 @@ mod probe;
 mod reader;
 
 pub(crate) use announce::{Instructions, News};
-pub use load::{
-    InstructionFile, InstructionKind, InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS,
-};
+pub use file::{InstructionFile, InstructionKind, InstructionSources};
+pub use load::{LoadedInstructions, MANAGED_INSTRUCTIONS};
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use swarm_os::read_beginning;
 use swarm_permissions::imports;
 
+use super::file::{InstructionFile, InstructionKind, InstructionSources};
 use super::layers::Repository;
-use super::load::{InstructionFile, InstructionKind, InstructionSources};
 use super::probe::Probes;
 
 /// Bytes of one file that an agent is told.

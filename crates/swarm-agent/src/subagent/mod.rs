@@ -4,6 +4,7 @@
 //! nothing else starts or ends one.
 
 mod admission;
+mod attach;
 mod background;
 mod begin;
 mod child;

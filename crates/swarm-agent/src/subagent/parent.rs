@@ -1,10 +1,11 @@
 //! The agent that has sub-agents.
 
+use std::path::Path;
+
 use serde_json::json;
 use swarm_permissions::{Decision, Question, ToolCeiling};
 use swarm_protocol::{SubAgentId, ToolKind};
 
-use super::Record;
 use crate::AgentParts;
 use crate::context_files::ContextFiles;
 
@@ -51,8 +52,7 @@ impl Parent {
     }
 
     /// Whether it could read the file of a result.
-    pub(crate) fn can_read(&self, record: &Record) -> bool {
-        let output = record.output();
+    pub(crate) fn can_read(&self, output: &Path) -> bool {
         let rights = &self.parts.rights;
         let input = json!({"file_path": output});
         let cwd = &self.parts.tool_context.cwd;
@@ -63,7 +63,7 @@ impl Parent {
             starts_in: cwd,
             anchors: &rights.anchors(cwd, None),
             home: self.parts.home.as_deref(),
-            touches: std::slice::from_ref(&output),
+            touches: &[output.to_owned()],
             files: &ContextFiles(&self.parts.tool_context),
             read_only: true,
             kind: ToolKind::Read,

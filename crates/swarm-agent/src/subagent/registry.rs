@@ -4,19 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
-use swarm_permissions::{AgentDefinition, ToolCeiling};
 use swarm_protocol::AgentEvent;
 use swarm_tools::Tool;
 use tokio::sync::{Notify, watch};
 
 use super::admission::Admission;
-use super::interject::WithNotifications;
 use super::record::Record;
-use super::{Parent, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop};
-use crate::agent_tool::{SkillCall, has_forks};
-use crate::{
-    AgentParts, AgentTool, EventSink, Injected, TeammateSpawner, TranscriptAuthor, TranscriptFile,
-};
+use super::{Parent, SubAgentKit, SubAgentRequest};
+use crate::{EventSink, Injected, TranscriptAuthor};
 
 /// Every sub-agent that the agent of this process and its sub-agents have. One for a process.
 #[derive(Debug)]
@@ -24,7 +19,7 @@ pub struct SubAgents {
     /// Itself, for the tasks that it starts.
     me: Weak<Self>,
     kit: SubAgentKit,
-    root: OnceLock<Root>,
+    pub(super) root: OnceLock<Root>,
     inner: Mutex<Inner>,
     changed: Notify,
     /// Whether those in the background are to wait.
@@ -64,59 +59,6 @@ impl SubAgents {
             changed: Notify::new(),
             held: watch::Sender::new(false),
         })
-    }
-
-    /// Gives the agent that the process is for its tools for sub-agents; `spawner` adds teammates for it. The tools that
-    /// it then has are the pool of its sub-agents, as far as its own `definition` has them. Files of sub-agents lie in the directory `subagents` of the session
-    /// of `transcript`.
-    pub fn attach(
-        &self,
-        parts: &mut AgentParts,
-        spawner: Arc<dyn TeammateSpawner>,
-        definition: Option<&AgentDefinition>,
-        transcript: &TranscriptFile,
-    ) {
-        let mut parent = Parent::of(None, 0, parts, ToolCeiling::default().below(definition));
-        for name in [AgentTool::NAME, "TaskStop", "TaskOutput"] {
-            parent.tool_names.push(name.to_owned());
-        }
-        let parent = Arc::new(parent);
-        let agents = AgentTool::new(spawner, Weak::clone(&self.me), Arc::clone(&parent));
-        let skills = &self.kit.agent_config.skills;
-        if has_forks(skills) {
-            let named = parts.tools.iter_mut();
-            for tool in named.filter(|tool| tool.name() == SkillCall::NAME) {
-                *tool = Arc::new(SkillCall::new(skills, agents.clone()));
-            }
-        }
-        parts.tools.push(Arc::new(agents));
-        parts.tools.push(Arc::new(TaskStop(Weak::clone(&self.me))));
-        parts
-            .tools
-            .push(Arc::new(TaskOutput(Weak::clone(&self.me))));
-        let root = Root {
-            pool: parts.tools.clone(),
-            events: Arc::clone(&parts.events),
-            author: transcript.author().clone(),
-            directory: transcript.path().with_extension("").join("subagents"),
-            parent,
-        };
-        parts.interjections = Arc::new(WithNotifications {
-            mail: Arc::clone(&parts.interjections),
-            agents: Weak::clone(&self.me),
-        });
-        let me = Weak::clone(&self.me);
-        self.kit.commands.on_change(move || {
-            if let Some(agents) = me.upgrade() {
-                agents.show_commands();
-                agents.stir();
-            }
-        });
-        if self.root.set(root.clone()).is_err() {
-            tracing::error!("sub-agents of one process were given to two agents");
-            return;
-        }
-        self.reopen(&root);
     }
 
     pub(super) fn kit(&self) -> &SubAgentKit {

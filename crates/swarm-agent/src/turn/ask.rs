@@ -5,7 +5,7 @@ use swarm_tools::ModeSwitch as _;
 use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
-use super::dispatch::{NOT_RUN, Ready, Refusal, Verdict};
+use super::types::{NOT_RUN, Ready, Refusal, Verdict};
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 
 use crate::Session;

@@ -7,7 +7,7 @@ use swarm_tools::{ToolContext, ToolOutput};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::Ready;
+use super::types::Ready;
 use crate::history::INTERRUPTED;
 
 /// Runs a tool in a task of its own: a panic becomes an error result, and a call that does not end within `grace`

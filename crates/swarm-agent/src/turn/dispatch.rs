@@ -8,61 +8,27 @@ use std::time::Instant;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use swarm_model::ContentBlock;
-use swarm_permissions::{Decision, HookEvent, Question, Suggestion};
+use swarm_permissions::{Decision, HookEvent, Question};
 use swarm_protocol::AgentEvent;
 use swarm_tools::{Attachment, ModeSwitch, Tool, ToolContext, ToolOutput, Workplace};
 use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::hooks::add_context;
-use super::runtime::TurnStop;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use super::tool_hooks::Ran;
+use super::types::{Ready, Refusal, TurnStop, Verdict};
 use crate::context_files::ContextFiles;
 use crate::fork::{Held, Origin, inherited};
 use crate::transcript::Entry;
 use crate::{AgentTool, Session};
-
-/// The result of a call that the end of its turn came before.
-pub(super) const NOT_RUN: &str = "The call was not run: the turn ended before it.";
-
-/// What is known of a call before it runs.
-#[derive(Debug)]
-pub(super) enum Verdict {
-    /// It runs.
-    Run(Ready),
-    /// It is asked about first.
-    Ask {
-        ready: Ready,
-        why: String,
-        suggestions: Vec<Suggestion>,
-    },
-    /// It does not run.
-    Refuse(Refusal),
-}
-
-/// Why a call does not run.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// Rules, the mode or whoever was asked deny it, for this reason.
-    Denied(String),
-    /// Another reason; the text is for the model.
-    Other(String),
-}
 
 /// What became of a call.
 struct Answered {
     result: ContentBlock,
     /// The call as hooks of the whole batch are told of it, if there are any.
     told: Option<Value>,
-}
-
-/// A tool and the input to call it with.
-#[derive(Debug, Clone)]
-pub(super) struct Ready {
-    pub(super) tool: Arc<dyn Tool>,
-    pub(super) input: Value,
 }
 
 impl Session {
@@ -375,35 +341,6 @@ impl Session {
             "There is no tool `{name}`. The tools are: {}.",
             names.join(", ")
         )
-    }
-}
-
-impl Refusal {
-    /// What the model is told.
-    pub(super) fn text(self) -> String {
-        match self {
-            Self::Denied(why) => format!("The call was not run: permission denied. {why}"),
-            Self::Other(text) => text,
-        }
-    }
-}
-
-impl Verdict {
-    /// Whether the call may be handled beside others: its tool says so, or it is not run at all.
-    fn runs_in_parallel(&self) -> bool {
-        match self {
-            Self::Run(ready) => ready.tool.runs_in_parallel(&ready.input),
-            Self::Refuse(_) => true,
-            Self::Ask { .. } => false,
-        }
-    }
-
-    /// The call in one line.
-    fn line(&self, tool: &str) -> String {
-        match self {
-            Self::Run(ready) | Self::Ask { ready, .. } => ready.tool.one_line(&ready.input),
-            Self::Refuse(_) => tool.to_owned(),
-        }
     }
 }
 

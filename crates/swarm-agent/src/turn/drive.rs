@@ -5,30 +5,17 @@ use std::sync::Arc;
 use swarm_model::{ContentBlock, ModelError, ModelResponse, StopReason};
 use swarm_protocol::{AgentEvent, MemberState};
 
-use super::dispatch::NOT_RUN;
 use super::outcome::TurnOutcome;
-use super::runtime::{Turn, TurnStop};
+use super::runtime::Turn;
 use super::signals::TurnSignals;
 use super::step::{self, Step};
+use super::types::{Gathered, NOT_RUN, TurnStop};
 use crate::history::error_result;
 use crate::transcript::{CompactTrigger, Entry, TurnEnd};
 use crate::{AgentError, Session, Totals};
 
 /// What the model is told when its answer was longer than an answer may be.
 const GO_ON: &str = "[Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.]";
-
-/// What a turn gathers on its way.
-#[derive(Debug, Default)]
-pub(super) struct Gathered {
-    /// The model's last words, and what it had said before them in the same, continued answer.
-    pub(super) text: String,
-    /// Answers continued so far.
-    continued: u32,
-    /// Whether the next answer goes on where `text` stopped.
-    continuing: bool,
-    /// How often in a row hooks have kept the turn from ending.
-    pub(super) held: u32,
-}
 
 impl Session {
     /// Answers the user message at the end of the conversation, by the agent's runtime, until it ends its turn. [`TurnSignals::cancel`], which a token alone stands for, ends the turn within
@@ -218,30 +205,6 @@ impl Session {
                 spent,
             },
         }
-    }
-}
-
-impl Gathered {
-    /// Keeps the last words that are words: an answer of calls alone does not hide what was said before it.
-    fn hear(&mut self, response: &ModelResponse) {
-        let text = response.text();
-        if self.continuing {
-            self.text.push_str(&text);
-        } else if !text.trim().is_empty() {
-            self.text = text;
-        }
-        self.continuing = false;
-    }
-
-    fn go_on(&mut self) {
-        self.continued += 1;
-        self.continuing = true;
-    }
-
-    fn say_cut_off(&mut self, limit: u32) {
-        let note =
-            format!("\n\n[The answer was cut off here, at the limit of {limit} output tokens.]");
-        self.text.push_str(&note);
     }
 }
 

@@ -8,7 +8,7 @@ use swarm_protocol::{AgentEvent, Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{NOT_RUN, Ready, Refusal, Verdict};
+use super::types::{NOT_RUN, Ready, Refusal, Verdict};
 use crate::transcript::Entry;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 

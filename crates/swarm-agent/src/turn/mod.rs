@@ -15,9 +15,11 @@ mod runtime;
 mod signals;
 mod step;
 mod tool_hooks;
+mod types;
 
 pub use hooks::{Submitted, Withheld, told_by_hooks};
-pub(crate) use noted::Noted;
 pub use outcome::TurnOutcome;
-pub use runtime::{AgentRuntime, ModelLoop, Turn, TurnStop};
+pub use runtime::{AgentRuntime, ModelLoop, Turn};
 pub use signals::TurnSignals;
+pub(crate) use types::Noted;
+pub use types::TurnStop;

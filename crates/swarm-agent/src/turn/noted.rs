@@ -6,18 +6,10 @@ use serde_json::{Value, json};
 use swarm_permissions::{HookEvent, Suggestion};
 use tokio_util::sync::CancellationToken;
 
-use super::runtime::TurnStop;
+use super::types::{Noted, TurnStop};
 use crate::instructions::Instructions;
 use crate::{AgentError, Session};
 use swarm_model::ModelError;
-
-/// An event that happened where no hook can run.
-#[derive(Debug)]
-pub(crate) struct Noted {
-    event: HookEvent,
-    matched: Option<&'static str>,
-    fields: Value,
-}
 
 impl Session {
     fn note(&self, event: HookEvent, matched: Option<&'static str>, fields: Value) {

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use swarm_model::{ContentBlock, ModelError, StopReason};
+use swarm_model::{ContentBlock, StopReason};
 use swarm_protocol::{AgentEvent, Usage};
 
-use super::drive::Gathered;
 use super::signals::TurnSignals;
+use super::types::{Gathered, TurnStop};
 use crate::transcript::Entry;
-use crate::{AgentError, AgentParts, Session};
+use crate::{AgentParts, Session};
 
 /// Answers the messages that a conversation ends in. The conversation itself (transcript, what was delivered, hooks, turn
 /// events) is the session's and the same for every runtime.
@@ -79,29 +79,5 @@ impl Turn<'_> {
         let held = &mut self.gathered.held;
         let may_end = self.session.may_end(text, held, &self.signals.cancel);
         Ok(may_end.await?)
-    }
-}
-
-/// Why a turn ends before the agent ends it.
-#[derive(Debug)]
-pub enum TurnStop {
-    /// It made as many requests as a turn may.
-    Limit,
-    /// [`TurnSignals::cancel`] fell.
-    Interrupted,
-    /// [`TurnSignals::suspend`] fell; the turn is taken up again later.
-    Suspended,
-    /// A hook of the user ended it, for this reason.
-    Halted(String),
-    /// It could not go on.
-    Failed(AgentError),
-}
-
-impl From<AgentError> for TurnStop {
-    fn from(error: AgentError) -> Self {
-        match error {
-            AgentError::Model(ModelError::Cancelled) => Self::Interrupted,
-            error => Self::Failed(error),
-        }
     }
 }

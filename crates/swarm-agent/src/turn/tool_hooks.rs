@@ -10,10 +10,9 @@ use swarm_protocol::Envelope;
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::Refusal;
 use super::hooks::add_context;
-use super::runtime::TurnStop;
 use super::step::{Call, CallInput};
+use super::types::{Refusal, TurnStop};
 use crate::Session;
 use crate::transcript::Entry;
 

@@ -5,8 +5,9 @@ mod exit;
 mod fixed;
 mod isolator;
 mod stay;
+mod tools;
 
 pub(crate) use fixed::fixed;
 pub use isolator::WorktreeIsolator;
-pub(crate) use stay::MOVING;
-pub use stay::worktree_tools;
+pub(crate) use tools::MOVING;
+pub use tools::worktree_tools;

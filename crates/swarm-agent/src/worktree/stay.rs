@@ -5,44 +5,17 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use swarm_protocol::Clock;
-use swarm_tools::{Confinement, Tool, Workplace};
+use swarm_tools::{Confinement, Workplace};
 use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
 use tokio_util::sync::CancellationToken;
-
-use super::enter::EnterWorktree;
-use super::exit::ExitWorktree;
-
-/// Names of the tools that move the agent of a process. They are its alone: a sub-agent that used them would move it too.
-pub(crate) const MOVING: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
-
-/// `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents that are handed the same tools
-/// and work elsewhere are not moved.
-pub fn worktree_tools(
-    worktrees: Worktrees,
-    clock: Arc<dyn Clock>,
-    process: ProcessMark,
-    origin: PathBuf,
-) -> Vec<Arc<dyn Tool>> {
-    let place = Arc::new(Stay {
-        worktrees,
-        clock,
-        process,
-        origin,
-        entered: Mutex::default(),
-    });
-    vec![
-        Arc::new(EnterWorktree(Arc::clone(&place))),
-        Arc::new(ExitWorktree(place)),
-    ]
-}
 
 #[derive(Debug)]
 pub(super) struct Stay {
     pub(super) worktrees: Worktrees,
     pub(super) clock: Arc<dyn Clock>,
-    process: ProcessMark,
+    pub(super) process: ProcessMark,
     pub(super) origin: PathBuf,
-    entered: Mutex<Option<Entered>>,
+    pub(super) entered: Mutex<Option<Entered>>,
 }
 
 /// A worktree that an agent has entered.

@@ -1,0 +1,64 @@
+//! What an agent is given so that it can have sub-agents.
+
+use std::sync::Arc;
+
+use swarm_permissions::{AgentDefinition, ToolCeiling};
+
+use super::interject::WithNotifications;
+use super::registry::Root;
+use super::{Parent, SubAgents, TaskOutput, TaskStop};
+use crate::agent_tool::{SkillCall, has_forks};
+use crate::{AgentParts, AgentTool, TeammateSpawner, TranscriptFile};
+
+impl SubAgents {
+    /// Gives the agent that the process is for its tools for sub-agents; `spawner` adds teammates for it. The tools that
+    /// it then has are the pool of its sub-agents, as far as its own `definition` has them. Files of sub-agents lie in the directory `subagents` of the session
+    /// of `transcript`.
+    pub fn attach(
+        &self,
+        parts: &mut AgentParts,
+        spawner: Arc<dyn TeammateSpawner>,
+        definition: Option<&AgentDefinition>,
+        transcript: &TranscriptFile,
+    ) {
+        let mut parent = Parent::of(None, 0, parts, ToolCeiling::default().below(definition));
+        for name in [AgentTool::NAME, "TaskStop", "TaskOutput"] {
+            parent.tool_names.push(name.to_owned());
+        }
+        let parent = Arc::new(parent);
+        let agents = AgentTool::new(spawner, self.weak(), Arc::clone(&parent));
+        let skills = &self.kit().agent_config.skills;
+        if has_forks(skills) {
+            let named = parts.tools.iter_mut();
+            for tool in named.filter(|tool| tool.name() == SkillCall::NAME) {
+                *tool = Arc::new(SkillCall::new(skills, agents.clone()));
+            }
+        }
+        parts.tools.push(Arc::new(agents));
+        parts.tools.push(Arc::new(TaskStop(self.weak())));
+        parts.tools.push(Arc::new(TaskOutput(self.weak())));
+        let root = Root {
+            pool: parts.tools.clone(),
+            events: Arc::clone(&parts.events),
+            author: transcript.author().clone(),
+            directory: transcript.path().with_extension("").join("subagents"),
+            parent,
+        };
+        parts.interjections = Arc::new(WithNotifications {
+            mail: Arc::clone(&parts.interjections),
+            agents: self.weak(),
+        });
+        let me = self.weak();
+        self.kit().commands.on_change(move || {
+            if let Some(agents) = me.upgrade() {
+                agents.show_commands();
+                agents.stir();
+            }
+        });
+        if self.root.set(root.clone()).is_err() {
+            tracing::error!("sub-agents of one process were given to two agents");
+            return;
+        }
+        self.reopen(&root);
+    }
+}
