@@ -1,8 +1,10 @@
 //! A member's place at the table: who it is and which team it sits in.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
 use swarm_os::{Liveness, LockInterrupt, probe};
@@ -10,8 +12,6 @@ use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
 use swarm_store::{Actor, Draft, StoreError, Team, TeamStore};
-
-use crate::WorkMerger;
 
 /// Makes a team for a lead that acts before it has one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
@@ -246,4 +246,12 @@ fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
     let life = team.life_path(&MemberName::lead());
     Ok(is_led && probe(&life)? == Liveness::Foreign)
+}
+
+/// Brings the work in a worktree to where it is meant for.
+#[async_trait]
+pub trait WorkMerger: Send + Sync + fmt::Debug {
+    /// Returns once the commits in a worktree are in its target, or need not be. Otherwise the error says, for the one
+    /// who worked there, what is in the way and what to do.
+    async fn merge(&self, worktree: &Path) -> Result<(), String>;
 }

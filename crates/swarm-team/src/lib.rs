@@ -25,7 +25,7 @@ mod team_rights;
 
 pub use brief::team_brief;
 pub use completion::{Completion, CompletionError};
-pub use context::{MemberContext, NoTeam, TeamCreator};
+pub use context::{MemberContext, NoTeam, TeamCreator, WorkMerger};
 pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, sort_mail, speaker};
@@ -34,7 +34,6 @@ pub use marked::{
     working_directories,
 };
 pub use member_hooks::member_hooks;
-pub use merged::WorkMerger;
 pub use order::{MemberLimits, OrderError, SpawnOrder};
 pub use permission::{
     ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,

@@ -1,21 +1,10 @@
 //! A task whose owner works in a worktree is done when its work is where others find it.
 
-use std::fmt;
-use std::path::Path;
-
-use async_trait::async_trait;
 use swarm_protocol::{TaskId, TaskStatus};
 use swarm_store::{Actor, Draft, Team};
 
+use crate::WorkMerger;
 use crate::send::{summary_of, told};
-
-/// Brings the work in a worktree to where it is meant for.
-#[async_trait]
-pub trait WorkMerger: Send + Sync + fmt::Debug {
-    /// Returns once the commits in a worktree are in its target, or need not be. Otherwise the error says, for the one
-    /// who worked there, what is in the way and what to do.
-    async fn merge(&self, worktree: &Path) -> Result<(), String>;
-}
 
 /// Lets a task be completed only when the work of its owner is in the target, which is where it merges it. If that cannot
 /// be done the task stays as it is, and its owner is told, unless it asked itself.

@@ -11,7 +11,7 @@ use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, check_subject};
+use super::checks::{check_owner, check_subject};
 use crate::{MemberContext, announce_assignment, created_hooks};
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use swarm_protocol::{Task, TaskId, ToolKind};
 use swarm_store::{StoreError, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
-use super::pool::named_task;
+use super::checks::named_task;
 use crate::MemberContext;
 
 #[derive(Debug)]

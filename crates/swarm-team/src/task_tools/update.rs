@@ -11,7 +11,7 @@ use swarm_store::{TaskChange, TaskUpdated, Team};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
-use super::pool::{check_owner, check_subject, named_task};
+use super::checks::{check_owner, check_subject, named_task};
 use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
 
 /// What a pane shows of a change that was made.

@@ -1,0 +1,53 @@
+//! What the task tools check before they change anything.
+
+use serde_json::Value;
+use swarm_protocol::MemberName;
+use swarm_store::{StoreError, Team};
+
+use crate::MemberContext;
+use crate::send::told;
+
+/// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with one that it is about to
+/// spawn; then what to say about that is returned.
+pub(super) fn check_owner(
+    context: &MemberContext,
+    team: &dyn Team,
+    owner: Option<&MemberName>,
+) -> Result<String, String> {
+    let Some(owner) = owner else {
+        return Ok(String::new());
+    };
+    let config = team.config().map_err(|error| told(&error))?;
+    if config.member(owner).is_some() {
+        return Ok(String::new());
+    }
+    if context.is_lead() {
+        return Ok(format!(
+            ". {owner} is not in the team yet: spawn it under this name"
+        ));
+    }
+    Err(told(&StoreError::MemberNotFound {
+        team: team.name().clone(),
+        name: owner.clone(),
+        known: config.names(),
+    }))
+}
+
+/// Refuses a subject that says nothing.
+pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
+    if subject.trim().is_empty() {
+        return Err(format!(
+            "{tool}: `subject` is empty: say in a few words what is to be done"
+        ));
+    }
+    Ok(())
+}
+
+/// The id of the task that an input names, for a line on the screen.
+pub(super) fn named_task(input: &Value) -> String {
+    match &input["taskId"] {
+        Value::String(id) => id.clone(),
+        Value::Number(id) => id.to_string(),
+        _ => "?".to_owned(),
+    }
+}
