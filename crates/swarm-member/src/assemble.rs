@@ -32,10 +32,10 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::PermissionBroker;
 use crate::hook_watch::{HookWatch, Places};
 use crate::mail::MailHandler;
-use crate::member_loop::{InboxWatch, MemberLoop};
 use crate::peers::peers;
 use crate::person::{Person, PersonCommands};
 use crate::reporter::Reporter;
+use crate::role::{InboxWatch, MemberLoop};
 
 /// What a lead and a teammate are assembled from.
 pub(crate) struct MemberSetup {

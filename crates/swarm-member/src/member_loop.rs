@@ -4,20 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{Injected, ModelFactory, Session, SubAgents, TurnOutcome, told_by_hooks};
-use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_agent::{Injected, TurnOutcome, told_by_hooks};
 use swarm_permissions::HookEvent;
-use swarm_protocol::{Envelope, Event, MemberState, TeamName};
-use swarm_store::Team;
+use swarm_protocol::{Envelope, Event, MemberState};
 use swarm_team::{Incoming, MemberContext};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::mail::MailHandler;
-use crate::person::{Change, Person};
-use crate::reporter::Reporter;
-use crate::role::{Recovery, Role};
-use crate::turn::Compacted;
+use crate::person::Change;
+use crate::role::{Compacted, MemberLoop, Recovery, Role, Trouble};
 
 /// The shortest and the longest wait after an error.
 const RETRY_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -27,40 +21,6 @@ pub(crate) const END_HOOKS: Duration = Duration::from_secs(10);
 /// What a member is told whose process is not the one in which its conversation began.
 const RESUMED: &str =
     "Your process had ended, and a new one carries on your conversation. Your team at this moment:";
-
-/// A member that has started.
-pub(crate) struct MemberLoop<R> {
-    pub(crate) role: R,
-    pub(crate) session: Session,
-    pub(crate) mail: Arc<MailHandler>,
-    pub(crate) reporter: Arc<Reporter>,
-    pub(crate) sub_agents: Arc<SubAgents>,
-    pub(crate) inbox: InboxWatch,
-    pub(crate) person: Person,
-    /// Runs hooks of files that change, as long as this lives.
-    pub(crate) _hook_watch: JoinSet<()>,
-    /// Where another model comes from.
-    pub(crate) models: Arc<dyn ModelFactory>,
-    /// Its model, for the journal.
-    pub(crate) model: String,
-    /// Cancelled when the member is to stop. It interrupts turns and waits.
-    pub(crate) stop: CancellationToken,
-    /// Text before the first message, until there is one.
-    pub(crate) initial_prompt: Option<String>,
-    /// What hooks add before the next message.
-    pub(crate) context: Vec<Injected>,
-    /// The state that was reported last, where it still holds.
-    pub(crate) reported: Option<(MemberState, Option<String>)>,
-    /// The error that keeps the member from going on.
-    pub(crate) trouble: Option<Trouble>,
-}
-
-/// An error that may pass: a lock that is held, a full disk, a full inbox of the lead.
-#[derive(Debug)]
-pub(crate) struct Trouble {
-    what: String,
-    wait: Duration,
-}
 
 /// The full name of a model that was asked for as `asked` and is called `name` at its provider: with the provider that was
 /// named, or else that of `before`.
@@ -369,49 +329,6 @@ impl<R: Role> MemberLoop<R> {
         if tokio::time::timeout(within, fired).await.is_err() {
             self.reporter
                 .notice("hook SessionEnd: took too long and was ended");
-        }
-    }
-}
-
-/// Watches the inbox of a member's present team.
-pub(crate) struct InboxWatch {
-    watcher: Arc<DirectoryWatcher>,
-    context: Arc<MemberContext>,
-    watched: Option<(TeamName, Subscription)>,
-}
-
-impl InboxWatch {
-    pub(crate) fn new(watcher: Arc<DirectoryWatcher>, context: Arc<MemberContext>) -> Self {
-        let mut watch = Self {
-            watcher,
-            context,
-            watched: None,
-        };
-        watch.follow(watch.context.team());
-        watch
-    }
-
-    /// Watches the inbox of this team from now on.
-    pub(crate) fn follow(&mut self, team: Option<Arc<dyn Team>>) {
-        let known = self.watched.as_ref().map(|(team, _)| team);
-        if known == team.as_ref().map(|team| team.name()) {
-            return;
-        }
-        self.watched = team.map(|team| {
-            let filter = NameFilter::Exact(vec![format!("{}.json", self.context.name).into()]);
-            let directory = team.inbox_directory();
-            (
-                team.name().clone(),
-                self.watcher.subscribe(&directory, filter),
-            )
-        });
-    }
-
-    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses nothing.
-    pub(crate) async fn changed(&mut self) {
-        match &mut self.watched {
-            Some((_, inbox)) => inbox.changed().await,
-            None => std::future::pending().await,
         }
     }
 }

@@ -1,15 +1,23 @@
-//! What distinguishes a lead from a teammate.
+//! What a member consists of, and what distinguishes a lead from a teammate.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use swarm_agent::{AgentError, TurnOutcome};
-use swarm_protocol::MemberState;
-use swarm_store::StoreError;
-use swarm_team::Incoming;
+use swarm_agent::{
+    AgentError, Injected, ModelFactory, Session, SubAgents, TurnOutcome, TurnSignals,
+};
+use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
+use swarm_protocol::{MemberState, TeamName};
+use swarm_store::{StoreError, Team};
+use swarm_team::{Incoming, MemberContext};
+use swarm_ui::PaneInput;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::mail::MailHandler;
-use crate::member_loop::MemberLoop;
-use crate::turn::Turn;
+use crate::person::Person;
+use crate::reporter::Reporter;
 
 /// What the loop does about an error of a step.
 pub(crate) enum Recovery<End> {
@@ -90,4 +98,124 @@ pub(crate) trait Role: Sized {
 
     /// Decides what happens after an error of a step.
     fn recovery(error: &Self::Error) -> Recovery<Self::End>;
+}
+
+/// A member that has started.
+pub(crate) struct MemberLoop<R> {
+    pub(crate) role: R,
+    pub(crate) session: Session,
+    pub(crate) mail: Arc<MailHandler>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) sub_agents: Arc<SubAgents>,
+    pub(crate) inbox: InboxWatch,
+    pub(crate) person: Person,
+    /// Runs hooks of files that change, as long as this lives.
+    pub(crate) _hook_watch: JoinSet<()>,
+    /// Where another model comes from.
+    pub(crate) models: Arc<dyn ModelFactory>,
+    /// Its model, for the journal.
+    pub(crate) model: String,
+    /// Cancelled when the member is to stop. It interrupts turns and waits.
+    pub(crate) stop: CancellationToken,
+    /// Text before the first message, until there is one.
+    pub(crate) initial_prompt: Option<String>,
+    /// What hooks add before the next message.
+    pub(crate) context: Vec<Injected>,
+    /// The state that was reported last, where it still holds.
+    pub(crate) reported: Option<(MemberState, Option<String>)>,
+    /// The error that keeps the member from going on.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// An error that may pass: a lock that is held, a full disk, a full inbox of the lead.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub(crate) what: String,
+    pub(crate) wait: Duration,
+}
+
+/// Watches the inbox of a member's present team.
+pub(crate) struct InboxWatch {
+    watcher: Arc<DirectoryWatcher>,
+    context: Arc<MemberContext>,
+    watched: Option<(TeamName, Subscription)>,
+}
+
+impl InboxWatch {
+    pub(crate) fn new(watcher: Arc<DirectoryWatcher>, context: Arc<MemberContext>) -> Self {
+        let mut watch = Self {
+            watcher,
+            context,
+            watched: None,
+        };
+        watch.follow(watch.context.team());
+        watch
+    }
+
+    /// Watches the inbox of this team from now on.
+    pub(crate) fn follow(&mut self, team: Option<Arc<dyn Team>>) {
+        let known = self.watched.as_ref().map(|(team, _)| team);
+        if known == team.as_ref().map(|team| team.name()) {
+            return;
+        }
+        self.watched = team.map(|team| {
+            let filter = NameFilter::Exact(vec![format!("{}.json", self.context.name).into()]);
+            let directory = team.inbox_directory();
+            (
+                team.name().clone(),
+                self.watcher.subscribe(&directory, filter),
+            )
+        });
+    }
+
+    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses nothing.
+    pub(crate) async fn changed(&mut self) {
+        match &mut self.watched {
+            Some((_, inbox)) => inbox.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// A running turn, as a role sees it.
+pub(crate) struct Turn {
+    pub(crate) mail: Arc<MailHandler>,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) sub_agents: Arc<SubAgents>,
+    pub(crate) signals: TurnSignals,
+}
+
+impl Turn {
+    /// Whether the turn was told to end.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.signals.cancel.is_cancelled()
+    }
+
+    /// Handles what the person at the terminal typed.
+    pub(crate) fn take_input(&self, person: &mut Person, input: PaneInput) {
+        match input {
+            PaneInput::Interrupt => {
+                self.reporter.notice("interrupted by you");
+                self.signals.cancel.cancel();
+            }
+            PaneInput::Background => {
+                let line = match self.sub_agents.send_to_background(None) {
+                    0 => "no sub-agent is waited for".to_owned(),
+                    1 => "the sub-agent goes on in the background".to_owned(),
+                    many => format!("{many} sub-agents go on in the background"),
+                };
+                self.reporter.notice(line);
+            }
+            input => person.take(input, Some("read between two calls")),
+        }
+    }
+}
+
+/// What came of a compaction that a person asked for.
+#[derive(Debug)]
+pub(crate) enum Compacted {
+    Done,
+    /// The member is to stop or to take no turns; it is asked again when it continues.
+    Suspended,
+    Failed(String),
 }

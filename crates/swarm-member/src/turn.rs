@@ -4,52 +4,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_agent::{SubAgents, TurnOutcome, TurnSignals};
-use swarm_ui::PaneInput;
+use swarm_agent::{TurnOutcome, TurnSignals};
 
-use crate::mail::MailHandler;
-use crate::member_loop::{InboxWatch, MemberLoop};
 use crate::person::Person;
-use crate::reporter::Reporter;
-use crate::role::Role;
+use crate::role::{Compacted, InboxWatch, MemberLoop, Role, Turn};
 
 /// How long a turn runs before anything else is watched: its mail has just been taken, and the request for an answer
 /// goes first.
 const HEAD_START: Duration = Duration::from_millis(5);
-
-/// A running turn, as a role sees it.
-pub(crate) struct Turn {
-    pub(crate) mail: Arc<MailHandler>,
-    pub(crate) reporter: Arc<Reporter>,
-    pub(crate) sub_agents: Arc<SubAgents>,
-    pub(crate) signals: TurnSignals,
-}
-
-impl Turn {
-    /// Whether the turn was told to end.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.signals.cancel.is_cancelled()
-    }
-
-    /// Handles what the person at the terminal typed.
-    fn take_input(&self, person: &mut Person, input: PaneInput) {
-        match input {
-            PaneInput::Interrupt => {
-                self.reporter.notice("interrupted by you");
-                self.signals.cancel.cancel();
-            }
-            PaneInput::Background => {
-                let line = match self.sub_agents.send_to_background(None) {
-                    0 => "no sub-agent is waited for".to_owned(),
-                    1 => "the sub-agent goes on in the background".to_owned(),
-                    many => format!("{many} sub-agents go on in the background"),
-                };
-                self.reporter.notice(line);
-            }
-            input => person.take(input, Some("read between two calls")),
-        }
-    }
-}
 
 impl<R: Role> MemberLoop<R> {
     /// Runs the session's turn to its end. It is interrupted when the member is to stop and by the person; the role
@@ -106,15 +68,6 @@ impl<R: Role> MemberLoop<R> {
             signals: TurnSignals::from(self.stop.child_token()),
         }
     }
-}
-
-/// What came of a compaction that a person asked for.
-#[derive(Debug)]
-pub(crate) enum Compacted {
-    Done,
-    /// The member is to stop or to take no turns; it is asked again when it continues.
-    Suspended,
-    Failed(String),
 }
 
 /// Lets work on the conversation go on to its end while mail, the person at the terminal and the role are watched.

@@ -22,8 +22,8 @@ use super::role::LeadRole;
 use super::team_tools::{LeadSpawner, TeamCreate, TeamDelete};
 use crate::assemble::MemberSetup;
 use crate::mail::MailHandler;
-use crate::member_loop::MemberLoop;
 use crate::reporter::{Reporter, ReporterParts};
+use crate::role::MemberLoop;
 use crate::servers::start_servers;
 
 /// Starts the MCP servers. Members get the list of their tools and start a server only when they call one.

@@ -1,6 +1,7 @@
 //! The lead: a prompt or a person, a team, and an end without leftovers.
 
 mod assemble;
+mod end_deadline;
 mod forced_end;
 mod mail;
 mod open_questions;

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::forced_end::EndDeadline;
+use super::end_deadline::EndDeadline;
 use super::mail::{LeadMail, has_unread_report};
 use super::report::Outcome;
 use super::result_text::ResultText;
@@ -23,9 +23,7 @@ use super::settle::{
 };
 use super::supervise::Supervisor;
 use super::{Beginning, LeadParts};
-use crate::member_loop::MemberLoop;
-use crate::role::{Recovery, Role};
-use crate::turn::Turn;
+use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::turn_failure::failure;
 
 /// The part of a lead in its loop.

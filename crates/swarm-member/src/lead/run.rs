@@ -17,7 +17,8 @@ use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{end_members, left_worktrees, take_stock};
 use super::{Beginning, LeadParts};
-use crate::member_loop::{END_HOOKS, MemberLoop};
+use crate::member_loop::END_HOOKS;
+use crate::role::MemberLoop;
 
 /// How long sub-agents, background commands and MCP servers may take to end.
 const ENDING: Duration = Duration::from_secs(2);

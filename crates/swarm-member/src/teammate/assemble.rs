@@ -19,8 +19,8 @@ use swarm_ui::{PaneHeader, PaneView, Theme};
 
 use crate::assemble::MemberSetup;
 use crate::mail::MailHandler;
-use crate::member_loop::MemberLoop;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
+use crate::role::MemberLoop;
 use crate::servers::require;
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::mail::TeammateMail;

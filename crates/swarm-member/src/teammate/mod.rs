@@ -17,4 +17,5 @@ mod tests;
 
 pub use error::TeammateError;
 pub use parts::{ProcessFacts, TeammateParts, Termination};
-pub use run::{Ending, run};
+pub use role::Ending;
+pub use run::run;

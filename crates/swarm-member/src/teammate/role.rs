@@ -15,14 +15,12 @@ use swarm_team::{Incoming, MemberContext, approve_shutdown};
 use tokio::time::Instant;
 
 use crate::mail::MailHandler;
-use crate::member_loop::MemberLoop;
-use crate::role::{Recovery, Role};
+use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::teammate::lead_watch::LeadWatch;
 use crate::teammate::mail::TeammateMail;
 use crate::teammate::suspension::{PauseWatch, Suspension, loss};
 use crate::teammate::turn_reporter::TurnReporter;
-use crate::teammate::{Ending, ProcessFacts, TeammateError};
-use crate::turn::Turn;
+use crate::teammate::{ProcessFacts, TeammateError};
 
 /// How often in a row hooks may keep a teammate from going idle.
 const KEPT_BUSY: u32 = 8;
@@ -463,5 +461,32 @@ fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
     if let Err(error) = team.set_active(&context.name, active) {
         // Our own state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
+    }
+}
+
+/// How a teammate ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It agreed to a shutdown request.
+    ShutDown,
+    /// The process was told to stop.
+    Terminated,
+    /// Its spawn was cancelled before it began.
+    NotWanted,
+    /// The process that led its team is gone, and the member was configured to stop then.
+    LeadLost,
+    /// Its team or its place in the roster is gone.
+    Removed,
+}
+
+impl Ending {
+    /// The word that `SessionEnd` hooks get.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::ShutDown => "shutdown",
+            Self::Terminated => "terminated",
+            Self::LeadLost => "lead_lost",
+            Self::Removed | Self::NotWanted => "removed",
+        }
     }
 }

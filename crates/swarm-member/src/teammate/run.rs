@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::member_loop::END_HOOKS;
 use crate::servers::start_servers;
 use crate::teammate::assemble::{Teammate, assemble};
+use crate::teammate::role::Ending;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// How much longer than its spawner a child waits for the commit, so that the spawner decides first.
@@ -23,33 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long its sub-agents and background commands may take to end.
 const ENDING: Duration = Duration::from_secs(10);
-
-/// How a teammate ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// It agreed to a shutdown request.
-    ShutDown,
-    /// The process was told to stop.
-    Terminated,
-    /// Its spawn was cancelled before it began.
-    NotWanted,
-    /// The process that led its team is gone, and the member was configured to stop then.
-    LeadLost,
-    /// Its team or its place in the roster is gone.
-    Removed,
-}
-
-impl Ending {
-    /// The word that `SessionEnd` hooks get.
-    fn reason(self) -> &'static str {
-        match self {
-            Self::ShutDown => "shutdown",
-            Self::Terminated => "terminated",
-            Self::LeadLost => "lead_lost",
-            Self::Removed | Self::NotWanted => "removed",
-        }
-    }
-}
 
 /// What this process starts: its descendants, also those without a mark, and everything with the mark of its spawn.
 fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
