@@ -1,14 +1,10 @@
-//! This process and its ancestors, as the kernel reports them, and the marks of agent programs in their environments.
+//! The marks of agent programs in the environments of this process and its ancestors.
 //!
-//! The walk reads `stat`, which is readable for every process that is visible at all, and ends where a process is not
-//! visible: an ancestor that belongs to somebody else locks nobody out. `environ` only adds to it where it can be read.
+//! The walk ends at an ancestor that is not visible: one that belongs to another user locks nobody out. `environ` only adds
+//! to it where it can be read.
 
-use std::path::{Path, PathBuf};
-
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::Errno;
 use swarm_config::Environment;
-use swarm_os::process::{Process, ProcessStat, pid_space};
+use swarm_os::process::{Ancestry, Process, pid_space};
 
 /// Variables that other agent programs set in what they start, and the program.
 const MARKS: [(&str, &str); 6] = [
@@ -24,9 +20,6 @@ const MARKS: [(&str, &str); 6] = [
 /// not know it.
 const END: &str = "SWARM_LINEAGE_END";
 
-/// How many ancestors there can be at most.
-const DEEPEST: usize = 4096;
-
 /// What shows that an agent program started this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
@@ -40,59 +33,35 @@ pub(crate) struct Mark {
 
 /// A process and its ancestors, nearest first.
 #[derive(Debug)]
-pub(crate) struct Lineage {
-    proc: PathBuf,
-    processes: Vec<Process>,
-}
+pub(crate) struct Lineage(Ancestry);
 
 impl Lineage {
     /// This process's own.
     pub(crate) fn own(env: &Environment) -> Self {
         let end = env.get(END).filter(|_| cfg!(debug_assertions));
-        Self::in_proc(Path::new("/proc"), end.and_then(|pid| pid.parse().ok()))
-    }
-
-    fn in_proc(proc: &Path, end: Option<u32>) -> Self {
-        let mut processes = walk(proc, end);
-        // An ancestor that ends during the walk hides those above it. Its child has another parent then, so the next walk
-        // differs; this ends, because no ancestor can be added.
-        loop {
-            let again = walk(proc, end);
-            if again == processes {
-                break;
-            }
-            processes = again;
-        }
-        Self {
-            proc: proc.to_owned(),
-            processes,
-        }
+        Self(Ancestry::own(end.and_then(|pid| pid.parse().ok())))
     }
 
     /// How far away a process is, which had this start time; `None` if it is not among them.
     pub(crate) fn distance(&self, pid: u32, start: &str) -> Option<usize> {
         let is_it = |process: &Process| process.id() == pid && process.start.to_string() == start;
-        self.processes.iter().position(is_it)
+        self.0.processes().iter().position(is_it)
     }
 
     /// Whether a variable is set in this process or an ancestor that is nearer than this.
     pub(crate) fn has_below(&self, distance: usize, variable: &str) -> bool {
-        let mut below = self.processes.iter().take(distance);
+        let mut below = self.0.processes().iter().take(distance);
         below.any(|process| {
-            let environ = self.environ(process);
+            let environ = self.0.environ(*process);
             environ.is_some_and(|environ| is_set(&environ, variable))
         })
     }
 
-    fn environ(&self, process: &Process) -> Option<Vec<u8>> {
-        read(&self.proc.join(process.pid.to_string()).join("environ"))
-    }
-
     /// The nearest mark of another agent program.
     pub(crate) fn mark(&self) -> Option<Mark> {
-        let mut numbered = self.processes.iter().enumerate();
+        let mut numbered = self.0.processes().iter().enumerate();
         numbered.find_map(|(distance, process)| {
-            let environ = self.environ(process)?;
+            let environ = self.0.environ(*process)?;
             let (variable, program) = MARKS.iter().find(|(name, _)| is_set(&environ, name))?;
             Some(Mark {
                 program,
@@ -139,48 +108,16 @@ fn is_set(environ: &[u8], name: &str) -> bool {
     })
 }
 
-/// This process and its ancestors up to `end`, or to the first that is not visible.
-fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
-    let mut processes: Vec<Process> = Vec::new();
-    // Not by its pid: in another pid namespace than that of `/proc` that names another process.
-    let mut next = stat(&proc.join("self"));
-    while let Some((process, parent)) = next {
-        if Some(process.id()) == end || processes.len() == DEEPEST {
-            break;
-        }
-        processes.push(process);
-        next = stat(&proc.join(parent.to_string()));
-    }
-    processes
-}
-
-/// A process and its parent's pid.
-fn stat(directory: &Path) -> Option<(Process, i32)> {
-    let line = read(&directory.join("stat"))?;
-    let stat = ProcessStat::parse(&String::from_utf8_lossy(&line))?;
-    Some((stat.process, stat.parent))
-}
-
-/// Reads a file by the kernel's own calls: a library that is loaded before ours (`LD_PRELOAD`) cannot hide it.
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let mut content = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        match rustix::io::read(&file, &mut piece) {
-            Ok(0) => return Some(content),
-            Ok(count) => content.extend(&piece[..count]),
-            Err(Errno::INTR) => {}
-            Err(_) => return None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
+
+    fn in_proc(proc: &Path, end: Option<u32>) -> Lineage {
+        Lineage(Ancestry::in_proc(proc, end))
+    }
 
     /// A `/proc` with these processes: pid, parent, environment. The first is this one.
     fn proc(processes: &[(u32, u32, &str)]) -> tempfile::TempDir {
@@ -204,7 +141,7 @@ mod tests {
     #[test]
     fn ancestors_are_known_by_pid_and_start_time_up_to_init() {
         let proc = proc(&[(40, 30, ""), (30, 1, "A=1"), (1, 0, "")]);
-        let lineage = Lineage::in_proc(proc.path(), None);
+        let lineage = in_proc(proc.path(), None);
         assert_eq!(lineage.distance(40, "7740"), Some(0));
         assert_eq!(lineage.distance(30, "7730"), Some(1));
         assert_eq!(lineage.distance(1, "771"), Some(2));
@@ -217,12 +154,12 @@ mod tests {
     fn an_ancestor_that_cannot_be_seen_ends_the_walk_and_marks_nobody() {
         let proc = proc(&[(40, 30, ""), (30, 20, "CLAUDECODE=1")]);
         fs::remove_file(proc.path().join("30/environ")).unwrap();
-        let lineage = Lineage::in_proc(proc.path(), None);
+        let lineage = in_proc(proc.path(), None);
         assert_eq!(lineage.distance(30, "7730"), Some(1));
         assert_eq!(lineage.mark(), None);
         let nothing = tempfile::tempdir().unwrap();
-        let lineage = Lineage::in_proc(nothing.path(), None);
-        assert_eq!((lineage.processes.len(), lineage.mark()), (0, None));
+        let lineage = in_proc(nothing.path(), None);
+        assert_eq!((lineage.0.processes().len(), lineage.mark()), (0, None));
     }
 
     #[test]
@@ -230,7 +167,7 @@ mod tests {
         for (variable, program) in MARKS {
             let entry = format!("A=1 {variable}=x B=2");
             let proc = proc(&[(40, 30, ""), (30, 20, ""), (20, 1, &entry)]);
-            let lineage = Lineage::in_proc(proc.path(), None);
+            let lineage = in_proc(proc.path(), None);
             let mark = |ancestor| Mark {
                 program,
                 variable,
@@ -238,16 +175,16 @@ mod tests {
             };
             assert_eq!(lineage.mark(), Some(mark(Some(20))));
             let own = self::proc(&[(20, 1, &entry)]);
-            let own = Lineage::in_proc(own.path(), None);
+            let own = in_proc(own.path(), None);
             assert_eq!(own.mark(), Some(mark(None)));
-            let below = Lineage::in_proc(proc.path(), Some(20));
+            let below = in_proc(proc.path(), Some(20));
             assert_eq!(below.mark(), None);
         }
         let proc = proc(&[
             (40, 30, ""),
             (30, 1, "CLAUDECODE= XCLAUDECODE=1 CLAUDECODEX=1"),
         ]);
-        let lineage = Lineage::in_proc(proc.path(), None);
+        let lineage = in_proc(proc.path(), None);
         assert_eq!(lineage.mark(), None);
     }
 

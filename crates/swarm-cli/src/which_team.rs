@@ -114,6 +114,14 @@ impl App {
         self.in_line(team)
     }
 
+    /// The team that was named, else the one that every command would act on. Brings its records in line.
+    pub(crate) fn named_team(&self, name: Option<&str>) -> Result<TeamName, Failure> {
+        match name {
+            None => self.team(),
+            Some(name) => self.in_line(TeamName::parse(name)?),
+        }
+    }
+
     /// Brings the records of a team in line. Where the disk takes nothing more, what is there can be looked at all the same.
     pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
         match swarm_team::reconcile(&*self.store.team(&team)) {

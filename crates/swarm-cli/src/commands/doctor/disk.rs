@@ -1,11 +1,9 @@
 //! The config directory, and what the kernel lets us watch.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use swarm_config::Environment;
-use swarm_os::OsError;
+use swarm_os::{InotifyUse, OsError, inotify_use};
 
 use super::finding::Finding;
 use crate::failure::with_causes;
@@ -121,31 +119,15 @@ fn scarce(root: &Path, free: u64) -> String {
 /// How many more watchers of directories this user may have. Nothing where the kernel does not tell.
 fn inotify() -> Option<Finding> {
     const NAME: &str = "inotify";
-    let limit = |name: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
-        text.trim().parse::<usize>().ok()
-    };
-    let instances = limit("max_user_instances")?;
-    let watches = limit("max_user_watches")?;
-    let used = instances_in_use();
+    let InotifyUse {
+        used,
+        instances,
+        watches,
+    } = inotify_use()?;
     let found = format!("{used} of {instances} watchers in use, {watches} watches at most");
     if used + INSTANCES <= instances {
         return Some(Finding::ok(NAME, found));
     }
     let hint = "with none left, mail is noticed seconds later: `sysctl fs.inotify.max_user_instances=1024`";
     Some(Finding::warning(NAME, found, hint))
-}
-
-/// The inotify instances of this user's processes.
-fn instances_in_use() -> usize {
-    let own = rustix::process::getuid().as_raw();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes
-        .filter(|process| process.metadata().is_ok_and(|meta| meta.uid() == own))
-        .filter_map(|process| fs::read_dir(process.path().join("fd")).ok())
-        .flat_map(Iterator::flatten)
-        .filter(|fd| {
-            fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str() == "anon_inode:inotify")
-        })
-        .count()
 }

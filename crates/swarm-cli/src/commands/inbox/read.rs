@@ -9,7 +9,7 @@ use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamNa
 use swarm_store::{Inbox, StoreError};
 
 use super::seen::Seen;
-use super::text;
+use super::text::{self, Standing};
 use crate::app::App;
 use crate::commands::watch::Watch;
 use crate::commands::{acting, members};
@@ -92,12 +92,6 @@ fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> R
         return Ok(());
     }
     Err(StoreError::ReadByProgram { name: name.clone() }.into())
-}
-
-/// Where a message stands, and what it took the place of.
-pub(super) struct Standing {
-    pub(super) state: &'static str,
-    pub(super) superseded: Option<Vec<MessageId>>,
 }
 
 /// What the journal says about the messages of an inbox.

@@ -1,10 +1,9 @@
 //! A message as people read it.
 
-use swarm_protocol::{ControlFrame, InboxEntry, UnixMs};
+use swarm_protocol::{ControlFrame, InboxEntry, MessageId, UnixMs};
 use swarm_team::Incoming;
 use swarm_ui::print::counted;
 
-use super::read::Standing;
 use crate::commands::members::age;
 use crate::output::plain;
 
@@ -42,6 +41,12 @@ pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> S
 /// The key under which newer messages take the place of an entry.
 pub(super) fn key(entry: &InboxEntry) -> Option<&str> {
     entry.swarm.as_ref()?.supersede.as_deref()
+}
+
+/// Where a message stands, and what it took the place of.
+pub(super) struct Standing {
+    pub(super) state: &'static str,
+    pub(super) superseded: Option<Vec<MessageId>>,
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use super::history::InputHistory;
 use super::overview::Overview;
 use super::person_shell::ShellLines;
 use super::questions::{AttentiveSink, Questions};
+use super::report::OutputFormat;
 use super::slash::{TerminalCommands, Typed};
 use super::status_line::{StatusLine, StatusSink};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
@@ -41,26 +42,6 @@ const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
 
 /// Within this time a second Ctrl-C ends an interactive lead.
 const AGAIN: Duration = Duration::from_secs(2);
-
-/// What `run` prints on stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The lead's final report.
-    Text,
-    /// One JSON document at the end.
-    Json,
-    /// One JSON line per event, then the document.
-    StreamJson,
-}
-
-/// What `--json` and `--output` mean together.
-pub(in crate::commands) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
-    if app.out.json {
-        OutputFormat::Json
-    } else {
-        asked
-    }
-}
 
 /// Lets a lead work until its end. What its shell leaves behind becomes a child of this process, not of init, and so
 /// is known to have a lead that lives.

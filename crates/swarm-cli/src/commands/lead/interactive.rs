@@ -8,10 +8,9 @@ use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
 use swarm_store::StoreError;
 
-use super::conduct::OutputFormat;
 use super::flags::LeadFlags;
 use super::parts::Ready;
-use super::report::summary;
+use super::report::{OutputFormat, summary};
 use super::sessions;
 use crate::app::App;
 use crate::commands::acting::require_person;

@@ -18,9 +18,9 @@ mod status_line;
 mod terminal;
 mod view;
 
-pub(crate) use conduct::OutputFormat;
-pub(super) use conduct::{conduct, output_format};
+pub(super) use conduct::conduct;
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, run};
 pub(super) use parts::{Ready, parts};
-pub(super) use report::show;
+pub(crate) use report::OutputFormat;
+pub(super) use report::{output_format, show};

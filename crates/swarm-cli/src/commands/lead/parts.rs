@@ -10,8 +10,9 @@ use swarm_protocol::SessionId;
 use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
-use super::conduct::{OutputFormat, conduct};
+use super::conduct::conduct;
 use super::flags::LeadFlags;
+use super::report::OutputFormat;
 use crate::app::App;
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, leave_entered, wish};

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use swarm_member::{Outcome, RunReport};
 use swarm_protocol::Usage;
 
-use super::conduct::OutputFormat;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -99,5 +98,25 @@ fn tokens(usage: Usage) -> String {
     match usage.total() {
         0 => String::new(),
         total => format!(", {total} tokens"),
+    }
+}
+
+/// What `run` prints on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The lead's final report.
+    Text,
+    /// One JSON document at the end.
+    Json,
+    /// One JSON line per event, then the document.
+    StreamJson,
+}
+
+/// What `--json` and `--output` mean together.
+pub(in crate::commands) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
+    if app.out.json {
+        OutputFormat::Json
+    } else {
+        asked
     }
 }

@@ -9,7 +9,7 @@ use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::SpawnContext;
 use swarm_ui::{PaneHeader, PaneView, Theme};
 
-use super::conduct::OutputFormat;
+use super::report::OutputFormat;
 use super::terminal::LeadTerminal;
 use crate::app::App;
 use crate::output::{Output, terminal_width};

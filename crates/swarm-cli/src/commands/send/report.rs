@@ -7,7 +7,6 @@ use swarm_team::Sent;
 use swarm_ui::print::counted;
 
 use super::receiver::sentence;
-use super::wait::Reached;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
@@ -125,4 +124,33 @@ fn no_record(refused: &Refused) -> Value {
     record["to"] = json!(refused.to);
     record["state"] = json!("refused");
     record
+}
+
+/// How far a message has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reached {
+    Queued,
+    /// A newer message of the same key took its place.
+    Superseded,
+    /// It stood in a file that was damaged and set aside.
+    Lost,
+    Delivered,
+    Acked,
+}
+
+impl Reached {
+    /// Whether it will never be read.
+    pub(super) fn is_gone(self) -> bool {
+        matches!(self, Self::Superseded | Self::Lost)
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Superseded => "superseded",
+            Self::Lost => "lost",
+            Self::Delivered => "delivered",
+            Self::Acked => "acked",
+        }
+    }
 }

@@ -9,7 +9,7 @@ use swarm_store::Inbox;
 
 use swarm_team::Sent;
 
-use super::report::Tracked;
+use super::report::{Reached, Tracked};
 use crate::app::App;
 use crate::commands::members::is_over;
 use crate::commands::watch::{Watch, deadline};
@@ -22,35 +22,6 @@ pub(crate) enum WaitFor {
     Delivered,
     /// Acknowledged by the recipient.
     Acked,
-}
-
-/// How far a message has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reached {
-    Queued,
-    /// A newer message of the same key took its place.
-    Superseded,
-    /// It stood in a file that was damaged and set aside.
-    Lost,
-    Delivered,
-    Acked,
-}
-
-impl Reached {
-    /// Whether it will never be read.
-    fn is_gone(self) -> bool {
-        matches!(self, Self::Superseded | Self::Lost)
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Superseded => "superseded",
-            Self::Lost => "lost",
-            Self::Delivered => "delivered",
-            Self::Acked => "acked",
-        }
-    }
 }
 
 /// A wait that was begun before the messages were sent, so that it misses nothing.

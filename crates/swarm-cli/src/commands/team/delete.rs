@@ -11,7 +11,6 @@ use swarm_store::StoreError;
 use swarm_supervisor::{StopOptions, StopReport, clear_dead, end_team};
 use swarm_ui::clean_line;
 
-use super::dispatch::named;
 use crate::app::App;
 use crate::commands::stop::{saying_who, tell_left, told, who_lives};
 use crate::commands::{runtime, told_on_ctrl_c};
@@ -73,7 +72,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
 fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
     match &args.name {
         None => app.team_to_end(),
-        named_by => named(app, named_by.as_deref()),
+        named_by => app.named_team(named_by.as_deref()),
     }
 }
 

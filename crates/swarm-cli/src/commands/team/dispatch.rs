@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::TeamName;
-
 use super::create::TeamCreateArgs;
 use super::delete::TeamDeleteArgs;
 use super::{create, delete, list, show};
@@ -41,13 +39,5 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
             require_person(app, "team delete")?;
             delete::run(app, &args)
         }
-    }
-}
-
-/// The team that was named, else the one that every command would act on. Brings its records in line.
-pub(super) fn named(app: &App, name: Option<&str>) -> Result<TeamName, Failure> {
-    match name {
-        None => app.team(),
-        Some(name) => app.in_line(TeamName::parse(name)?),
     }
 }

@@ -8,7 +8,6 @@ use swarm_protocol::TeamConfig;
 use swarm_store::MemberView;
 use swarm_ui::print::{Cell, Table};
 
-use super::dispatch::named;
 use super::list::state_in;
 use crate::app::App;
 use crate::commands::members;
@@ -16,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::plain;
 
 pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
-    let team = named(app, name)?;
+    let team = app.named_team(name)?;
     let seen = app.store.team(&team).look()?;
     let state = state_in(&seen);
     let (config, views) = (seen.config, seen.members);
