@@ -56,6 +56,16 @@ fn no_name_is_exported_by_two_crates() {
 }
 
 #[test]
+fn no_files_of_one_crate_import_each_other_in_a_loop() {
+    assert_none(&architecture::check_cycles(&rust_files()));
+}
+
+#[test]
+fn only_swarm_os_reads_what_the_kernel_says_about_processes() {
+    assert_none(&architecture::check_process_files(&rust_files()));
+}
+
+#[test]
 fn no_module_has_a_name_that_attracts_everything() {
     assert_none(&architecture::check_names(&rust_files()));
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 /// A Rust file with blanked comments and literals.
 #[derive(Debug, Clone)]
 pub struct Source {
+    text: Vec<char>,
     blanked: Vec<char>,
     test_items: Vec<Range<usize>>,
 }
@@ -16,9 +17,21 @@ impl Source {
         let blanked = blank(text);
         let test_items = test_items(&blanked);
         Self {
+            text: text.chars().collect(),
             blanked,
             test_items,
         }
+    }
+
+    /// Returns the contents of the string literals in the code without test items, as written.
+    pub fn strings(&self) -> impl Iterator<Item = String> {
+        let code: Vec<char> = self.code().chars().collect();
+        let quotes: Vec<usize> = (0..code.len()).filter(|at| code[*at] == '"').collect();
+        let strings = quotes.chunks_exact(2).map(|ends| ends[0] + 1..ends[1]);
+        let strings: Vec<String> = strings
+            .map(|inside| self.text[inside].iter().collect())
+            .collect();
+        strings.into_iter()
     }
 
     /// Returns the code without comments, contents of literals, and test items.
@@ -249,6 +262,15 @@ mod tests {
             println!();"##;
         assert_eq!(code(text).matches("println!").count(), 1);
         assert!(code(text).contains("let d: &'static str"));
+    }
+
+    #[test]
+    fn strings_are_read_outside_comments_and_tests() {
+        let text = "let a = \"one\"; // \"two\"\nlet b = ('\"', r#\"th\"ree\"#);\n#[cfg(test)]\nmod tests { fn t() { \"four\" } }";
+        assert_eq!(
+            Source::new(text).strings().collect::<Vec<_>>(),
+            ["one", "th\"ree"]
+        );
     }
 
     #[test]
