@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use super::admission::Admission;
 use super::interject::WithNotifications;
 use super::record::Record;
-use super::{Parent, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop};
+use super::{Parent, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop, pool};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::{
     AgentParts, AgentTool, EventSink, Injected, TeammateSpawner, TranscriptAuthor, TranscriptFile,
@@ -101,6 +101,11 @@ impl SubAgents {
             directory: transcript.path().with_extension("").join("subagents"),
             parent,
         };
+        if self.coordinates() {
+            let tools = pool::of_coordinator(&root.pool);
+            parts.tools = tools.offered;
+            parts.withheld = tools.withheld;
+        }
         parts.interjections = Arc::new(WithNotifications {
             mail: Arc::clone(&parts.interjections),
             agents: Weak::clone(&self.me),

@@ -2,6 +2,7 @@
 
 mod completion;
 mod conduct;
+mod coordinator;
 mod draft;
 mod flags;
 mod history;
@@ -20,6 +21,7 @@ mod view;
 
 pub(crate) use conduct::OutputFormat;
 pub(super) use conduct::{conduct, output_format};
+pub(super) use coordinator::is_coordinator;
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, run};
 pub(super) use parts::{Ready, parts};
