@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use super::admission::Admission;
 use super::interject::WithNotifications;
 use super::record::Record;
-use super::{Parent, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop, pool};
+use super::{Parent, ReadyModel, SubAgentKit, SubAgentRequest, TaskOutput, TaskStop, pool};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::{
     AgentParts, AgentTool, EventSink, Injected, TeammateSpawner, TranscriptAuthor, TranscriptFile,
@@ -49,6 +49,8 @@ pub(super) struct Inner {
     pub(super) records: Vec<Arc<Record>>,
     /// What the agent of the process has not been told yet.
     pub(super) mail: Vec<Injected>,
+    /// The model that the agent of the process has changed to.
+    pub(super) model: Option<ReadyModel>,
     /// What happened to sub-agents of an earlier process, until somebody is there to see it.
     pub(super) past: Vec<AgentEvent>,
 }
