@@ -5,14 +5,14 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_permissions::{AgentDefinition, same_agent_type};
+use swarm_permissions::{AgentDefinition, RuleSet, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
-use super::describe::{description, refuse_denied, usable};
+use super::describe::{describe_to_coordinator, description, refuse_denied, usable};
 use super::foreground;
 use super::fork::refuse_choices;
-use super::input::Input;
+use super::input::{Input, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
 use crate::{SpawnRequest, Spawned, TeammateSpawner};
@@ -46,6 +46,11 @@ impl AgentTool {
             agents,
             parent,
         }
+    }
+
+    fn coordinates(&self) -> bool {
+        let agents = self.agents.upgrade();
+        agents.is_some_and(|agents| agents.coordinates())
     }
 
     /// Whether a call of this name is one of this tool.
@@ -83,7 +88,12 @@ impl AgentTool {
         }
     }
 
-    async fn sub_agent(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    async fn sub_agent(
+        &self,
+        input: Input,
+        granted: RuleSet,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, String> {
         let agents = self.agents.upgrade();
         let agents = agents.ok_or("Agent was not called: this process is about to end")?;
         let name = input.name.as_deref().map(MemberName::teammate).transpose();
@@ -115,6 +125,7 @@ impl AgentTool {
             model: input.model,
             effort: input.effort,
             mode: input.mode,
+            granted,
             background,
             cwd: match input.cwd {
                 Some(cwd) => Some(self.directory(&cwd, ctx)?),
@@ -126,10 +137,35 @@ impl AgentTool {
         };
         let record = agents.start(&self.parent, request, &ctx.cancel).await?;
         if background {
-            let can_read = self.parent.can_read(&record.output());
+            let can_read = !agents.coordinates() && self.parent.can_read(&record.output());
             return Ok(launched(&record, can_read));
         }
         Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
+    }
+
+    /// Does what a call asks; a sub-agent gets `granted` as rules of its own.
+    pub(super) async fn start(
+        &self,
+        input: Value,
+        granted: RuleSet,
+        ctx: &ToolContext,
+    ) -> ToolOutput {
+        let input = Input::read(input);
+        let input = if self.coordinates() {
+            input.and_then(Input::for_worker)
+        } else {
+            input
+        };
+        let input = match input {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
+            return self.teammate(&name, input, ctx).await;
+        }
+        self.sub_agent(input, granted, ctx)
+            .await
+            .unwrap_or_else(ToolOutput::error)
     }
 
     /// The directory that a sub-agent is to work in, with every symbolic link resolved. It lies in one of this agent's: what
@@ -207,11 +243,18 @@ impl Tool for AgentTool {
             return description(&[], false);
         };
         let types = usable(agents.catalog(), &self.parent);
+        if agents.coordinates() {
+            return describe_to_coordinator(&types);
+        }
         description(&types, agents.limits().fork)
     }
 
     fn input_schema(&self) -> Value {
-        schema::<Input>()
+        if self.coordinates() {
+            worker_schema()
+        } else {
+            schema::<Input>()
+        }
     }
 
     fn kind(&self) -> ToolKind {
@@ -234,16 +277,7 @@ impl Tool for AgentTool {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input = match Input::read(input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
-            return self.teammate(&name, input, ctx).await;
-        }
-        self.sub_agent(input, ctx)
-            .await
-            .unwrap_or_else(ToolOutput::error)
+        self.start(input, RuleSet::default(), ctx).await
     }
 }
 

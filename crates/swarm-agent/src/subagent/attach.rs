@@ -6,7 +6,7 @@ use swarm_permissions::{AgentDefinition, ToolCeiling};
 
 use super::interject::WithNotifications;
 use super::registry::Root;
-use super::{Parent, SubAgents, TaskOutput, TaskStop};
+use super::{Parent, SubAgents, TaskOutput, TaskStop, pool};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::{AgentParts, AgentTool, TeammateSpawner, TranscriptFile};
 
@@ -44,6 +44,11 @@ impl SubAgents {
             directory: transcript.path().with_extension("").join("subagents"),
             parent,
         };
+        if self.coordinates() {
+            let tools = pool::of_coordinator(&root.pool);
+            parts.tools = tools.offered;
+            parts.withheld = tools.withheld;
+        }
         parts.interjections = Arc::new(WithNotifications {
             mail: Arc::clone(&parts.interjections),
             agents: self.weak(),

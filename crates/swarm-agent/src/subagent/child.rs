@@ -19,6 +19,7 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::agent_tool::{SkillCall, has_forks};
+use crate::coordinator::{scratchpad_rules, scratchpad_section};
 use crate::{
     AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
     PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
@@ -111,25 +112,35 @@ impl SubAgents {
 
     /// The model that is chosen; the parent's client where that is the parent's own.
     fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
-        let parent = &record.parent.parts;
+        let parent = self.parent_model(record);
         let kit = self.kit();
         let chosen = choose_model(&ModelCandidates {
             environment: kit.agent_config.models.environment.as_deref(),
             call: record.request.model.as_deref(),
             definition: record.request.definition.model.as_deref(),
-            parent: &parent.model_name,
+            parent: &parent.name,
             small: kit.agent_config.models.small(&kit.model),
         });
-        if record.is_fork() || chosen.written == parent.model_name {
-            return Ok(ReadyModel {
-                client: Arc::clone(&parent.model),
-                name: parent.model_name.clone(),
-                window: parent.limits.window,
-                max_output: Some(parent.limits.max_output_tokens),
-            });
+        if record.is_fork() || chosen.written == parent.name {
+            return Ok(parent);
         }
         let model = self.kit().models.model(&chosen.written);
         model.map_err(|error| chosen.explain(Some(&record.request.definition), &error))
+    }
+
+    /// The model that a sub-agent's parent has at present.
+    fn parent_model(&self, record: &Record) -> ReadyModel {
+        let changed = self.lock().model.clone();
+        if let Some(model) = changed.filter(|_| record.parent.id.is_none()) {
+            return model;
+        }
+        let parent = &record.parent.parts;
+        ReadyModel {
+            client: Arc::clone(&parent.model),
+            name: parent.model_name.clone(),
+            window: parent.limits.window,
+            max_output: Some(parent.limits.max_output_tokens),
+        }
     }
 
     /// The directory to which the agent of the process had moved when this sub-agent began, if its parent works where that
@@ -158,7 +169,7 @@ impl SubAgents {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
-        let loaded = LoadedDefinition::of(
+        let mut loaded = LoadedDefinition::of(
             definition,
             &kit.agent_config.skills,
             home,
@@ -166,8 +177,16 @@ impl SubAgents {
             kit.host.docs,
         )
         .map_err(|error| format!("The sub-agent was not started: {error}"))?;
-        if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
-            context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
+        loaded.rules.extend(record.request.granted.clone());
+        let scratchpad = kit.agent_config.coordinator.as_ref();
+        let scratchpad = scratchpad.map(|coordinator| &coordinator.scratchpad);
+        if let Some(scratchpad) = scratchpad {
+            loaded.rules.extend(scratchpad_rules(scratchpad));
+        }
+        for directory in loaded.memory.iter().chain(scratchpad) {
+            if let Some(confine) = &context.confine {
+                context.confine = Some(Arc::new(Confinement::clone(confine).also(directory)));
+            }
         }
         Ok(loaded)
     }
@@ -179,7 +198,8 @@ impl SubAgents {
         sink: &Arc<ChildSink>,
     ) -> Result<AgentParts, String> {
         let (parent, request) = (&record.parent.parts, &record.request);
-        let limits = &self.kit().agent_config.limits;
+        let agent_config = &self.kit().agent_config;
+        let limits = &agent_config.limits;
         let moved = self.moved(record)?;
         let anchors = anchors(record, moved.as_ref());
         let mut context = tool_context(record, moved, &anchors);
@@ -206,7 +226,9 @@ impl SubAgents {
                     environment = Some(Arc::new(own_environment));
                     system.extend(loaded.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::prompt_block));
-                    (pool::tools(&all, record, mode.mode, limits), system)
+                    let coordinator = agent_config.coordinator.iter();
+                    system.extend(coordinator.map(|own| scratchpad_section(&own.scratchpad)));
+                    (pool::tools(&all, record, mode.mode, agent_config), system)
                 }
             }
         };
@@ -285,7 +307,7 @@ impl SubAgents {
             host: &kit.host,
             directories: &rules.directories,
             model,
-            knowledge: None,
+            knowledge: kit.agent_config.models.knowledge_of(model, &kit.model),
             now: kit.clock.now(),
             team: &[],
         };
