@@ -40,6 +40,8 @@ const LONGEST_SEARCH: usize = 16;
 /// Groups of files that import each other in a loop, each with the names that tie its files.
 pub fn check_cycles(files: &[RustFile]) -> Vec<String> {
     let roots = files.iter().filter(|file| is_root(&file.path));
+    // Crates of tests may have cycles.
+    let roots = roots.filter(|root| root.path.starts_with("crates"));
     roots.flat_map(|root| check_crate(root, files)).collect()
 }
 
