@@ -40,6 +40,8 @@ const LONGEST_SEARCH: usize = 16;
 /// Groups of files that import each other in a loop, each with the names that tie its files.
 pub fn check_cycles(files: &[RustFile]) -> Vec<String> {
     let roots = files.iter().filter(|file| is_root(&file.path));
+    // Crates of tests may have cycles.
+    let roots = roots.filter(|root| root.path.starts_with("crates"));
     roots.flat_map(|root| check_crate(root, files)).collect()
 }
 
@@ -102,7 +104,10 @@ impl<'a> ModuleTree<'a> {
                     .iter()
                     .find_map(|path| by_path.get(path.as_path()));
                 if let Some(found) = found {
-                    open.push(([name.as_slice(), &[child.clone()]].concat(), *found));
+                    open.push((
+                        [name.as_slice(), std::slice::from_ref(child)].concat(),
+                        *found,
+                    ));
                 }
             }
             let path = file.path.as_path();
@@ -142,7 +147,7 @@ impl<'a> ModuleTree<'a> {
         loop {
             let module = self.modules.get(&at)?;
             let (first, others) = rest.split_first()?;
-            let child = [at.as_slice(), &[first.clone()]].concat();
+            let child = [at.as_slice(), std::slice::from_ref(first)].concat();
             if self.modules.contains_key(&child) {
                 (at, rest) = (child, others.to_vec());
                 continue;
@@ -169,16 +174,14 @@ impl<'a> ModuleTree<'a> {
             let path = [used.path.as_slice(), others].concat();
             return self.definition(at, &path, depth + 1);
         }
-        let globs = module.imports.uses.iter().filter(|used| used.name == "*");
-        globs
-            .filter_map(|used| {
-                let (_, outer) = used.path.split_last()?;
-                let path = [outer, &[name.to_owned()]].concat();
-                let (file, item) = self.definition(at, &path, depth + 1)?;
-                let holder = self.modules.values().find(|module| module.path == file)?;
-                holder.imports.items.contains(&item).then_some((file, item))
-            })
-            .next()
+        let mut globs = module.imports.uses.iter().filter(|used| used.name == "*");
+        globs.find_map(|used| {
+            let (_, outer) = used.path.split_last()?;
+            let path = [outer, &[name.to_owned()]].concat();
+            let (file, item) = self.definition(at, &path, depth + 1)?;
+            let holder = self.modules.values().find(|module| module.path == file)?;
+            holder.imports.items.contains(&item).then_some((file, item))
+        })
     }
 
     /// The module at which a path begins, and what is left of the path.
@@ -273,21 +276,20 @@ fn reachable<'a>(from: &Path, imports: &FileImports<'a>) -> BTreeSet<&'a Path> {
 }
 
 fn describe(cycle: &BTreeSet<&Path>, imports: &FileImports<'_>) -> String {
-    let mut text = format!("{} files import each other in a loop:", cycle.len());
+    let mut lines = vec![format!(
+        "{} files import each other in a loop:",
+        cycle.len()
+    )];
     for from in cycle {
         for (to, names) in imports.get(from).into_iter().flatten() {
             if cycle.contains(to) {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                text += &format!(
-                    "\n    {} -> {}: {}",
-                    from.display(),
-                    to.display(),
-                    names.join(", ")
-                );
+                let (from, to) = (from.display(), to.display());
+                lines.push(format!("{from} -> {to}: {}", names.join(", ")));
             }
         }
     }
-    text
+    lines.join("\n    ")
 }
 
 #[cfg(test)]
