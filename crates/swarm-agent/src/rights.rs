@@ -80,23 +80,24 @@ impl ModeSwitch for Rights {
     }
 
     fn grant_for_turn(&self, rules: &[String], origin: &str) {
-        let rules: Vec<Rule> = rules
-            .iter()
-            .filter_map(|rule| match Rule::parse(rule) {
-                Ok(rule) => Some(rule),
-                Err(error) => {
-                    tracing::warn!(%error, origin, "a rule grants nothing");
-                    None
-                }
-            })
-            .collect();
+        let rules = allowed(rules, origin);
         self.write(|inner| {
             inner.lent.push(origin.to_owned());
-            for rule in rules {
-                inner.rules.add(Behavior::Allow, rule, origin);
-            }
+            inner.rules.extend(rules);
         });
     }
+}
+
+/// The rules that allow these calls. One that does not parse allows nothing.
+pub(crate) fn allowed(rules: &[String], origin: &str) -> RuleSet {
+    let mut allowed = RuleSet::default();
+    for rule in rules {
+        match Rule::parse(rule) {
+            Ok(rule) => allowed.add(Behavior::Allow, rule, origin),
+            Err(error) => tracing::warn!(%error, origin, "a rule grants nothing"),
+        }
+    }
+    allowed
 }
 
 impl Rights {

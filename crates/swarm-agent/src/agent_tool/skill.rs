@@ -6,6 +6,7 @@ use swarm_protocol::{Skill, ToolKind};
 use swarm_tools::{SkillTool, Tool, ToolContext, ToolOutput, skill_text};
 
 use super::AgentTool;
+use crate::rights::allowed;
 
 /// Whether one of these skills needs an agent of its own.
 pub(crate) fn has_forks(skills: &[Skill]) -> bool {
@@ -69,7 +70,7 @@ impl Tool for SkillCall {
                 ));
             }
         };
-        SkillTool::grant_for_turn(&skill, ctx);
+        let granted = allowed(&skill.allowed_tools, &format!("skill {}", skill.name));
         let mut call = json!({
             "description": format!("skill {}", skill.name),
             "prompt": text,
@@ -78,6 +79,6 @@ impl Tool for SkillCall {
         if let Some(model) = &skill.model {
             call["model"] = json!(model);
         }
-        self.agents.call(call, ctx).await
+        self.agents.start(call, granted, ctx).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_permissions::{AgentDefinition, same_agent_type};
+use swarm_permissions::{AgentDefinition, RuleSet, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
@@ -83,7 +83,12 @@ impl AgentTool {
         }
     }
 
-    async fn sub_agent(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    async fn sub_agent(
+        &self,
+        input: Input,
+        granted: RuleSet,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, String> {
         let agents = self.agents.upgrade();
         let agents = agents.ok_or("Agent was not called: this process is about to end")?;
         let name = input.name.as_deref().map(MemberName::teammate).transpose();
@@ -115,6 +120,7 @@ impl AgentTool {
             model: input.model,
             effort: input.effort,
             mode: input.mode,
+            granted,
             background,
             cwd: match input.cwd {
                 Some(cwd) => Some(self.directory(&cwd, ctx)?),
@@ -130,6 +136,25 @@ impl AgentTool {
             return Ok(launched(&record, can_read));
         }
         Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
+    }
+
+    /// Does what a call asks; a sub-agent gets `granted` as rules of its own.
+    pub(super) async fn start(
+        &self,
+        input: Value,
+        granted: RuleSet,
+        ctx: &ToolContext,
+    ) -> ToolOutput {
+        let input = match Input::read(input) {
+            Ok(input) => input,
+            Err(why) => return ToolOutput::error(why),
+        };
+        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
+            return self.teammate(&name, input, ctx).await;
+        }
+        self.sub_agent(input, granted, ctx)
+            .await
+            .unwrap_or_else(ToolOutput::error)
     }
 
     /// The directory that a sub-agent is to work in, with every symbolic link resolved. It lies in one of this agent's: what
@@ -234,16 +259,7 @@ impl Tool for AgentTool {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        let input = match Input::read(input) {
-            Ok(input) => input,
-            Err(why) => return ToolOutput::error(why),
-        };
-        if let Some(name) = input.name.clone().filter(|_| !input.is_named_sub_agent()) {
-            return self.teammate(&name, input, ctx).await;
-        }
-        self.sub_agent(input, ctx)
-            .await
-            .unwrap_or_else(ToolOutput::error)
+        self.start(input, RuleSet::default(), ctx).await
     }
 }
 

@@ -158,7 +158,7 @@ impl SubAgents {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
-        let loaded = LoadedDefinition::of(
+        let mut loaded = LoadedDefinition::of(
             definition,
             &kit.agent_config.skills,
             home,
@@ -166,6 +166,7 @@ impl SubAgents {
             kit.host.docs,
         )
         .map_err(|error| format!("The sub-agent was not started: {error}"))?;
+        loaded.rules.extend(record.request.granted.clone());
         if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
             context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
         }

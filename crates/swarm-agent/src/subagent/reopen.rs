@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use swarm_model::ContentBlock;
-use swarm_permissions::AgentDefinition;
+use swarm_permissions::{AgentDefinition, RuleSet};
 use swarm_protocol::{AgentEvent, SubAgentId};
 use swarm_tools::{Confinement, Workplace};
 
@@ -108,6 +108,8 @@ impl SubAgents {
             model: mark.model,
             mode: mark.mode,
             effort: mark.effort,
+            // What a skill allowed ends with the process.
+            granted: RuleSet::default(),
             background: mark.background,
             cwd: mark.cwd,
             isolation: mark.isolation,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use swarm_permissions::{AgentDefinition, Isolation};
+use swarm_permissions::{AgentDefinition, Isolation, RuleSet};
 use swarm_protocol::{Effort, PermissionMode};
 
 use crate::fork::Origin;
@@ -27,6 +27,8 @@ pub(crate) struct SubAgentRequest {
     pub(crate) effort: Option<Effort>,
     /// A mode that the call names; only a stricter one than the parent's changes anything.
     pub(crate) mode: Option<PermissionMode>,
+    /// Rules of its own besides its parent's and its definition's: what a skill that it follows allows.
+    pub(crate) granted: RuleSet,
     /// Whether its parent goes on beside it.
     pub(crate) background: bool,
     /// Where it works, if not where its parent does.

@@ -190,6 +190,42 @@ async fn a_skill_that_forks_is_followed_by_an_agent_of_its_type() {
 }
 
 #[tokio::test]
+async fn what_a_skill_that_forks_allows_is_for_its_agent_alone() {
+    let log = Log::default();
+    let mut world = World::new(vec![shell(log.clone())]);
+    let release = Skill {
+        fork: true,
+        agent: Some("releaser".into()),
+        allowed_tools: vec!["Bash(make *)".into()],
+        ..skill(world.scratch.path(), "release", "Release it.")
+    };
+    world
+        .tools
+        .push(Arc::new(SkillTool::new(std::slice::from_ref(&release))));
+    world.rights = rights(PermissionMode::Default);
+    let deny = PermissionOutcome::deny("no");
+    world.gate.answers.lock().push_back(deny);
+    let agent_config = AgentConfig {
+        agents: AgentCatalog::new(vec![definition("releaser")]),
+        skills: vec![release],
+        ..AgentConfig::default()
+    };
+    let mut family = Family::configured(world, agent_config);
+    let make = |what: &str| ("Bash", json!({"command": format!("make {what}")}));
+    let script = [
+        calls([("Skill", json!({"skill": "release"}))]),
+        calls([make("mine")]),
+        says("done"),
+    ];
+    family.cast.plays("bob", script);
+    let script = [calls([make("its")]), says("released")];
+    family.cast.plays("bob/releaser", script);
+    family.turn("go").await;
+    assert_eq!(*log.lock(), ["make its"], "{:?}", family.results());
+    assert_eq!(family.world.gate.asked.lock().len(), 1);
+}
+
+#[tokio::test]
 async fn a_prompt_that_names_a_skill_becomes_its_text() {
     let log = Log::default();
     let world = releasing(&log, PermissionMode::Default);

@@ -64,7 +64,7 @@ impl SkillTool {
     }
 
     /// Grants the permissions of a skill until the end of the turn in which it is loaded.
-    pub fn grant_for_turn(skill: &Skill, ctx: &ToolContext) {
+    fn grant_for_turn(skill: &Skill, ctx: &ToolContext) {
         let modes = ctx.modes.as_ref();
         if let Some(modes) = modes.filter(|_| !skill.allowed_tools.is_empty()) {
             modes.grant_for_turn(&skill.allowed_tools, &format!("skill {}", skill.name));
