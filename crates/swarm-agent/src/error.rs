@@ -40,6 +40,14 @@ pub enum AgentError {
         /// What the disk said.
         source: OsError,
     },
+    /// The directory that the workers of a coordinator share could not be created.
+    #[error("the scratchpad directory {} cannot be created: {}. See that the disk has room and the directory above it is writable, then try again", .path.display(), with_cause(.source))]
+    Scratchpad {
+        /// The directory.
+        path: PathBuf,
+        /// What the disk said.
+        source: OsError,
+    },
     /// The other program that answers in this conversation failed.
     #[error("the agent program failed: {why}")]
     Runtime {
@@ -92,7 +100,9 @@ impl AgentError {
             | Self::NotCompacted { .. }
             | Self::Refused { .. }
             | Self::Runtime { .. } => ErrorKind::AgentFailed,
-            Self::Transcript { .. } | Self::DuplicateTool { .. } => ErrorKind::Internal,
+            Self::Transcript { .. } | Self::Scratchpad { .. } | Self::DuplicateTool { .. } => {
+                ErrorKind::Internal
+            }
             Self::NothingToAnswer => ErrorKind::Usage,
         }
     }

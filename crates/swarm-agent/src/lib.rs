@@ -8,6 +8,7 @@ mod agent_tool;
 mod brief;
 mod compaction;
 mod context_files;
+mod coordinator;
 mod environment;
 mod error;
 mod events;
@@ -35,6 +36,7 @@ mod worktree;
 
 pub use agent_tool::AgentTool;
 pub use brief::Brief;
+pub use coordinator::{coordinated, scratchpad_section};
 pub use environment::{AgentEnvironment, EnvironmentFact, HostFacts, PromptEnvironment};
 pub use error::AgentError;
 pub use events::{EventSink, NoEvents, StepCounter};
@@ -60,7 +62,7 @@ pub use subagent::{
 pub use totals::Totals;
 pub use transcript::{
     BrokenTranscriptLine, LeadSession, TranscriptAuthor, TranscriptFile, find_transcript,
-    lead_sessions, transcript_path,
+    is_coordinator_session, lead_sessions, transcript_path,
 };
 pub use turn::{
     AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,

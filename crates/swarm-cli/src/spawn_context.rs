@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarm_config::{
     ClaudeSettings, Environment, FoundAgents, HookDirectories, Settings, fallback_model,
-    model_names, permitted_model, refuse_coordinator, worktree_records,
+    model_names, permitted_model, worktree_records,
 };
 use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
@@ -104,9 +104,6 @@ impl Prepared {
 pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
-    if choices.in_run {
-        refuse_coordinator(|name| claude.variable(&app.env, name))?;
-    }
     let settings = app.settings.clone().with(claude.given(&app.env))?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;

@@ -97,12 +97,6 @@ pub enum ConfigError {
         /// The problem.
         what: String,
     },
-    /// A variable requests coordinator mode.
-    #[error("coordinator mode (${variable}) is not supported")]
-    Coordinator {
-        /// The variable.
-        variable: &'static str,
-    },
     /// The errors of several files.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<ConfigError>),
@@ -175,9 +169,6 @@ impl ConfigError {
             Self::NotJson { .. } | Self::Rule(_) => "fix the file",
             Self::NotAnObject { .. } => "fix the file; an empty object is {}",
             Self::Env { .. } => "fix the file; `env` is an object of strings",
-            Self::Coordinator { variable } => {
-                return Some(format!("unset {variable} to run a normal lead"));
-            }
             Self::Several(errors) => return errors.first()?.hint(),
             Self::TrustList { path, .. } => return Some(format!("check {}", path.display())),
             Self::TrustDamaged { .. } => {

@@ -15,7 +15,7 @@ mod skills;
 mod trust;
 
 pub use agents::{AgentSearch, EnabledPlugins, FoundAgents, find_agents, unused_parts};
-pub use claude_settings::{ClaudeSettings, FoundHooks, refuse_coordinator};
+pub use claude_settings::{ClaudeSettings, FoundHooks, wants_coordinator};
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use hook_directories::{HookDirectories, worktree_records};

@@ -173,7 +173,10 @@ impl MemberSetup {
             sub_agent: None,
         };
         let path = self.transcript.clone();
-        let transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
+        let mut transcript = TranscriptFile::open(path, author, Arc::clone(&context.clock))?;
+        if self.agent_config.coordinator.is_some() {
+            transcript.mark_coordinator()?;
+        }
         let environment = self.environment(&brief.facts());
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());

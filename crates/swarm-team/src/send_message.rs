@@ -28,6 +28,8 @@ pub struct SendMessageTool {
     shutdown: Option<Arc<PendingShutdown>>,
     /// Sub-agents of this process. A member's name is the member's.
     background: Option<Weak<dyn BackgroundAgents>>,
+    /// Whether the caller is a coordinator, which writes to its workers.
+    to_workers: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,6 +47,19 @@ struct Input {
     urgent: bool,
     /// A key such as `progress`: replaces your unread message to the same member with the same key
     supersede: Option<String>,
+}
+
+/// What a coordinator is offered of it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ToWorker {
+    /// Agent ID or name of the worker
+    to: String,
+    /// The message in 5 to 10 words
+    summary: Option<String>,
+    /// The text
+    message: String,
 }
 
 #[derive(Debug)]
@@ -145,6 +160,15 @@ impl SendMessageTool {
             context,
             shutdown: None,
             background: None,
+            to_workers: false,
+        }
+    }
+
+    /// A coordinator's tool: it continues workers.
+    pub fn for_coordinator(context: Arc<MemberContext>) -> Self {
+        Self {
+            to_workers: true,
+            ..Self::for_lead(context)
         }
     }
 
@@ -154,6 +178,7 @@ impl SendMessageTool {
             context,
             shutdown: Some(shutdown),
             background: None,
+            to_workers: false,
         }
     }
 
@@ -400,6 +425,9 @@ impl Tool for SendMessageTool {
     }
 
     fn description(&self) -> String {
+        if self.to_workers {
+            return prompt!("tools/SendMessage-coordinator").to_owned();
+        }
         let shutdown = if self.context.is_lead() {
             "To stop a teammate, send {\"type\":\"shutdown_request\",\"reason\":\"…\"} as the message. To answer the plan \
              of one, send it {\"type\":\"plan_approval_response\",\"request_id\":\"…\",\"approve\":true}, or \
@@ -412,7 +440,11 @@ impl Tool for SendMessageTool {
     }
 
     fn input_schema(&self) -> Value {
-        schema::<Input>()
+        if self.to_workers {
+            schema::<ToWorker>()
+        } else {
+            schema::<Input>()
+        }
     }
 
     fn kind(&self) -> ToolKind {
@@ -442,6 +474,10 @@ impl Tool for SendMessageTool {
         match &input.message {
             Message::Text(text) => match self.to_sub_agent(&input.to, text).await {
                 Some(output) => output,
+                None if self.to_workers && !self.is_member(input.to.trim()) => refused(&format!(
+                    "nothing was sent: there is no worker `{}`; pass the agent ID that the Agent call returned",
+                    input.to.escape_debug()
+                )),
                 None => self.text(&input, text),
             },
             Message::Structured(Structured::ShutdownRequest { reason }) => {

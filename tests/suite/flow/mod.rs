@@ -4,6 +4,7 @@
 mod agents;
 mod chat;
 mod compaction;
+mod coordinator;
 mod hook_trees;
 mod hooks;
 mod instructions;

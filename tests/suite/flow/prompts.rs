@@ -9,6 +9,44 @@ use crate::scene::world;
 const BUDGETS: [(&str, usize); 3] = [("LEAD-GO", 12_000), ("MATE-GO", 10_000), ("SUB-GO", 8_000)];
 
 #[test]
+fn prompts_of_a_coordinator_and_its_workers_stay_within_their_budgets() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if !ask.has_seen("LEAD-GO") || ask.result_of("a1").is_some() {
+            return Reply::text("done");
+        }
+        let input = json!({"description": "look", "prompt": "WORKER-GO"});
+        Reply::tool("a1", "Agent", input)
+    });
+    let world = world().with_api(&api);
+    world.commit_project();
+    let run = [
+        "run",
+        "LEAD-GO",
+        "--coordinator",
+        "--model",
+        crate::scene::MODEL,
+    ];
+    world.swarm(&run).ok();
+    for (marker, most) in [("LEAD-GO", 12_000), ("WORKER-GO", 8_000)] {
+        let requests = api.requests();
+        let first = requests.iter().find(|request| {
+            let first = request.ask.messages().first().map(Value::to_string);
+            first.is_some_and(|first| first.contains(marker))
+        });
+        let ask = &first
+            .unwrap_or_else(|| panic!("no request with {marker}"))
+            .ask;
+        let tokens = (ask.system().len() + ask.body["tools"].to_string().len()) / 4;
+        assert!((500..=most).contains(&tokens), "{marker}: {tokens} tokens");
+        assert!(
+            !ask.system().contains('{'),
+            "a placeholder in {}",
+            ask.system()
+        );
+    }
+}
+
+#[test]
 fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
     let api = FakeApi::start(|ask: &Ask| {
         if !ask.has_seen("LEAD-GO") || ask.result_of("a1").is_some() {

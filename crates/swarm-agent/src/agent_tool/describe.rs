@@ -39,6 +39,22 @@ pub(crate) fn missing_servers<'a>(
 
 /// The description of the tool.
 pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
+    let context = if forks {
+        prompt!("tools/Agent-context-fork")
+    } else {
+        prompt!("tools/Agent-context")
+    };
+    prompt!("tools/Agent")
+        .replace("{context}", context)
+        .replace("{types}", &list(types))
+}
+
+/// The description of the tool for a coordinator, which starts workers with it.
+pub(super) fn describe_to_coordinator(types: &[&AgentDefinition]) -> String {
+    prompt!("tools/Agent-coordinator").replace("{types}", &list(types))
+}
+
+fn list(types: &[&AgentDefinition]) -> String {
     let lines: Vec<String> = types
         .iter()
         .map(|definition| {
@@ -50,17 +66,9 @@ pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
             )
         })
         .collect();
-    let types = if lines.is_empty() {
+    if lines.is_empty() {
         String::new()
     } else {
         format!("\n\nTypes for `subagent_type`:\n{}", lines.join("\n"))
-    };
-    let context = if forks {
-        prompt!("tools/Agent-context-fork")
-    } else {
-        prompt!("tools/Agent-context")
-    };
-    prompt!("tools/Agent")
-        .replace("{context}", context)
-        .replace("{types}", &types)
+    }
 }

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use swarm_permissions::Isolation;
+use swarm_permissions::{Isolation, same_agent_type};
 use swarm_protocol::{Effort, PermissionMode};
-use swarm_tools::parse;
+use swarm_tools::{parse, schema};
+
+use crate::coordinator::{WORKER, refuse_delegated_understanding};
+use crate::fork::FORK;
 
 /// What a call may say.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -47,6 +50,27 @@ impl Input {
         self.run_in_background == Some(true) && self.team_name.is_none()
     }
 
+    /// The same call as a coordinator means it: a worker in the background, with the model of its definition or its parent.
+    /// The error is for the model.
+    pub(super) fn for_worker(mut self) -> Result<Self, String> {
+        let refused = |why: String| format!("Agent was not called: {why}.");
+        if self.team_name.is_some() {
+            return Err(refused(
+                "a coordinator has workers and no team; leave `team_name` out".into(),
+            ));
+        }
+        let named = self.subagent_type.get_or_insert_with(|| WORKER.to_owned());
+        if same_agent_type(named, FORK) {
+            return Err(refused(format!(
+                "a coordinator has no forks; use `{WORKER}`, and say in `prompt` all that it has to know"
+            )));
+        }
+        refuse_delegated_understanding(&self.prompt).map_err(refused)?;
+        self.run_in_background = Some(true);
+        self.model = None;
+        Ok(self)
+    }
+
     /// Parses the parameters. The error is for the model.
     pub(super) fn read(input: Value) -> Result<Self, String> {
         let input: Self = parse("Agent", input)?;
@@ -58,4 +82,25 @@ impl Input {
         }
         Ok(input)
     }
+}
+
+/// The parameters that a coordinator is offered: without those that its calls do not choose.
+pub(super) fn worker_schema() -> Value {
+    let mut schema = schema::<Input>();
+    if let Some(fields) = schema["properties"].as_object_mut() {
+        for chosen in ["model", "run_in_background", "team_name"] {
+            fields.shift_remove(chosen);
+        }
+    }
+    let described = [
+        ("subagent_type", "The type of worker [default: worker]"),
+        (
+            "name",
+            "A name for the worker: letters, digits, `_` and `-`",
+        ),
+    ];
+    for (field, text) in described {
+        schema["properties"][field]["description"] = text.into();
+    }
+    schema
 }

@@ -9,10 +9,10 @@ use swarm_permissions::{AgentDefinition, RuleSet, same_agent_type};
 use swarm_protocol::{MemberName, PermissionMode, ToolKind};
 use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
-use super::describe::{description, refuse_denied, usable};
+use super::describe::{describe_to_coordinator, description, refuse_denied, usable};
 use super::foreground;
 use super::fork::refuse_choices;
-use super::input::Input;
+use super::input::{Input, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
 use crate::{SpawnRequest, Spawned, TeammateSpawner};
@@ -46,6 +46,11 @@ impl AgentTool {
             agents,
             parent,
         }
+    }
+
+    fn coordinates(&self) -> bool {
+        let agents = self.agents.upgrade();
+        agents.is_some_and(|agents| agents.coordinates())
     }
 
     /// Whether a call of this name is one of this tool.
@@ -132,7 +137,7 @@ impl AgentTool {
         };
         let record = agents.start(&self.parent, request, &ctx.cancel).await?;
         if background {
-            let can_read = self.parent.can_read(&record.output());
+            let can_read = !agents.coordinates() && self.parent.can_read(&record.output());
             return Ok(launched(&record, can_read));
         }
         Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
@@ -145,7 +150,13 @@ impl AgentTool {
         granted: RuleSet,
         ctx: &ToolContext,
     ) -> ToolOutput {
-        let input = match Input::read(input) {
+        let input = Input::read(input);
+        let input = if self.coordinates() {
+            input.and_then(Input::for_worker)
+        } else {
+            input
+        };
+        let input = match input {
             Ok(input) => input,
             Err(why) => return ToolOutput::error(why),
         };
@@ -232,11 +243,18 @@ impl Tool for AgentTool {
             return description(&[], false);
         };
         let types = usable(agents.catalog(), &self.parent);
+        if agents.coordinates() {
+            return describe_to_coordinator(&types);
+        }
         description(&types, agents.limits().fork)
     }
 
     fn input_schema(&self) -> Value {
-        schema::<Input>()
+        if self.coordinates() {
+            worker_schema()
+        } else {
+            schema::<Input>()
+        }
     }
 
     fn kind(&self) -> ToolKind {

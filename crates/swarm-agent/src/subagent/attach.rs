@@ -44,6 +44,11 @@ impl SubAgents {
             directory: transcript.path().with_extension("").join("subagents"),
             parent,
         };
+        if self.coordinates() {
+            let tools = pool::of_coordinator(&root.pool);
+            parts.tools = tools.offered;
+            parts.withheld = tools.withheld;
+        }
         parts.interjections = Arc::new(WithNotifications {
             mail: Arc::clone(&parts.interjections),
             agents: self.weak(),

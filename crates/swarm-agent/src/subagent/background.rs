@@ -18,6 +18,11 @@ impl SubAgents {
         &self.kit().agent_config.limits
     }
 
+    /// Whether the agent of the process is a coordinator and its sub-agents are workers.
+    pub(crate) fn coordinates(&self) -> bool {
+        self.kit().agent_config.coordinator.is_some()
+    }
+
     /// What sub-agents there may be.
     pub(crate) fn catalog(&self) -> &AgentCatalog {
         &self.kit().agent_config.agents

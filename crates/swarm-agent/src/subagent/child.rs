@@ -19,6 +19,7 @@ use super::servers::pool_with;
 use super::sink::ChildSink;
 use super::{Parent, ReadyModel, SubAgents, pool};
 use crate::agent_tool::{SkillCall, has_forks};
+use crate::coordinator::{scratchpad_rules, scratchpad_section};
 use crate::{
     AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
     PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
@@ -167,8 +168,15 @@ impl SubAgents {
         )
         .map_err(|error| format!("The sub-agent was not started: {error}"))?;
         loaded.rules.extend(record.request.granted.clone());
-        if let (Some(memory), Some(confine)) = (&loaded.memory, &context.confine) {
-            context.confine = Some(Arc::new(Confinement::clone(confine).also(memory)));
+        let scratchpad = kit.agent_config.coordinator.as_ref();
+        let scratchpad = scratchpad.map(|coordinator| &coordinator.scratchpad);
+        if let Some(scratchpad) = scratchpad {
+            loaded.rules.extend(scratchpad_rules(scratchpad));
+        }
+        for directory in loaded.memory.iter().chain(scratchpad) {
+            if let Some(confine) = &context.confine {
+                context.confine = Some(Arc::new(Confinement::clone(confine).also(directory)));
+            }
         }
         Ok(loaded)
     }
@@ -180,7 +188,8 @@ impl SubAgents {
         sink: &Arc<ChildSink>,
     ) -> Result<AgentParts, String> {
         let (parent, request) = (&record.parent.parts, &record.request);
-        let limits = &self.kit().agent_config.limits;
+        let agent_config = &self.kit().agent_config;
+        let limits = &agent_config.limits;
         let moved = self.moved(record)?;
         let anchors = anchors(record, moved.as_ref());
         let mut context = tool_context(record, moved, &anchors);
@@ -207,7 +216,9 @@ impl SubAgents {
                     environment = Some(Arc::new(own_environment));
                     system.extend(loaded.instructions.iter().cloned());
                     system.extend(own.and_then(AgentServers::prompt_block));
-                    (pool::tools(&all, record, mode.mode, limits), system)
+                    let coordinator = agent_config.coordinator.iter();
+                    system.extend(coordinator.map(|own| scratchpad_section(&own.scratchpad)));
+                    (pool::tools(&all, record, mode.mode, agent_config), system)
                 }
             }
         };

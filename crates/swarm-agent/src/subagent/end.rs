@@ -71,10 +71,9 @@ impl SubAgents {
             view.settled = !background;
         });
         let stopped_by = record.live().stopped_by;
-        let knows = matches!(
-            stopped_by,
-            Some(StoppedBy::Agent | StoppedBy::Parent | StoppedBy::Process)
-        );
+        let knows = matches!(stopped_by, Some(StoppedBy::Parent | StoppedBy::Process));
+        // A coordinator gets the results of its workers in one way only.
+        let knows = knows || stopped_by == Some(StoppedBy::Agent) && !self.coordinates();
         if background && !knows {
             self.notify(record);
         } else {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use swarm_permissions::{AgentKind, AgentLimits, FilterLayer, PoolRequest, RemovedTool, tool_pool};
+use swarm_permissions::{
+    AgentConfig, AgentKind, FilterLayer, PoolRequest, RemovedTool, ToolCeiling, tool_pool,
+};
 use swarm_protocol::PermissionMode;
 use swarm_tools::Tool;
 
@@ -40,13 +42,32 @@ impl Tools {
     }
 }
 
+/// What a coordinator keeps of its process's pool. Its workers get theirs from the whole pool.
+pub(super) fn of_coordinator(pool: &[Arc<dyn Tool>]) -> Tools {
+    let request = PoolRequest {
+        kind: AgentKind::Coordinator,
+        levels_left: 1,
+        mode: PermissionMode::Default,
+        definition: None,
+        above: &ToolCeiling::default(),
+    };
+    let filtered = tool_pool(&request, pool.iter().map(|tool| tool.name()));
+    let kept = pool.iter().filter(|tool| filtered.has(tool.name()));
+    Tools {
+        offered: kept.cloned().collect(),
+        withheld: filtered.removed,
+    }
+}
+
 /// What of the process's pool a sub-agent gets.
 pub(super) fn tools(
     pool: &[Arc<dyn Tool>],
     record: &Record,
     mode: PermissionMode,
-    limits: &AgentLimits,
+    agent_config: &AgentConfig,
 ) -> Tools {
+    let limits = &agent_config.limits;
+    let levels_left = limits.max_depth.saturating_sub(record.depth());
     let kind = if record.view().background {
         AgentKind::Background
     } else {
@@ -54,7 +75,11 @@ pub(super) fn tools(
     };
     let request = PoolRequest {
         kind,
-        levels_left: limits.max_depth.saturating_sub(record.depth()),
+        // A worker starts nobody: the coordinator hands out the work.
+        levels_left: match agent_config.coordinator {
+            Some(_) => 0,
+            None => levels_left,
+        },
         mode,
         definition: Some(&record.request.definition),
         above: &record.parent.tool_ceiling,
@@ -65,7 +90,7 @@ pub(super) fn tools(
             .map(|tool| tool.name())
             .filter(|name| !MOVING.contains(name)),
     );
-    if request.levels_left == 0 {
+    if levels_left == 0 {
         for removed in &mut filtered.removed {
             if removed.tool == AgentTool::NAME {
                 removed.why = format!(

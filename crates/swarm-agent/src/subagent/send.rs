@@ -8,6 +8,7 @@ use swarm_tools::BackgroundAgents;
 use super::record::Record;
 use super::{SubAgentStatus, SubAgents};
 use crate::Injected;
+use crate::coordinator::refuse_delegated_understanding;
 
 #[async_trait]
 impl BackgroundAgents for SubAgents {
@@ -17,6 +18,11 @@ impl BackgroundAgents for SubAgents {
 
     async fn send(&self, to: &str, text: &str) -> Option<Result<String, String>> {
         let record = self.find(to)?;
+        if self.coordinates()
+            && let Err(why) = refuse_delegated_understanding(text)
+        {
+            return Some(Err(why));
+        }
         Some(self.give(&record, text).await)
     }
 }

@@ -37,6 +37,8 @@ pub struct TranscriptFile {
     parent: Option<String>,
     entries: Vec<Entry>,
     broken: Vec<BrokenTranscriptLine>,
+    /// Whether a line says that the conversation is a coordinator's.
+    coordinator: bool,
     begun: Option<Begun>,
     /// The directories that were made for it, until its first lines are waited for.
     made: PendingSync,
@@ -79,6 +81,7 @@ impl TranscriptFile {
             parent: None,
             entries: Vec::new(),
             broken: Vec::new(),
+            coordinator: false,
             begun: None,
             made: PendingSync::default(),
             disk: Disk(Arc::new(PendingSync::sync)),
@@ -119,6 +122,23 @@ impl TranscriptFile {
     /// The lines that could not be read when it was opened.
     pub fn broken(&self) -> &[BrokenTranscriptLine] {
         &self.broken
+    }
+
+    /// Records that the conversation is a coordinator's, unless it is recorded. Returns once it is on disk.
+    ///
+    /// # Errors
+    /// [`AgentError::Transcript`] when the file cannot be written.
+    pub fn mark_coordinator(&mut self) -> Result<(), AgentError> {
+        if self.coordinator {
+            return Ok(());
+        }
+        self.sync()?;
+        let line = line::coordinator(&self.author).map_err(|error| self.not_json(error))?;
+        let appended = append(&self.path, &line).map_err(|source| self.error(source))?;
+        let appended = appended.and(std::mem::take(&mut self.made));
+        (self.disk.0)(appended).map_err(|source| self.error(source))?;
+        self.coordinator = true;
+        Ok(())
     }
 
     /// Changes what stands on the lines to come.
@@ -194,15 +214,17 @@ impl TranscriptFile {
     ) -> Result<(Vec<u8>, String), AgentError> {
         let uuid = Uuid::new_v4().to_string();
         let timestamp = self.clock.now().iso().to_string();
-        let line =
-            line::render(piece, &self.author, &uuid, parent, timestamp).map_err(|error| {
-                self.error(OsError::Io {
-                    path: self.path.clone(),
-                    op: "write as JSON a line of",
-                    source: error.into(),
-                })
-            })?;
+        let line = line::render(piece, &self.author, &uuid, parent, timestamp)
+            .map_err(|error| self.not_json(error))?;
         Ok((line, uuid))
+    }
+
+    fn not_json(&self, error: serde_json::Error) -> AgentError {
+        self.error(OsError::Io {
+            path: self.path.clone(),
+            op: "write as JSON a line of",
+            source: error.into(),
+        })
     }
 
     fn read(&mut self) -> Result<Vec<u8>, OsError> {
@@ -222,6 +244,7 @@ impl TranscriptFile {
             let kept = match line::parse(text, self.author.sub_agent.as_ref()) {
                 Ok(parsed) => {
                     self.parent = parsed.uuid.or(self.parent.take());
+                    self.coordinator |= parsed.coordinator;
                     if let Some(part) = parsed.part {
                         assembler.take(part);
                     }

@@ -194,6 +194,8 @@ struct Read {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
     uuid: Option<String>,
     #[serde(default, rename = "isSidechain")]
     is_sidechain: bool,
@@ -244,6 +246,35 @@ pub(super) struct ParsedLine {
     pub(super) uuid: Option<String>,
     /// What it means; `None` for lines that are no part of the conversation.
     pub(super) part: Option<Part>,
+    /// Whether it says that the conversation is a coordinator's.
+    pub(super) coordinator: bool,
+}
+
+/// The line that says that a conversation is a coordinator's: Claude Code's, with the agent's name.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ModeLine<'a> {
+    r#type: &'static str,
+    mode: &'static str,
+    session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_name: Option<&'a str>,
+}
+
+/// `type` of that line.
+pub(super) const MODE: &str = "mode";
+
+/// `mode` of that line.
+pub(super) const COORDINATOR: &str = "coordinator";
+
+/// Writes that line, without the newline.
+pub(super) fn coordinator(author: &TranscriptAuthor) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&ModeLine {
+        r#type: MODE,
+        mode: COORDINATOR,
+        session_id: author.session,
+        agent_name: author.agent.as_ref().map(MemberName::as_str),
+    })
 }
 
 /// Reads one line of the transcript of `sub_agent`, or of a member. An error says why it cannot be read.
@@ -257,8 +288,13 @@ pub(super) fn parse(
         None => !read.is_sidechain,
         Some(id) => read.agent_id.as_deref() == Some(id.as_str()),
     };
+    let coordinator = read.kind == MODE && read.mode.as_deref() == Some(COORDINATOR);
     let part = if is_own { read.part() } else { None };
-    Ok(ParsedLine { uuid, part })
+    Ok(ParsedLine {
+        uuid,
+        part,
+        coordinator,
+    })
 }
 
 impl Read {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::{LEAD_NAME, SessionId};
 
+use super::line::{COORDINATOR, MODE};
 use super::path::{project_dir, transcript_path};
 
 /// How many lines of a transcript are read for its first prompt.
@@ -34,6 +35,14 @@ struct Line {
     kind: String,
     #[serde(default)]
     message: Value,
+    #[serde(default)]
+    mode: String,
+}
+
+impl Line {
+    fn is_of_coordinator(&self) -> bool {
+        self.kind == MODE && self.mode == COORDINATOR
+    }
 }
 
 /// The conversations of leads that worked in `cwd`, newest first. Files that cannot be read are passed over.
@@ -59,6 +68,17 @@ pub fn lead_sessions(root: &Path, cwd: &Path) -> Vec<LeadSession> {
     found
 }
 
+/// Whether the conversation of a lead that worked in `cwd` is a coordinator's. Its mode is recorded before anything is said.
+pub fn is_coordinator_session(root: &Path, cwd: &Path, session: SessionId) -> bool {
+    let Ok(file) = File::open(transcript_path(root, cwd, session)) else {
+        return false;
+    };
+    let lines = BufReader::new(file).lines().take(READ);
+    lines
+        .map_while(Result::ok)
+        .any(|line| serde_json::from_str::<Line>(&line).is_ok_and(|line| line.is_of_coordinator()))
+}
+
 /// What a lead was told first; `None` for a transcript of anybody else.
 fn first_prompt(path: &Path) -> Option<String> {
     let lines = BufReader::new(File::open(path).ok()?).lines();
@@ -69,6 +89,10 @@ fn first_prompt(path: &Path) -> Option<String> {
         };
         if line.agent_name? != LEAD_NAME {
             return None;
+        }
+        if line.kind == MODE {
+            // Nothing was said yet.
+            continue;
         }
         is_lead = true;
         if line.kind == "user"

@@ -10,5 +10,5 @@ mod path;
 pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
-pub use list::{LeadSession, lead_sessions};
+pub use list::{LeadSession, is_coordinator_session, lead_sessions};
 pub use path::{find_transcript, transcript_path};

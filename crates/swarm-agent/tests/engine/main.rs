@@ -11,6 +11,7 @@ mod background;
 mod call_host;
 mod cancel;
 mod compaction;
+mod coordinator;
 mod crash;
 mod dispatch;
 mod environment;

@@ -71,26 +71,17 @@ const OPTIONS: [&str; 8] = [
 /// Commands of later versions.
 const LATER_COMMANDS: [&str; 1] = ["cost"];
 
-/// Options of later versions.
-const LATER_OPTIONS: [&str; 1] = ["--coordinator"];
-
 /// The sentence, if it is for such a word that the arguments were not understood.
 pub(crate) fn planned(error: &clap::Error) -> Option<String> {
-    let (kind, known, what): (_, &[&str], _) = match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            (ContextKind::InvalidSubcommand, &LATER_COMMANDS, "command")
-        }
-        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, &LATER_OPTIONS, "option"),
-        _ => return None,
-    };
-    let Some(ContextValue::String(word)) = error.get(kind) else {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    // An option may come with its value: `--worktree=x`.
-    let word = word.split(['=', ' ']).next().unwrap_or_default();
-    known
-        .contains(&word)
-        .then(|| format!("this version of swarm does not have the {what} `{word}` yet"))
+    LATER_COMMANDS
+        .contains(&word.as_str())
+        .then(|| format!("this version of swarm does not have the command `{word}` yet"))
 }
 
 #[cfg(test)]

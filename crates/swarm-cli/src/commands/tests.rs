@@ -160,10 +160,8 @@ fn what_only_stops_is_known() {
 #[test]
 fn words_of_later_versions_are_told_from_slips() {
     let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
-    for words in [&["cost"][..], &["run", "hi", "--coordinator"]] {
-        let said = said(words).unwrap_or_else(|| panic!("{words:?}"));
-        assert!(said.contains("does not have the"), "{said}");
-    }
+    let cost = said(&["cost"]).expect("it is planned");
+    assert!(cost.contains("does not have the"), "{cost}");
     for words in [
         &["laed"][..],
         &["spawn", "bob", "--plam"],

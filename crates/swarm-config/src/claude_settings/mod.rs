@@ -8,7 +8,7 @@ mod unsupported;
 
 pub use hooks::FoundHooks;
 pub use load::ClaudeSettings;
-pub use unsupported::refuse_coordinator;
+pub use unsupported::wants_coordinator;
 
 #[cfg(test)]
 mod tests;

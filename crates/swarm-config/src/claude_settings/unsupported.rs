@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use crate::error::ConfigError;
-
 /// An unsupported name and its replacement, empty if there is none.
 type Row = (&'static str, &'static str);
 
@@ -71,7 +69,6 @@ const VARIABLES: &[Row] = &[
     ("CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS", ""),
     ("CLAUDE_AUTO_BACKGROUND_TASKS", "use `run_in_background`"),
     ("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", ""),
-    (COORDINATOR, ""),
     (
         "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
         "use deny rules `Agent(Explore)`, `Agent(Plan)`",
@@ -155,13 +152,9 @@ pub(super) fn in_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<
     sentence("environment", given.chain(off))
 }
 
-/// Rejects a request for coordinator mode instead of starting a normal lead.
-pub fn refuse_coordinator<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Result<(), ConfigError> {
-    if !is_on(get(COORDINATOR)) {
-        return Ok(());
-    }
-    let variable = COORDINATOR;
-    Err(ConfigError::Coordinator { variable })
+/// Whether a variable asks for a coordinator in place of a lead.
+pub fn wants_coordinator<'a>(get: impl Fn(&str) -> Option<&'a str>) -> bool {
+    is_on(get(COORDINATOR))
 }
 
 fn is_on(value: Option<&str>) -> bool {
@@ -249,12 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn coordinator_mode_is_rejected_instead_of_starting_a_normal_lead() {
-        for (value, refused) in [("1", true), ("true", true), ("0", false), ("", false)] {
-            let result = refuse_coordinator(|_| Some(value));
-            assert_eq!(result.is_err(), refused, "{value}");
+    fn the_variable_of_coordinator_mode_is_supported() {
+        for (value, wanted) in [("1", true), ("true", true), ("0", false), ("", false)] {
+            let get = |name: &str| (name == COORDINATOR).then_some(value);
+            assert_eq!(wants_coordinator(get), wanted, "{value}");
+            assert_eq!(in_variables(get), None, "{value}");
         }
-        let error = refuse_coordinator(|_| Some("1")).unwrap_err();
-        assert!(error.to_string().contains(COORDINATOR), "{error}");
     }
 }

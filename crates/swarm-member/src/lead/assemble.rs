@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::{
-    AgentError, EventSink, Rights, SessionLimits, WorktreeIsolator, transcript_path, worktree_tools,
+    AgentError, EventSink, Rights, SessionLimits, WorktreeIsolator, coordinated, transcript_path,
+    worktree_tools,
 };
 use swarm_mcp::ProcessServers;
+use swarm_os::ensure_private_dir;
 use swarm_permissions::{AgentConfig, ReadFilter};
 use swarm_protocol::{AgentEvent, MemberName};
 use swarm_supervisor::{Leadership, WorktreeMerger, lead_marks};
@@ -33,7 +35,7 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     // Next to the transcript: the team, and the lead's directory in it, may come later.
     let logs = Some(transcript(parts).with_extension("").join("mcp"));
     let has_logs =
-        |logs: &PathBuf| !settings.servers.is_empty() && swarm_os::ensure_private_dir(logs).is_ok();
+        |logs: &PathBuf| !settings.servers.is_empty() && ensure_private_dir(logs).is_ok();
     let logs = logs.filter(has_logs);
     let env = shell_env(parts);
     let servers = start_servers(settings, None, &dep.cwd, env, logs, &parts.stop).await;
@@ -45,12 +47,33 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     servers
 }
 
+/// Turns the configuration into that of a coordinator, where the lead is one, and creates its scratchpad.
+fn coordinate(parts: &mut LeadParts) -> Result<(), AgentError> {
+    if !parts.is_coordinator {
+        return Ok(());
+    }
+    let dep = &mut parts.spawn_context;
+    let session = parts.session.to_string();
+    // Not next to the transcript: file tools do not write there.
+    let scratchpad = dep.root.join("scratchpad").join(session);
+    ensure_private_dir(&scratchpad).map_err(|source| AgentError::Scratchpad {
+        path: scratchpad.clone(),
+        source,
+    })?;
+    // Rules are compared with paths without links.
+    let scratchpad = scratchpad.canonicalize().unwrap_or(scratchpad);
+    let agent_config = AgentConfig::clone(&dep.agent_config);
+    dep.agent_config = Arc::new(coordinated(agent_config, scratchpad));
+    Ok(())
+}
+
 /// A lead that is ready for its prompt.
 pub(super) fn assemble(
     mut parts: LeadParts,
     leadership: Arc<Leadership>,
     servers: &ProcessServers,
 ) -> Result<MemberLoop<LeadRole>, AgentError> {
+    coordinate(&mut parts)?;
     let person = parts.person.take();
     let dep = &parts.spawn_context;
     let reporter = reporter(&parts, &leadership);
@@ -95,7 +118,11 @@ pub(super) fn assemble(
         agent_type: None,
         system: system_prompt(&parts),
         directories: parts.rules.directories.clone(),
-        send_message: SendMessageTool::for_lead(Arc::clone(&context)),
+        send_message: if parts.is_coordinator {
+            SendMessageTool::for_coordinator(Arc::clone(&context))
+        } else {
+            SendMessageTool::for_lead(Arc::clone(&context))
+        },
         role_tools: tools(&parts, &context, &leadership),
         limits: SessionLimits {
             max_turns: parts.max_requests,

@@ -59,6 +59,8 @@ pub struct LeadParts {
     /// Whether a person leads through it: it has no end of its own and waits for them after each turn. Else it works
     /// without anybody at its terminal until the work is done.
     pub is_interactive: bool,
+    /// Whether it only delegates, to workers that are its sub-agents.
+    pub is_coordinator: bool,
     /// Model requests in one turn.
     pub max_requests: u32,
     /// How long a run waits for commands in the background once nothing else is left to do.

@@ -42,4 +42,15 @@ pub struct AgentConfig {
     pub models: ModelNames,
     /// The options of model requests.
     pub requests: RequestSettings,
+    /// Present where the agent of the process is a coordinator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coordinator: Option<CoordinatorSettings>,
+}
+
+/// What the workers of a coordinator share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CoordinatorSettings {
+    /// The directory in which all of them may write without permission; absolute.
+    pub scratchpad: PathBuf,
 }

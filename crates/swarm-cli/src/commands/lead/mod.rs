@@ -2,6 +2,7 @@
 
 mod completion;
 mod conduct;
+mod coordinator;
 mod draft;
 mod flags;
 mod history;
@@ -19,6 +20,7 @@ mod terminal;
 mod view;
 
 pub(super) use conduct::conduct;
+pub(super) use coordinator::is_coordinator;
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, run};
 pub(super) use parts::{Ready, parts};

@@ -11,6 +11,7 @@ use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
 use super::conduct::conduct;
+use super::coordinator::is_coordinator;
 use super::flags::LeadFlags;
 use super::report::OutputFormat;
 use crate::app::App;
@@ -55,6 +56,8 @@ impl Ready {
             ..
         } = spawn_context(app, &choices)?;
         acting.require_mode(what, spawn_context.ceiling)?;
+        let conversation = (spawn_context.cwd.as_path(), session);
+        let is_coordinator = is_coordinator(app, &claude, flags.coordinator, conversation)?;
         let max_requests = flags.max_turns.unwrap_or(app.settings.max_requests);
         app.settings.permit("turn.max_requests", max_requests)?;
         config_directory::make(&app.root)?;
@@ -69,6 +72,7 @@ impl Ready {
         let parts = match parts(app, spawn_context, claude) {
             Ok(parts) => LeadParts {
                 session,
+                is_coordinator,
                 max_requests,
                 worktree: own.as_ref().map(OwnWorktree::root),
                 instructions: own.iter().map(OwnWorktree::notice).collect(),
@@ -129,6 +133,7 @@ pub(in crate::commands) fn parts(
         person: None,
         host: host.wait(),
         is_interactive: false,
+        is_coordinator: false,
         instructions: Vec::new(),
         max_requests: app.settings.max_requests,
         command_wait: COMMAND_WAIT,

@@ -48,6 +48,7 @@ pub(in crate::commands) fn carry_on(
         max_turns: flags.max_turns,
         timeout: None,
         rm: false,
+        coordinator: flags.coordinator,
     };
     headless::run(app, &args, &config, prompt, true)
 }

@@ -10,7 +10,7 @@ use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
-use crate::commands::lead::{OutputFormat, conduct, output_format, parts};
+use crate::commands::lead::{OutputFormat, conduct, is_coordinator, output_format, parts};
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
@@ -63,6 +63,9 @@ pub(crate) struct ResumeArgs {
     /// Delete the team at the end and archive its tasks and journal.
     #[arg(long, requires = "prompt")]
     pub(crate) rm: bool,
+    /// `--coordinator` of `swarm lead`; a team keeps the mode of its lead.
+    #[arg(skip)]
+    pub(crate) coordinator: bool,
 }
 
 pub(super) fn run(
@@ -92,16 +95,20 @@ pub(super) fn run(
     } = spawn_context(app, &choices)?;
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     app.settings.permit("turn.max_requests", max_requests)?;
+    // A team that was driven by hand has no conversation to go on with.
+    let session = config
+        .lead_session_id
+        .as_deref()
+        .and_then(|id| id.parse::<SessionId>().ok())
+        .unwrap_or_else(SessionId::random);
+    let directory = lead.map_or(&*app.env.cwd, |lead| &*lead.cwd);
+    let conversation = (directory, session);
+    let is_coordinator = is_coordinator(app, &claude, args.coordinator, conversation)?;
     let own = match lead {
         Some(lead) => return_to_directory(app, lead, &mut spawn_context)?,
         None => None,
     };
     let output = output_format(app, args.output);
-    // A team that was driven by hand has no conversation to go on with.
-    let session = config
-        .lead_session_id
-        .as_deref()
-        .and_then(|id| id.parse::<SessionId>().ok());
     let lead = LeadParts {
         team: Some(config.name.clone()),
         beginning: if args.respawn {
@@ -110,7 +117,8 @@ pub(super) fn run(
             Beginning::TakeOver
         },
         is_interactive,
-        session: session.unwrap_or_else(SessionId::random),
+        is_coordinator,
+        session,
         max_requests,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,

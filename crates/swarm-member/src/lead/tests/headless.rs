@@ -51,6 +51,7 @@ impl Run {
             person: None,
             host: swarm_agent::HostFacts::default(),
             is_interactive: false,
+            is_coordinator: false,
             instructions: Vec::new(),
             max_requests: 20,
             command_wait: Duration::from_mins(1),
