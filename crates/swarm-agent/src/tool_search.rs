@@ -2,7 +2,8 @@
 //!
 //! The request holds all tools, the deferred ones marked; the Messages API keeps those out of the prompt until a result
 //! refers to them (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool>). What is loaded comes at
-//! the end of the conversation, so the cached prefix stays.
+//! the end of the conversation, so the cached prefix stays. For other servers the client leaves them out and shows the
+//! schema in place of the reference.
 
 use std::sync::Arc;
 

@@ -53,7 +53,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of its input.
     pub input_schema: Value,
-    /// Whether the tool is part of the prompt only after a tool search result refers to it. For
-    /// models that support it ([`crate::Model::defers_tools`]).
+    /// Whether the tool is part of the prompt only after a tool search result refers to it, where
+    /// the client or the server supports it ([`crate::Model::defers_tools`]).
     pub deferred: bool,
 }

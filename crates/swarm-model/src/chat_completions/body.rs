@@ -13,6 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::capabilities::{ServerCapabilities, TokenLimit};
+use super::deferred::{offered, referred, shown};
 use super::images::{Images, UserContent};
 use super::text::{Text, append, inside, is_empty, joined, quoted, written};
 use crate::error::ModelError;
@@ -41,9 +42,7 @@ pub(super) fn request_body(
         reasoning_effort: request
             .effort
             .and_then(|effort| capabilities.effort.word(effort)),
-        // Includes deferred tools, which a conversation may have after switching models: these
-        // servers do not load tools on demand.
-        tools: request.tools.iter().map(WireTool::new).collect(),
+        tools: offered(request).map(WireTool::new).collect(),
         messages: wire_messages(request, capabilities.vision),
     };
     match serde_json::to_vec(&body) {
@@ -176,7 +175,7 @@ fn wire_messages(request: &ModelRequest, vision: bool) -> Vec<WireMessage<'_>> {
     for message in &*request.messages {
         match message.role {
             Role::Assistant => push_assistant(&mut wire, message),
-            Role::User => push_user(&mut wire, message, vision),
+            Role::User => push_user(&mut wire, message, &request.tools, vision),
         }
     }
     wire
@@ -203,13 +202,18 @@ fn push_assistant<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessag
 }
 
 /// Appends a user message: tool results first, then the other text, then the images of both.
-fn push_user<'a>(wire: &mut Vec<WireMessage<'a>>, message: &'a StoredMessage, vision: bool) {
+fn push_user<'a>(
+    wire: &mut Vec<WireMessage<'a>>,
+    message: &'a StoredMessage,
+    tools: &[ToolSpec],
+    vision: bool,
+) {
     let mut images = Images {
         vision,
         found: Vec::new(),
     };
     for block in &message.blocks {
-        wire.extend(result_of(block, &mut images));
+        wire.extend(result_of(block, tools, &mut images));
     }
     let others = message
         .blocks
@@ -257,7 +261,11 @@ fn call_of(block: &StoredBlock) -> Option<WireCall<'_>> {
     })
 }
 
-fn result_of<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<WireMessage<'a>> {
+fn result_of<'a>(
+    block: &'a StoredBlock,
+    tools: &[ToolSpec],
+    images: &mut Images,
+) -> Option<WireMessage<'a>> {
     block.result_id()?;
     let (tool_call_id, content, is_error) = if block.kind() == BlockKind::ToolResult {
         let result: StoredResult = serde_json::from_str(block.json()).ok()?;
@@ -268,7 +276,11 @@ fn result_of<'a>(block: &'a StoredBlock, images: &mut Images) -> Option<WireMess
             return None;
         };
         let parts = value["content"].as_array().map_or(&[][..], Vec::as_slice);
-        let content = joined(parts.iter().map(|one| written(&images.as_text(one, true))));
+        let text = |part: &Value| match referred(part) {
+            Some(name) => shown(name, tools),
+            None => images.as_text(part, true),
+        };
+        let content = joined(parts.iter().map(text).map(|text| written(&text)));
         let id = written(value["tool_use_id"].as_str()?);
         (id, content, value["is_error"] == true)
     };

@@ -294,3 +294,51 @@ proptest! {
         prop_assert!(longer.starts_with(shorter), "{shorter}\n{longer}");
     }
 }
+
+#[test]
+fn a_deferred_tool_is_offered_once_a_search_has_found_it_and_the_result_shows_its_schema() {
+    let found = ContentBlock::Other(json!({
+        "type": "tool_result", "tool_use_id": "s",
+        "content": [
+            {"type": "tool_reference", "tool_name": "mcp__mail__send"},
+            {"type": "tool_reference", "tool_name": "gone"},
+        ],
+    }));
+    let searched = vec![
+        user(vec![ContentBlock::text("go")]),
+        Message {
+            role: Role::Assistant,
+            content: vec![call("s", json!({"query": "mail"}))],
+        },
+        user(vec![found]),
+    ];
+    let asked = |said: Vec<Message>| {
+        let mut request = request(said);
+        let deferred = ["mcp__mail__send", "mcp__mail__list"].map(|name| ToolSpec {
+            name: name.into(),
+            description: "Mails.".into(),
+            input_schema: json!({"type": "object", "properties": {"to": {}}}),
+            deferred: true,
+        });
+        request.tools = request.tools.iter().cloned().chain(deferred).collect();
+        body(&request, HABITS)
+    };
+    let names = |body: &Value| -> Vec<String> {
+        let tools = body["tools"].as_array().unwrap();
+        let names = tools.iter().map(|tool| &tool["function"]["name"]);
+        names
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let before = asked(vec![user(vec![ContentBlock::text("go")])]);
+    assert_eq!(names(&before), ["Read"]);
+    let after = asked(searched);
+    assert_eq!(names(&after), ["Read", "mcp__mail__send"]);
+    let told = after["messages"].as_array().unwrap().last().unwrap();
+    let told = told["content"].as_str().unwrap();
+    assert!(told.contains(r#""parameters":{"type":"object""#), "{told}");
+    assert!(
+        told.contains("The tool gone is not available any more."),
+        "{told}"
+    );
+}

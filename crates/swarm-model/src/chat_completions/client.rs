@@ -57,6 +57,10 @@ impl Model for ChatCompletions {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         self.0.stream(request, cancel)
     }
+
+    fn defers_tools(&self) -> bool {
+        true
+    }
 }
 
 impl OpenAiCompatible {

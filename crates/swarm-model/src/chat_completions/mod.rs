@@ -10,6 +10,7 @@ mod calls;
 mod capabilities;
 mod client;
 mod config;
+mod deferred;
 mod images;
 mod piece;
 mod text;
