@@ -22,8 +22,6 @@ pub struct NobodyToAsk;
 #[async_trait]
 impl PermissionGate for NobodyToAsk {
     async fn ask(&self, ask: PermissionRequest, _cancel: CancellationToken) -> PermissionOutcome {
-        PermissionOutcome::Deny {
-            why: format!("{}, and nobody is there to answer", ask.why),
-        }
+        PermissionOutcome::unanswered(format!("{}, and nobody is there to answer", ask.why))
     }
 }

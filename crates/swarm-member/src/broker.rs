@@ -107,7 +107,7 @@ impl PermissionBroker {
             }
         };
         Ok(match withdrawn {
-            PermissionOutcome::Deny { .. } => PermissionOutcome::deny(WITHDRAWN),
+            PermissionOutcome::Deny { .. } => PermissionOutcome::unanswered(WITHDRAWN),
             in_time @ PermissionOutcome::Allow { .. } => in_time,
         })
     }
@@ -139,7 +139,7 @@ impl PermissionGate for PermissionBroker {
         cancel: CancellationToken,
     ) -> PermissionOutcome {
         let not_asked = |error: &dyn std::fmt::Display| {
-            PermissionOutcome::deny(format!("the question could not be asked: {error}"))
+            PermissionOutcome::unanswered(format!("the question could not be asked: {error}"))
         };
         let team = match self.mail.context.team_or_found() {
             Ok(team) => team,

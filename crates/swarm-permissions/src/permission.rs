@@ -39,12 +39,25 @@ pub enum PermissionOutcome {
     Deny {
         /// The reason for the model.
         why: String,
+        /// Whether somebody said so. Else nobody answered in time, or nobody could be asked.
+        answered: bool,
     },
 }
 
 impl PermissionOutcome {
     /// Creates a denial with a reason.
     pub fn deny(why: impl Into<String>) -> Self {
-        Self::Deny { why: why.into() }
+        Self::Deny {
+            why: why.into(),
+            answered: true,
+        }
+    }
+
+    /// Denies for lack of an answer, with this reason.
+    pub fn unanswered(why: impl Into<String>) -> Self {
+        Self::Deny {
+            why: why.into(),
+            answered: false,
+        }
     }
 }

@@ -24,6 +24,8 @@ pub enum PersonAnswer {
     Answered(Map<String, Value>),
     /// The user skipped the questions.
     Skipped,
-    /// The questions were refused or no user was available; the reason is part of a sentence.
+    /// The questions were refused; the reason is part of a sentence.
     Refused(String),
+    /// Nobody answered in time, or no user was available.
+    Unanswered,
 }

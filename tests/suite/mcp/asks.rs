@@ -21,6 +21,8 @@ struct Host {
     answers: Mutex<Vec<Vec<&'static str>>>,
     asked: Mutex<Vec<Value>>,
     progress: UnboundedSender<String>,
+    /// What comes once there are no more answers.
+    otherwise: PersonAnswer,
 }
 
 fn host(answers: Vec<Vec<&'static str>>) -> (Arc<Host>, UnboundedReceiver<String>) {
@@ -29,6 +31,7 @@ fn host(answers: Vec<Vec<&'static str>>) -> (Arc<Host>, UnboundedReceiver<String
         answers: Mutex::new(answers),
         asked: Mutex::default(),
         progress,
+        otherwise: PersonAnswer::Refused("no".to_owned()),
     };
     (Arc::new(host), seen)
 }
@@ -41,7 +44,7 @@ impl CallHost for Host {
         self.asked.lock().push(input);
         let mut answers = self.answers.lock();
         if answers.is_empty() {
-            return PersonAnswer::Refused("no".to_owned());
+            return self.otherwise.clone();
         }
         let answered: Map<String, Value> = questions
             .into_iter()
@@ -136,6 +139,11 @@ async fn a_form_is_put_before_a_person_until_it_fits_or_is_refused() {
         let (refuses, _) = host(Vec::new());
         let said = ask(refuses).await.content;
         assert!(said.contains("decline"), "{mode}: {said}");
+        let (silent, _) = host(Vec::new());
+        let mut silent = Arc::into_inner(silent).expect("nobody else has it");
+        silent.otherwise = PersonAnswer::Unanswered;
+        let said = ask(Arc::new(silent)).await.content;
+        assert!(said.contains("cancel"), "{mode}: {said}");
         servers.close().await;
     }
 }

@@ -61,13 +61,13 @@ impl Session {
 
     fn apply(&self, answer: PermissionOutcome, mut ready: Ready) -> Result<Ready, Refusal> {
         match answer {
-            PermissionOutcome::Deny { why } if ready.tool.name() == PLAN_TOOL => {
+            PermissionOutcome::Deny { why, .. } if ready.tool.name() == PLAN_TOOL => {
                 Err(Refusal::Other(format!(
                     "The plan was not approved. {why}\nYou are still in plan mode: change nothing. Revise the plan, then call \
                  {PLAN_TOOL} again."
                 )))
             }
-            PermissionOutcome::Deny { why } => Err(Refusal::Denied(why)),
+            PermissionOutcome::Deny { why, .. } => Err(Refusal::Denied(why)),
             PermissionOutcome::Allow {
                 updated_input,
                 grants,

@@ -53,7 +53,11 @@ impl CallHost for AgentCallHost {
         let outcome = self.gate.ask(request, cancel).await;
         self.works(None);
         match outcome {
-            PermissionOutcome::Deny { why } => PersonAnswer::Refused(why),
+            PermissionOutcome::Deny {
+                why,
+                answered: true,
+            } => PersonAnswer::Refused(why),
+            PermissionOutcome::Deny { .. } => PersonAnswer::Unanswered,
             PermissionOutcome::Allow { updated_input, .. } => {
                 let answers = updated_input.as_ref().and_then(given_answers).cloned();
                 match answers.filter(|answers| !answers.is_empty()) {

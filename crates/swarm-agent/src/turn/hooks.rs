@@ -186,7 +186,7 @@ impl Session {
         }
         if let Some(why) = outcome.refusal().or(outcome.stop) {
             let why = format!("A hook refuses it. {why}");
-            return Some(PermissionOutcome::Deny { why });
+            return Some(PermissionOutcome::deny(why));
         }
         match outcome.permission {
             Some((Permission::Allow, _)) => Some(PermissionOutcome::Allow {

@@ -62,7 +62,7 @@ fn in_shell(world: &mut World, guards: swarm_protocol::ShellGuards, commands: &[
 }
 
 fn no() -> PermissionOutcome {
-    PermissionOutcome::Deny { why: "no".into() }
+    PermissionOutcome::deny("no")
 }
 
 #[tokio::test]
@@ -171,9 +171,7 @@ async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
 async fn a_denied_call_does_not_run_and_the_model_reads_why() {
     let log = Log::default();
     let world = asking(&log);
-    let no = PermissionOutcome::Deny {
-        why: "not on a Friday".into(),
-    };
+    let no = PermissionOutcome::deny("not on a Friday");
     world.gate.answers.lock().push_back(no);
     world.prompted().run_turn(on()).await;
     assert!(log.lock().is_empty());

@@ -146,7 +146,7 @@ impl Form<'_> {
         match answer.await {
             _ if over.is_cancelled() => Err(FormResult::Cancelled),
             PersonAnswer::Answered(answers) => Ok(answers),
-            PersonAnswer::Skipped => Err(FormResult::Cancelled),
+            PersonAnswer::Skipped | PersonAnswer::Unanswered => Err(FormResult::Cancelled),
             PersonAnswer::Refused(_) => Err(FormResult::Declined),
         }
     }

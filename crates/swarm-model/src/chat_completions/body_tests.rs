@@ -321,7 +321,7 @@ fn a_deferred_tool_is_offered_once_a_search_has_found_it_and_the_result_shows_it
             deferred: true,
         });
         request.tools = request.tools.iter().cloned().chain(deferred).collect();
-        body(&request, HABITS)
+        body(&request, CAPABILITIES)
     };
     let names = |body: &Value| -> Vec<String> {
         let tools = body["tools"].as_array().unwrap();

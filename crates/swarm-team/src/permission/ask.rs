@@ -100,13 +100,13 @@ pub async fn wait_for_answer(
             biased;
             () = cancel.cancelled() => {
                 withdraw(team, id)?;
-                return Ok(PermissionOutcome::deny("the turn was interrupted"));
+                return Ok(PermissionOutcome::unanswered("the turn was interrupted"));
             }
             () = until(deadline) => {
                 // Somebody may answer in this very moment; whoever settles the record first wins.
                 if settle(team, id, Answer::Expired, AnsweredBy::system())? {
                     team.close_request(id)?;
-                    return Ok(PermissionOutcome::deny(NOBODY_ANSWERED));
+                    return Ok(PermissionOutcome::unanswered(NOBODY_ANSWERED));
                 }
             }
             () = wake.changed() => {}
@@ -195,7 +195,7 @@ fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecor
 fn for_the_record(outcome: &PermissionOutcome) -> Answer {
     match outcome {
         PermissionOutcome::Allow { .. } => Answer::once(),
-        PermissionOutcome::Deny { why } => Answer::Denied {
+        PermissionOutcome::Deny { why, .. } => Answer::Denied {
             why: Some(why.clone()),
         },
     }

@@ -372,7 +372,7 @@ async fn silence_means_no() {
     let open = open(&bob, &world, timeout);
     let asked = &open.record;
     let answer = wait(&bob, &world, &open, timeout).await.unwrap();
-    let PermissionOutcome::Deny { why } = answer else {
+    let PermissionOutcome::Deny { why, .. } = answer else {
         panic!("{answer:?}");
     };
     assert!(why.contains("Nobody answered"), "{why}");
