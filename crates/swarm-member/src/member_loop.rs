@@ -139,6 +139,7 @@ impl<R: Role> MemberLoop<R> {
                         self.person.model.clone_from(&model.name);
                         self.model = of_same_provider(&self.model, &name, &model.name);
                         self.reporter.notice(format!("model: {}", model.name));
+                        self.sub_agents.use_model(&model);
                         self.session.use_model(model);
                     }
                     Err(why) => self.reporter.notice(why),

@@ -7,15 +7,20 @@ use swarm_permissions::{AgentCatalog, AgentLimits};
 use swarm_protocol::{AgentEvent, MessageId, SubAgentId};
 use swarm_tools::BackgroundCommands;
 
-use super::SubAgents;
 use super::notification::{command_ended, command_outcome, message_id, notification};
 use super::record::{Record, StoppedBy};
+use super::{ReadyModel, SubAgents};
 use crate::{AgentError, Injected, Session};
 
 impl SubAgents {
     /// The bounds of sub-agents.
     pub(crate) fn limits(&self) -> &AgentLimits {
         &self.kit().agent_config.limits
+    }
+
+    /// Notes that the agent of the process has changed its model: sub-agents that it starts later have this one.
+    pub fn use_model(&self, model: &ReadyModel) {
+        self.lock().model = Some(model.clone());
     }
 
     /// Whether the agent of the process is a coordinator and its sub-agents are workers.

@@ -112,25 +112,35 @@ impl SubAgents {
 
     /// The model that is chosen; the parent's client where that is the parent's own.
     fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
-        let parent = &record.parent.parts;
+        let parent = self.parent_model(record);
         let kit = self.kit();
         let chosen = choose_model(&ModelCandidates {
             environment: kit.agent_config.models.environment.as_deref(),
             call: record.request.model.as_deref(),
             definition: record.request.definition.model.as_deref(),
-            parent: &parent.model_name,
+            parent: &parent.name,
             small: kit.agent_config.models.small(&kit.model),
         });
-        if record.is_fork() || chosen.written == parent.model_name {
-            return Ok(ReadyModel {
-                client: Arc::clone(&parent.model),
-                name: parent.model_name.clone(),
-                window: parent.limits.window,
-                max_output: Some(parent.limits.max_output_tokens),
-            });
+        if record.is_fork() || chosen.written == parent.name {
+            return Ok(parent);
         }
         let model = self.kit().models.model(&chosen.written);
         model.map_err(|error| chosen.explain(Some(&record.request.definition), &error))
+    }
+
+    /// The model that a sub-agent's parent has at present.
+    fn parent_model(&self, record: &Record) -> ReadyModel {
+        let changed = self.lock().model.clone();
+        if let Some(model) = changed.filter(|_| record.parent.id.is_none()) {
+            return model;
+        }
+        let parent = &record.parent.parts;
+        ReadyModel {
+            client: Arc::clone(&parent.model),
+            name: parent.model_name.clone(),
+            window: parent.limits.window,
+            max_output: Some(parent.limits.max_output_tokens),
+        }
     }
 
     /// The directory to which the agent of the process had moved when this sub-agent began, if its parent works where that
@@ -297,7 +307,7 @@ impl SubAgents {
             host: &kit.host,
             directories: &rules.directories,
             model,
-            knowledge: None,
+            knowledge: kit.agent_config.models.knowledge_of(model, &kit.model),
             now: kit.clock.now(),
             team: &[],
         };

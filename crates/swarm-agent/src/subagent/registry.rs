@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 
 use super::admission::Admission;
 use super::record::Record;
-use super::{Parent, SubAgentKit, SubAgentRequest};
+use super::{Parent, ReadyModel, SubAgentKit, SubAgentRequest};
 use crate::{EventSink, Injected, TranscriptAuthor};
 
 /// Every sub-agent that the agent of this process and its sub-agents have. One for a process.
@@ -44,6 +44,8 @@ pub(super) struct Inner {
     pub(super) records: Vec<Arc<Record>>,
     /// What the agent of the process has not been told yet.
     pub(super) mail: Vec<Injected>,
+    /// The model that the agent of the process has changed to.
+    pub(super) model: Option<ReadyModel>,
     /// What happened to sub-agents of an earlier process, until somebody is there to see it.
     pub(super) past: Vec<AgentEvent>,
 }

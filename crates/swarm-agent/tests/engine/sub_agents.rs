@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use swarm_agent::TurnOutcome;
+use swarm_agent::{ReadyModel, TurnOutcome};
 use swarm_permissions::{
-    AgentDefinition, AgentLimits, AgentSource, Behavior, Rule, RuleSet, ToolAllowance,
+    AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, Behavior, Rule, RuleSet,
+    ToolAllowance,
 };
 use swarm_protocol::{AgentEvent, PermissionMode};
 use swarm_tools::builtin;
@@ -503,4 +504,50 @@ async fn what_sub_agents_use_is_told_once_for_each_of_them() {
         result.contains(&format!("total_tokens: {}", 3 * COST.total())),
         "{result}"
     );
+}
+
+#[tokio::test]
+async fn a_sub_agent_is_told_how_far_the_knowledge_of_its_model_reaches() {
+    let mut agent_config = AgentConfig {
+        agents: AgentCatalog::new(vec![definition("finder")]),
+        ..AgentConfig::default()
+    };
+    let known = [("anthropic/other".to_owned(), "May 2025".to_owned())];
+    agent_config.models.knowledge = known.into();
+    let mut family = Family::configured(World::new(builtin()), agent_config);
+    let call = agent("finder", &json!({"model": "other-1"}));
+    family.cast.plays("bob", [calls([call]), says("done")]);
+    family.cast.plays("bob/finder", [says("seen")]);
+    family.turn("go").await;
+    let system = format!("{:?}", family.cast.asked_by("bob/finder").remove(0).system);
+    assert!(
+        system.contains("Knowledge cutoff of the model: May 2025"),
+        "{system}"
+    );
+}
+
+#[tokio::test]
+async fn a_sub_agent_has_the_model_to_which_its_parent_has_changed() {
+    let mut family = family(vec![definition("finder")]);
+    let script = [
+        calls([agent("finder", &json!({}))]),
+        says("done"),
+        calls([agent("finder", &json!({}))]),
+        says("done"),
+    ];
+    family.cast.plays("bob", script);
+    family.cast.plays("bob/finder", [says("seen")]);
+    family.turn("go").await;
+    family.agents.use_model(&ReadyModel {
+        client: family.cast.clone(),
+        name: "newer-1".into(),
+        window: None,
+        max_output: Some(100),
+    });
+    family.turn("again").await;
+    let asked = family.cast.asked_by("bob/finder");
+    let models: Vec<&str> = asked.iter().map(|asked| &*asked.model).collect();
+    assert_ne!(models[0], "newer-1");
+    assert_eq!(models[1], "newer-1");
+    assert_eq!(asked[1].max_tokens, 100);
 }

@@ -48,6 +48,13 @@ impl ModelNames {
         longest_fitting(&self.knowledge, full).map(String::as_str)
     }
 
+    /// Returns the knowledge cutoff of a model given by its short name. `beside` is the full name of a
+    /// model of the same provider.
+    pub fn knowledge_of(&self, short: &str, beside: &str) -> Option<&str> {
+        let (provider, _) = beside.split_once('/')?;
+        self.knowledge(&format!("{provider}/{short}"))
+    }
+
     /// Returns the full name of the small model of a model's provider. `None` if the provider has
     /// none or managed policy allows only another model.
     pub fn small(&self, full: &str) -> Option<&str> {
