@@ -71,6 +71,22 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
 }
 
 #[test]
+fn a_command_as_the_first_prompt_is_expanded_like_a_typed_one() {
+    let run = RunInPane::shell("sh", brain);
+    let command = "project/.claude/commands/greet.md";
+    run.world.write(command, "Greet $ARGUMENTS politely.");
+    run.line(OUTSIDE);
+    run.swarm("lead '/greet Ada' --mode default; echo code $?");
+    let ask = run.api.wait_for("the prompt", "team-lead", |ask| {
+        ask.news_has("Greet Ada politely.")
+    });
+    assert!(!ask.ask.has_seen("/greet"), "{}", ask.ask.news());
+    run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
 fn a_conversation_is_open_in_one_process_only() {
     let run = RunInPane::shell("bash --norc --noprofile -i", brain);
     run.swarm("lead --mode default");

@@ -63,14 +63,15 @@ pub(in crate::commands) fn conduct(
         parts.events = events(app, output, &parts.spawn_context, &terminal);
         let end = Arc::new(Notify::new());
         let lines = Arc::<ShellLines>::default();
-        let typed = read_terminal(app, &mut parts, &terminal, &end, &lines)?;
+        let typist = read_terminal(app, &mut parts, &terminal, &end, &lines)?;
         let interrupts = Interrupts {
             stop: parts.stop.clone(),
             hangup: parts.hangup.clone(),
             kill: parts.kill.clone(),
             view: view_theme(app, output).map(|_| Arc::clone(&parts.events)),
             quiet: app.out.quiet,
-            turn: typed.filter(|_| parts.is_interactive),
+            turn: (typist.as_ref().filter(|_| parts.is_interactive))
+                .map(|typist| typist.lead.clone()),
             terminal,
         };
         let screen = interrupts.terminal.clone();
@@ -80,6 +81,10 @@ pub(in crate::commands) fn conduct(
         let draft = parts
             .is_interactive
             .then(|| Draft::new(&app.root, &parts.spawn_context.cwd));
+        let prompt = match typist.filter(|_| parts.is_interactive) {
+            Some(typist) => prompt.and_then(|prompt| typist.take_command(prompt)),
+            None => prompt,
+        };
         let report = run_lead(parts, prompt).await;
         lines.end();
         if let (Some(draft), Some(console)) = (draft, screen.console()) {
@@ -96,15 +101,15 @@ pub(in crate::commands) fn conduct(
     report
 }
 
-/// Gives the lead what a person types, except for commands and answers to requests, which are shown there. Returns where more
-/// input can be put, if there is an input line. Ctrl-D and `/quit` notify `end`.
+/// Gives the lead what a person types, except for commands and answers to requests, which are shown there. Returns what takes
+/// more input, if there is an input line. Ctrl-D and `/quit` notify `end`.
 fn read_terminal(
     app: &App,
     parts: &mut LeadParts,
     terminal: &LeadTerminal,
     end: &Arc<Notify>,
     lines: &Arc<ShellLines>,
-) -> Result<Option<UnboundedSender<PaneInput>>, Failure> {
+) -> Result<Option<Arc<Typist>>, Failure> {
     let status = Arc::new(status_line(app, parts, terminal));
     let commands = Arc::new(TerminalCommands::new(
         app,
@@ -125,16 +130,17 @@ fn read_terminal(
     let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
     terminal.remember(history.lines());
     let (tell, person) = unbounded_channel();
-    let typist = Typist {
+    let typist = Arc::new(Typist {
         history,
         commands: Arc::clone(&commands),
         questions: questions.clone(),
         terminal: terminal.clone(),
-        lead: tell.clone(),
+        lead: tell,
         end: Arc::clone(end),
         is_interactive: parts.is_interactive,
-    };
-    let typed = move |input: PaneInput| typist.take(input);
+    });
+    let typing = Arc::clone(&typist);
+    let typed = move |input: PaneInput| typing.take(input);
     if !terminal.read(typed)? {
         if !app.out.quiet {
             terminal.hint_once();
@@ -182,7 +188,7 @@ fn read_terminal(
     };
     let line = line.to_owned();
     parts.events.emit(AgentEvent::Notice { line });
-    Ok(Some(tell))
+    Ok(Some(typist))
 }
 
 /// How the session stands, on the screen, and how it calls for attention.
@@ -248,6 +254,16 @@ impl Typist {
         };
         // A lead that has ended listens no more.
         self.lead.send(input).ok();
+    }
+
+    /// Takes a first prompt as if it was typed, where it is a command; returns any other.
+    fn take_command(self: Arc<Self>, prompt: String) -> Option<String> {
+        if !prompt.starts_with('/') {
+            return Some(prompt);
+        }
+        // A prompt file may run shell lines, which take their time.
+        std::thread::spawn(move || self.take(PaneInput::Line(prompt)));
+        None
     }
 
     /// Runs a shell line on a thread of its own, so that keys are read meanwhile.
