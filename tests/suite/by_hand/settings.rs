@@ -217,7 +217,7 @@ fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
 }
 
 #[test]
-fn what_claude_code_has_and_swarm_does_not_support_is_named_and_a_coordinator_is_refused() {
+fn what_claude_code_has_and_swarm_does_not_support_is_named() {
     let world = world();
     world.write(
         "root/settings.json",
@@ -225,15 +225,7 @@ fn what_claude_code_has_and_swarm_does_not_support_is_named_and_a_coordinator_is
     );
     let world = world.with_variable("CLAUDE_CODE_COORDINATOR_MODE", "1");
     let seen = world.swarm(&["doctor"]).stdout;
-    for words in [
-        "settings.json: not supported and ignored: `statusLine`",
-        "`CLAUDE_CODE_COORDINATOR_MODE`",
-    ] {
-        assert!(seen.contains(words), "{words}: {seen}");
-    }
-    let refused = world.swarm(&["run", "hi"]).code(2).stderr;
-    assert!(
-        refused.contains("coordinator mode ($CLAUDE_CODE_COORDINATOR_MODE) is not supported"),
-        "{refused}"
-    );
+    let words = "settings.json: not supported and ignored: `statusLine`";
+    assert!(seen.contains(words), "{seen}");
+    assert!(!seen.contains("CLAUDE_CODE_COORDINATOR_MODE"), "{seen}");
 }
