@@ -6,7 +6,7 @@ use swarm_permissions::{AgentDefinition, ToolCeiling};
 
 use super::interject::WithNotifications;
 use super::registry::Root;
-use super::{Parent, SubAgents, TaskOutput, TaskStop};
+use super::{Parent, SubAgents, TaskOutput, TaskStop, pool};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::{AgentParts, AgentTool, TeammateSpawner, TranscriptFile};
 
