@@ -18,7 +18,7 @@ pub(crate) struct LeadFlags {
     /// Permission mode, inherited by members: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
     #[arg(long, alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
-    /// Only delegate to workers, in the four phases research, synthesis, implementation and verification [default: variable CLAUDE_CODE_COORDINATOR_MODE].
+    /// Only delegate to workers, in the four phases research, synthesis, implementation and verification [default: variable `CLAUDE_CODE_COORDINATOR_MODE`].
     #[arg(long)]
     pub(crate) coordinator: bool,
     /// Work in a git worktree with this name instead of the current directory [default: a generated name].

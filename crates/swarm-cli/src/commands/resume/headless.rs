@@ -16,6 +16,10 @@ use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
 use crate::spawn_context::{Choices, Prepared, spawn_context, worktrees};
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without a prompt, you lead the team from the shell; running members continue. With a prompt, a new lead continues \
