@@ -59,7 +59,9 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     from_file(&played, &long.inbox, &long.name, turns)?;
     let sent = played.api.last_of(&long.name).context("a request")?.sent;
     rest(&played, &long.name);
+    from_file(&played, &fresh.inbox, &fresh.name, turns)?;
     let small_request = played.api.last_of(&fresh.name).context("a request")?.sent;
+    rest(&played, &fresh.name);
     let bare = Bare::start(&played, "woken", Manner::Woken, &long.name, &sent)?;
     let bare_small = Bare::start(
         &played,
