@@ -12,15 +12,10 @@ pub(crate) fn proportional(pid: u32) -> u64 {
     kilobytes(&read(pid, "smaps_rollup"), "Pss:") * 1024
 }
 
-/// Returns the bytes of memory that its exit would free, as far as the kernel reports.
+/// Returns the bytes of private memory that it has written. Unchanged pages of its program file do not count: the kernel can
+/// drop them, and shares them with every other process that needs them.
 pub(crate) fn unshared(pid: u32) -> u64 {
-    let rollup = read(pid, "smaps_rollup");
-    let parts = ["Private_Clean:", "Private_Dirty:"];
-    parts
-        .map(|part| kilobytes(&rollup, part))
-        .iter()
-        .sum::<u64>()
-        * 1024
+    kilobytes(&read(pid, "smaps_rollup"), "Private_Dirty:") * 1024
 }
 
 /// Returns the number of its threads.

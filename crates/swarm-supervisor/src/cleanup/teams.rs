@@ -6,6 +6,7 @@ use swarm_store::{StoreError, TeamStore, process};
 
 use crate::handover::handover;
 use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
+use crate::stop::member_liveness;
 
 /// What is to become of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,7 @@ fn not_dead(
         {
             return Ok(Some((name.clone(), "is being spawned")));
         }
-        match store.team(&config.name).liveness(name)? {
+        match member_liveness(&*store.team(&config.name), name)? {
             Liveness::Alive => return Ok(Some((name.clone(), "lives"))),
             Liveness::Foreign if reservation.is_none() && member.swarm.is_none() => {
                 let why = "belongs to another program, and whether it lives is not known";

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use swarm_os::{Liveness, OsError};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
+use swarm_store::{StoreError, Team};
 
 use super::StopOutcome;
 use crate::process_list::end_member;
@@ -16,6 +17,15 @@ pub fn member_death(
     name: &MemberName,
 ) -> tokio::sync::oneshot::Receiver<Result<(), OsError>> {
     swarm_os::death(spawn_context.store.team(team).life_path(name))
+}
+
+/// Returns whether a member runs. A member that is not in the roster any more has stopped: several processes may remove
+/// the same one, so a name that was read before can be gone.
+pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Liveness, StoreError> {
+    match team.liveness(name) {
+        Err(StoreError::MemberNotFound { .. }) => Ok(Liveness::Dead),
+        found => found,
+    }
 }
 
 /// How long a member that has said that it ends may still hold its life lock.
@@ -31,16 +41,16 @@ pub async fn await_reported_end(
     team: &TeamName,
     name: &MemberName,
 ) -> Result<(), LeadError> {
-    let store = &spawn_context.store;
-    let config = store.team(team).config()?;
+    let files = spawn_context.store.team(team);
+    let config = files.config()?;
     let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
         return Ok(());
     };
-    let last = store.team(team).state(name)?;
+    let last = files.state(name)?;
     let is_over = last.is_some_and(|last| {
         last.spawn_id == spawn_id && matches!(last.state, MemberState::Dead | MemberState::Stopped)
     });
-    if is_over && store.team(team).liveness(name)? == Liveness::Alive {
+    if is_over && member_liveness(&*files, name)? == Liveness::Alive {
         let waited =
             tokio::time::timeout(LAST_MOMENT, member_death(spawn_context, team, name)).await;
         tracing::debug!(%team, member = %name, in_time = waited.is_ok(), "waited for its lock");
@@ -63,9 +73,10 @@ pub(super) async fn end_processes(
             left: terminated.left,
         });
     }
-    let config = spawn_context.store.team(team).config()?;
+    let files = spawn_context.store.team(team);
+    let config = files.config()?;
     let is_its_name = config.member(name).and_then(Member::spawn_id) == Some(spawn_id);
-    if is_its_name && spawn_context.store.team(team).liveness(name)? == Liveness::Alive {
+    if is_its_name && member_liveness(&*files, name)? == Liveness::Alive {
         return Err(LeadError::StillAlive {
             member: name.clone(),
             left: 1,

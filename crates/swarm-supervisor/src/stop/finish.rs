@@ -12,7 +12,7 @@ use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
 use super::begun::cancel_spawn;
 use super::worktree_outcome::part;
-use super::{StopOutcome, StopReport};
+use super::{StopOutcome, StopReport, member_liveness};
 use crate::cleanup::{former_spawns, left_panes};
 use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_marked, end_member, end_spawns};
@@ -175,7 +175,7 @@ pub async fn clear_dead(
     reconcile_team(&files).await?;
     let config = files.config()?;
     for member in config.teammates() {
-        if spawn_context.store.team(team).liveness(&member.name)? == Liveness::Alive {
+        if member_liveness(&*files, &member.name)? == Liveness::Alive {
             return Ok(Vec::new());
         }
     }

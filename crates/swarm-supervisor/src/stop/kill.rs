@@ -8,7 +8,7 @@ use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
 use super::begun::cancel_spawn;
 use super::escalate::end_processes;
 use super::shutdown::{shutdown, spawn_of};
-use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish};
+use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish, member_liveness};
 use crate::{LeadError, SpawnContext};
 
 /// Ends a member's processes at once, whatever it is doing.
@@ -65,7 +65,7 @@ pub(crate) async fn end_live_namesake(
         .swarm
         .as_ref()
         .is_some_and(|swarm| swarm.reservation.is_some());
-    if !spawning && store.team(team).liveness(name)? == Liveness::Dead {
+    if !spawning && member_liveness(&*store.team(team), name)? == Liveness::Dead {
         return Ok(None);
     }
     // Only a person replaces a member.

@@ -10,6 +10,7 @@ mod team;
 mod unreadable;
 mod worktree_outcome;
 
+pub(crate) use escalate::member_liveness;
 pub use escalate::{await_reported_end, member_death};
 pub(crate) use finish::{clean_up_after, close_remaining_pane};
 pub use finish::{clean_up_after_lead, clear_dead, dead_namesake, finish, namesake};

@@ -6,7 +6,7 @@ use swarm_store::StoreError;
 use swarm_team::{ShutdownAsk, request_shutdown};
 
 use super::escalate::{end_processes, member_death};
-use super::{StopOptions, StopOutcome, StopReport, finish};
+use super::{StopOptions, StopOutcome, StopReport, finish, member_liveness};
 use crate::off_thread::off_thread;
 use crate::{LeadError, SpawnContext};
 
@@ -22,8 +22,12 @@ pub async fn shutdown(
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
     let spawn_id = spawn_of(spawn_context, team, name)?;
-    let outcome = match spawn_context.store.team(team).liveness(name)? {
-        Liveness::Alive => ask(spawn_context, team, name, spawn_id, options).await?,
+    let outcome = match member_liveness(&*spawn_context.store.team(team), name)? {
+        Liveness::Alive => match ask(spawn_context, team, name, spawn_id, options).await {
+            // Another process has removed it from the roster.
+            Err(LeadError::Store(StoreError::MemberNotFound { .. })) => StopOutcome::AlreadyGone,
+            asked => asked?,
+        },
         Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
     };
     if matches!(outcome, StopOutcome::Refused { .. }) {
@@ -93,7 +97,7 @@ async fn ask(
                 if let Ok(fell) = fell {
                     fell?;
                 }
-                if files.liveness(name)? != Liveness::Alive {
+                if member_liveness(&*files, name)? != Liveness::Alive {
                     return Ok(StopOutcome::Approved);
                 }
                 return terminate().await;

@@ -276,6 +276,48 @@ async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_member_that_another_process_removes_while_it_ends_has_stopped() {
+    let world = World::new();
+    let spawn = world.join("bob");
+    let bob = world.play("bob", spawn, Answer::Approve);
+    let team_of_bob = world.store.team(&team());
+    let ends = std::thread::spawn(move || {
+        let life = bob.join().unwrap();
+        let removed = team_of_bob.remove_member(&name("bob"), Some(&spawn));
+        assert!(removed.unwrap().is_some());
+        drop(life);
+    });
+    let stopped = shutdown(&world.spawn_context, &team(), &name("bob"), &options()).await;
+    ends.join().unwrap();
+    assert_eq!(stopped.unwrap().outcome, StopOutcome::Approved);
+}
+
+#[tokio::test]
+async fn the_end_of_a_member_that_leaves_the_roster_meanwhile_is_not_waited_for() {
+    let world = Arc::new(World::new());
+    let leaves = {
+        let world = Arc::clone(&world);
+        std::thread::spawn(move || {
+            for _ in 0..100 {
+                let spawn = world.join("bob");
+                world.report("bob", spawn, MemberState::Dead);
+                let removed = world
+                    .store
+                    .team(&team())
+                    .remove_member(&name("bob"), Some(&spawn));
+                assert!(removed.unwrap().is_some());
+            }
+        })
+    };
+    while !leaves.is_finished() {
+        await_reported_end(&world.spawn_context, &team(), &name("bob"))
+            .await
+            .unwrap();
+    }
+    leaves.join().unwrap();
+}
+
+#[tokio::test]
 async fn a_death_that_was_noticed_before_is_entered_once() {
     let world = World::new();
     let spawn = world.join("bob");

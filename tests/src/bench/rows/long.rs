@@ -59,8 +59,18 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     from_file(&played, &long.inbox, &long.name, turns)?;
     let sent = played.api.last_of(&long.name).context("a request")?.sent;
     rest(&played, &long.name);
+    from_file(&played, &fresh.inbox, &fresh.name, turns)?;
+    let small_request = played.api.last_of(&fresh.name).context("a request")?.sent;
+    rest(&played, &fresh.name);
     let bare = Bare::start(&played, "woken", Manner::Woken, &long.name, &sent)?;
-    let mut times: [Vec<Duration>; 3] = Default::default();
+    let bare_small = Bare::start(
+        &played,
+        "woken-small",
+        Manner::Woken,
+        &fresh.name,
+        &small_request,
+    )?;
+    let mut times: [Vec<Duration>; 4] = Default::default();
     for run in 0..order.runs(40) {
         for (times, mate) in times.iter_mut().zip([&long, &fresh]) {
             let at = turns + 1 + run;
@@ -68,34 +78,21 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             rest(&played, &mate.name);
         }
         times[2].push(from_file(&played, &bare.inbox, "woken", run)?);
+        times[3].push(from_file(&played, &bare_small.inbox, "woken-small", run)?);
     }
     let [late, early] = {
         let clocks = clocks.lock();
         [clocks.late, clocks.early].map(|ticks| number(ticks) * TICK / number(ENDS as u64))
     };
-    let [long, fresh, bare] = times.map(Figure::times);
-    Ok(vec![
-        Line::against(
-            format!("processor time of a request after {turns}"),
-            Figure::of(Unit::Time, [late]),
-            "of the first ones",
-            Figure::of(Unit::Time, [early]),
-            Aim::AtMost(REQUEST),
-        ),
-        Line::against(
-            format!("message -> request, conversation of {turns} turns"),
-            long.clone(),
-            "a bare program that sends as much",
-            bare,
-            Aim::Ratio(1.5),
-        ),
-        Line::against(
-            "the same",
-            long,
-            "a fresh conversation",
-            fresh,
-            Aim::Ratio(1.3),
-        ),
+    let mut lines = vec![Line::against(
+        format!("processor time of a request after {turns}"),
+        Figure::of(Unit::Time, [late]),
+        "of the first ones",
+        Figure::of(Unit::Time, [early]),
+        Aim::AtMost(REQUEST),
+    )];
+    lines.extend(lines_of_times(times, turns));
+    lines.extend([
         Line::against(
             "private memory after it",
             Figure::of(Unit::Bytes, [number(own)]),
@@ -108,7 +105,40 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             Figure::of(Unit::Bytes, [number(small)]),
             Aim::AtMost(3e6),
         ),
-    ])
+    ]);
+    Ok(lines)
+}
+
+/// Compares a message to the long conversation with one to a fresh conversation, and with bare programs that send as many
+/// bytes as either. `times` are in this order: long, fresh, bare and long, bare and fresh.
+fn lines_of_times(times: [Vec<Duration>; 4], turns: usize) -> [Line; 3] {
+    let [long, fresh, bare, bare_small] = times.map(Figure::times);
+    // The additional time of the kernel and the server for a long request.
+    let transfer = (bare.median() - bare_small.median()).max(0.0);
+    let own_share = Figure::of(Unit::Time, [long.median() - transfer]);
+    [
+        Line::against(
+            format!("message -> request, conversation of {turns} turns"),
+            long.clone(),
+            "a bare program that sends as much",
+            bare,
+            Aim::Ratio(1.5),
+        ),
+        Line::against(
+            "the same",
+            long,
+            "a fresh conversation",
+            fresh.clone(),
+            Aim::None,
+        ),
+        Line::against(
+            "the same without the transfer of the bytes",
+            own_share,
+            "a fresh conversation",
+            fresh,
+            Aim::Ratio(1.3),
+        ),
+    ]
 }
 
 /// Progress of the long conversation, and the durations at its ends.
