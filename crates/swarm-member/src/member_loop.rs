@@ -8,7 +8,7 @@ use swarm_agent::{Injected, ModelFactory, Session, SubAgents, TurnOutcome, told_
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState, TeamName};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_team::{Incoming, MemberContext};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

@@ -56,5 +56,5 @@ pub use replace::{
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use support::{DoorSupport, door_support, free_space, shared_file_system};
 pub use sync_handle::SyncHandle;
-pub use waiting::LockInterrupt;
+pub use waiting::{LockAttempt, LockInterrupt};
 pub use watch::{DirectoryWatcher, NameFilter, Subscription};

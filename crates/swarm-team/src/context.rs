@@ -9,7 +9,8 @@ use swarm_os::{Liveness, LockInterrupt, probe};
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
-use swarm_store::{Actor, Draft, StoreError, Team, TeamStore};
+use swarm_store::blocking::{Team, TeamStore};
+use swarm_store::{Actor, Draft, StoreError};
 
 use crate::WorkMerger;
 

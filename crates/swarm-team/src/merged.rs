@@ -5,7 +5,8 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{Actor, Draft, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Actor, Draft};
 
 use crate::send::{summary_of, told};
 

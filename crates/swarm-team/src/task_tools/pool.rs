@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use swarm_protocol::MemberName;
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 use swarm_tools::Tool;
 
 use super::create::TaskCreate;
