@@ -2,8 +2,12 @@
 //!
 //! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject ([`Roster`],
 //! [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Presence`]). [`FileStore`] keeps a team in Claude Code's
-//! own files. Locks are taken in one order only: roster before task list before inbox, the task list before a task.
+//! own files. Synchronous callers use the same operations through [`blocking`].
+//!
+//! Locks are taken in one order only: roster before task list before inbox, the task list before a task.
 
+pub mod blocking;
+mod blocking_pool;
 mod death_news;
 mod error;
 mod file_store;
@@ -13,6 +17,7 @@ mod layout;
 mod limits;
 mod mailbox;
 mod member_files;
+mod operations;
 pub mod process;
 mod reconcile;
 mod record;

@@ -8,7 +8,8 @@ use swarm_os::{DirectoryWatcher, LifeHolder, NameFilter};
 use swarm_protocol::{
     DefinitionReport, Hello, LifeKind, LifeRecord, Member, MemberState, SPAWN_MARK, SpawnId, UnixMs,
 };
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 use swarm_team::SpawnOrder;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -78,7 +79,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
         member.tell_team();
     }
     let ending = member.run().await;
-    member.mail.finish_writes();
+    member.mail.finish_writes().await;
     member.sub_agents.shut_down(ENDING).await;
     let reason = ending.as_ref().map_or("failed", |ending| ending.reason());
     // The process was told to stop before; that does not interrupt these hooks.
