@@ -8,7 +8,8 @@ use swarm_config::{
 };
 use swarm_hooks::TeamEvents;
 use swarm_protocol::{Clock, SystemClock};
-use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{FileStore, StoreLimits};
 
 use crate::config_directory;
 use crate::failure::{Failure, with_causes};

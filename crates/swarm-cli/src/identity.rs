@@ -9,7 +9,8 @@ use swarm_os::{Liveness, probe};
 use swarm_protocol::{
     ErrorKind, LifeRecord, MemberName, PermissionMode, SPAWN_MARK, SpawnId, TeamName,
 };
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 
 use crate::failure::Failure;
 use crate::lineage::{Lineage, Mark, PidSpace};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_protocol::TeamName;
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use swarm_team::{MemberProcess, working_directories};
 use swarm_worktree::{Occupant, Occupants};
 

@@ -9,7 +9,7 @@ use swarm_config::{ClaudeSettings, Environment, is_trusted, project_top};
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts, TeamEvents, TeamHook};
 use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, SpawnId};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_team::{ordered_mode, ordered_rules};
 
 use crate::mail::Handling;

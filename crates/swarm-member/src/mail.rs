@@ -11,7 +11,8 @@ use swarm_os::SyncHandle;
 use swarm_protocol::{
     AgentEvent, ControlFrame, Envelope, InboxEntry, MemberName, MessageId, ShutdownRequest,
 };
-use swarm_store::{Draft, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, StoreError};
 use swarm_team::{Incoming, MemberContext, PendingShutdown, sort_mail, summary_of};
 
 use crate::deferred_writes::DeferredWrites;

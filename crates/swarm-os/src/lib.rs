@@ -51,5 +51,5 @@ pub use replace::{
 };
 pub use repository::{LinkedTree, WORK_TREES, repository_top};
 pub use sync_handle::SyncHandle;
-pub use waiting::LockInterrupt;
+pub use waiting::{LockAttempt, LockInterrupt};
 pub use watch::{DirectoryWatcher, InotifyUse, NameFilter, Subscription, inotify_use};

@@ -23,7 +23,7 @@ use crate::holder;
 use crate::lock_directory::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
 use crate::replace::{Prepared, sweep_temporaries};
-use crate::waiting::{Deadline, LockInterrupt, lock_exclusive};
+use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_exclusive};
 
 /// How many files are written before their contents are waited for together: each has a descriptor until then.
 const FILES_AT_ONCE: usize = 128;
@@ -38,11 +38,40 @@ pub struct LockOptions {
     pub directory_only: bool,
     /// What cuts the waiting short.
     pub interrupt: Option<LockInterrupt>,
+    /// Set for an execution that is repeated elsewhere if a lock is not free.
+    pub attempt: Option<LockAttempt>,
 }
 
 impl LockOptions {
     fn deadline(&self) -> Deadline<'_> {
-        Deadline::after(self.deadline).or_interrupt(self.interrupt.as_ref())
+        Deadline::after(self.deadline)
+            .or_interrupt(self.interrupt.as_ref())
+            .or_attempt(self.attempt.as_ref())
+    }
+
+    /// Must be called before a change of `path` that does not go through a [`LockGuard`].
+    ///
+    /// # Errors
+    /// [`OsError::LockTimeout`] in an attempt that was abandoned: it must not change anything.
+    pub fn begin_change(&self, path: &Path) -> Result<(), OsError> {
+        match &self.attempt {
+            Some(attempt) if !attempt.begin_change() => {
+                Err(self.deadline().missed(path, String::new))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Abandons an attempt that has changed nothing yet, before work that changes something and then
+    /// takes further locks. `path` names what the work is about.
+    ///
+    /// # Errors
+    /// [`OsError::LockTimeout`] in such an attempt.
+    pub fn abandon_attempt(&self, path: &Path) -> Result<(), OsError> {
+        match &self.attempt {
+            Some(attempt) if !attempt.may_wait() => Err(self.deadline().missed(path, String::new)),
+            _ => Ok(()),
+        }
     }
 
     /// The usual ones for files below `root`: on a file system where flock is not to be trusted, the lock directories
@@ -61,6 +90,7 @@ impl Default for LockOptions {
             deadline: Duration::from_secs(20),
             directory_only: false,
             interrupt: None,
+            attempt: None,
         }
     }
 }
@@ -133,11 +163,7 @@ fn wait_for_flock(path: &Path, sidecar: &File, deadline: Deadline<'_>) -> Result
     if locked {
         return Ok(());
     }
-    Err(OsError::LockTimeout {
-        path: path.to_owned(),
-        holder: holder::describe(sidecar),
-        waited: deadline.waited(),
-    })
+    Err(deadline.missed(path, || holder::describe(sidecar)))
 }
 
 fn under_sidecar<T, E: From<OsError>>(
@@ -389,6 +415,7 @@ impl LockGuard {
     /// Makes sure that a file may still be changed. Looking at all directories each time would take time in proportion to the
     /// square of their number.
     fn confirm(&self, path: &Path) -> Result<(), OsError> {
+        self.options.begin_change(path)?;
         let directories = self.directories.borrow();
         if self.confirmed.get().elapsed() < JUST_REFRESHED {
             let own = directories.iter().skip(1).find(|taken| taken.locks(path));

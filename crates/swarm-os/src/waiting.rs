@@ -2,11 +2,15 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+
+use crate::OsError;
 
 /// How long an interrupted process waits for a lock: enough for one that is only in use.
 const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
@@ -35,12 +39,54 @@ impl LockInterrupt {
     }
 }
 
+/// One execution of an operation that may not wait for a lock while it can still be repeated from its
+/// beginning.
+///
+/// Until the first change, a lock that is not free fails immediately and marks the attempt as
+/// abandoned. From then on nothing can be changed under a lock, so an abandoned attempt has changed
+/// nothing. After the first change, locks are waited for as usual.
+#[derive(Debug, Clone, Default)]
+pub struct LockAttempt(Arc<AtomicU8>);
+
+/// Stages of an attempt.
+const UNCHANGED: u8 = 0;
+const CHANGED: u8 = 1;
+const ABANDONED: u8 = 2;
+
+impl LockAttempt {
+    /// Whether a lock was not free before anything was changed: the operation must be repeated.
+    pub fn is_abandoned(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == ABANDONED
+    }
+
+    /// Records that something is about to be changed. Returns whether that is allowed.
+    pub(crate) fn begin_change(&self) -> bool {
+        let begun = self
+            .0
+            .compare_exchange(UNCHANGED, CHANGED, Ordering::SeqCst, Ordering::SeqCst);
+        begun.map_or_else(|stage| stage == CHANGED, |_| true)
+    }
+
+    fn abandon(&self) {
+        // A change that another thread has begun meanwhile wins.
+        let _stage =
+            self.0
+                .compare_exchange(UNCHANGED, ABANDONED, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Whether it can no longer be repeated, and so may wait.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == CHANGED
+    }
+}
+
 /// A point in time to wait for, and when the waiting began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline<'a> {
     began: Instant,
     limit: Duration,
     interrupt: Option<&'a LockInterrupt>,
+    attempt: Option<&'a LockAttempt>,
 }
 
 impl<'a> Deadline<'a> {
@@ -49,11 +95,34 @@ impl<'a> Deadline<'a> {
             began: Instant::now(),
             limit,
             interrupt: None,
+            attempt: None,
         }
     }
 
     pub(crate) fn or_interrupt(self, interrupt: Option<&'a LockInterrupt>) -> Self {
         Self { interrupt, ..self }
+    }
+
+    pub(crate) fn or_attempt(self, attempt: Option<&'a LockAttempt>) -> Self {
+        Self { attempt, ..self }
+    }
+
+    /// The error of a lock that was not free in time.
+    pub(crate) fn missed(&self, path: &Path, holder: impl FnOnce() -> String) -> OsError {
+        let in_attempt = self.attempt.filter(|attempt| !attempt.may_wait());
+        let holder = match in_attempt {
+            // Nobody reads it: the operation is repeated.
+            Some(attempt) => {
+                attempt.abandon();
+                String::new()
+            }
+            None => holder(),
+        };
+        OsError::LockTimeout {
+            path: path.to_owned(),
+            holder,
+            waited: self.waited(),
+        }
     }
 
     fn is_interrupted(&self) -> bool {
@@ -65,6 +134,9 @@ impl<'a> Deadline<'a> {
     }
 
     pub(crate) fn left(&self) -> Duration {
+        if self.attempt.is_some_and(|attempt| !attempt.may_wait()) {
+            return Duration::ZERO;
+        }
         let limit = if self.is_interrupted() {
             self.limit.min(INTERRUPTED_LIMIT)
         } else {

@@ -5,7 +5,7 @@ use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 use crate::file_team::FileTeam;
 use crate::member_files::has_stopped;
 use crate::reconcile::Departure;
-use crate::{Draft, Journal, Presence, Result};
+use crate::{Draft, Result};
 
 impl FileTeam {
     /// Writes to the lead that a member died. The message has the id of the spawn, so that it is sent once however

@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use swarm_os::LockOptions;
 use swarm_protocol::{Clock, Event, TeamConfig, TeamName};
 
+use crate::blocking_pool::on_blocking_pool;
 use crate::file_team::FileTeam;
 use crate::layout::Layout;
 use crate::mailbox::{LastInbox, QuietInboxes};
@@ -125,24 +127,27 @@ impl FileStore {
     }
 }
 
+#[async_trait]
 impl TeamStore for FileStore {
     fn team(&self, name: &TeamName) -> Arc<dyn Team> {
         Arc::new(self.files(name))
     }
 
-    fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
-        self.create(new)
+    async fn create_team(&self, new: NewTeam) -> Result<TeamConfig> {
+        let store = self.clone();
+        on_blocking_pool(move || store.create(new)).await
     }
 
-    fn teams(&self) -> Result<Vec<TeamName>> {
+    async fn teams(&self) -> Result<Vec<TeamName>> {
         self.team_names()
     }
 
-    fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
+    async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)> {
         self.names_and_remains()
     }
 
-    fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
-        self.sweep(clear)
+    async fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
+        let store = self.clone();
+        on_blocking_pool(move || store.sweep(clear)).await
     }
 }

@@ -3,16 +3,14 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use swarm_os::{LockGuard, LockInterrupt, LockPlan, OsError};
+use swarm_os::{LockGuard, LockPlan, OsError};
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 
 use crate::layout::TeamLayout;
 use crate::{
-    FileStore, MemberView, ReconcileReport, Result, Roster, StoreError, Team, TeamDamage,
-    TeamDirectories, TeamView,
+    FileStore, MemberView, ReconcileReport, Result, StoreError, TeamDamage, TeamDirectories,
+    TeamView,
 };
 
 /// The handle of a team, which need not exist. Each subject's operations are in a module of their own.
@@ -55,25 +53,8 @@ impl TeamDirectories for FileTeam {
     }
 }
 
-impl Team for FileTeam {
-    fn name(&self) -> &TeamName {
-        &self.team
-    }
-
-    fn with_lock_timeout(&self, at_most: Duration) -> Arc<dyn Team> {
-        let mut team = self.clone();
-        let deadline = &mut team.store.lock_options.deadline;
-        *deadline = at_most.min(*deadline);
-        Arc::new(team)
-    }
-
-    fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn Team> {
-        let mut team = self.clone();
-        team.store.lock_options.interrupt = Some(interrupt.clone());
-        Arc::new(team)
-    }
-
-    fn damage(&self) -> Option<TeamDamage> {
+impl FileTeam {
+    pub(crate) fn damage(&self) -> Option<TeamDamage> {
         let why = if self.exists() {
             self.fault_of_directories().or_else(|| self.config().err())
         } else {
@@ -85,11 +66,11 @@ impl Team for FileTeam {
         Some(TeamDamage { why, may_live })
     }
 
-    fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.exists() && !is_there(&self.at.locks())
     }
 
-    fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
+    pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
         self.refuse_if_gone(force)?;
         // Whoever clears away half-deleted teams must not meet this one half-way.
         let deleted = self
@@ -98,22 +79,23 @@ impl Team for FileTeam {
         deleted.map_err(|error| self.explain(error))
     }
 
-    fn may_delete(&self, force: bool) -> Result<()> {
+    pub(crate) fn may_delete(&self, force: bool) -> Result<()> {
         self.refuse_deletion(&self.config()?, force)
     }
 
-    fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
-        // A look without the lock first: nearly every time there is nothing to do.
-        if self.findings(&self.config()?, |_| true)?.is_empty() {
-            return Ok(());
-        }
+    /// Whether there is something to reconcile.
+    pub(crate) fn is_out_of_line(&self) -> Result<bool> {
+        Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
+    }
+
+    pub(crate) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             self.reconcile_some(held, &mut config, |_| true, done)
         })
     }
 
-    fn look(&self) -> Result<TeamView> {
+    pub(crate) fn look(&self) -> Result<TeamView> {
         let config = self.config()?;
         let members = config.members.iter();
         let members: Vec<MemberView> = members

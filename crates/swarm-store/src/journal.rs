@@ -4,7 +4,7 @@ use swarm_os::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
 use crate::file_team::FileTeam;
-use crate::{Journal, Result, record};
+use crate::{Result, record};
 
 /// Events as read.
 #[derive(Debug, Clone, Default)]
@@ -26,12 +26,12 @@ pub struct BrokenJournalLine {
     pub reason: String,
 }
 
-impl Journal for FileTeam {
-    fn journal(&self, event: Event) -> Result<()> {
+impl FileTeam {
+    pub(crate) fn journal(&self, event: Event) -> Result<()> {
         self.record_all([event])
     }
 
-    fn events_from(&self, from: u64) -> Result<Events> {
+    pub(crate) fn events_from(&self, from: u64) -> Result<Events> {
         let bytes = swarm_os::read_optional_from(&self.at.journal(), from)?;
         if bytes.is_none() && !self.exists() {
             return Err(self.not_found());
@@ -68,6 +68,7 @@ impl FileTeam {
             return Ok(PendingSync::default());
         }
         self.refuse_links().map_err(|error| self.explain(error))?;
+        self.store.lock_options.begin_change(&path)?;
         let entered =
             swarm_os::append(&path, &lines).map_err(|error| self.explain(error.into()))?;
         if !self.is_aside {

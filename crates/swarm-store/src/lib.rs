@@ -4,6 +4,8 @@
 //! [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Presence`]). [`FileStore`] keeps a team in Claude Code's
 //! own files. Locks are taken in one order only: roster before task list before inbox, the task list before a task.
 
+pub mod blocking;
+mod blocking_pool;
 mod death_news;
 mod error;
 mod file_store;
@@ -13,6 +15,7 @@ mod layout;
 mod limits;
 mod mailbox;
 mod member_files;
+mod operations;
 pub mod process;
 mod reconcile;
 mod record;

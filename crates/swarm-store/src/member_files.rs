@@ -11,7 +11,7 @@ use swarm_protocol::{
 };
 
 use crate::file_team::{FileTeam, refuse_linked_directory};
-use crate::{BrokenFile, Presence, Result, Roster, StoreError, process, record};
+use crate::{BrokenFile, Result, StoreError, process, record};
 
 /// A member with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,20 +49,25 @@ pub struct TeamView {
     pub is_out_of_line: bool,
 }
 
-impl Presence for FileTeam {
-    fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
+impl FileTeam {
+    pub(crate) fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()> {
         self.write_passing(&self.at.hello(name), hello)
     }
 
-    fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
+    pub(crate) fn hello(&self, name: &MemberName) -> Result<Option<Hello>> {
         self.read_own(&self.at.hello(name))
     }
 
-    fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
+    pub(crate) fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()> {
         self.write_passing(&self.at.rights(name), rights)
     }
 
-    fn write_plan(&self, name: &MemberName, spawn: SpawnId, plan: &str) -> Result<PathBuf> {
+    pub(crate) fn write_plan(
+        &self,
+        name: &MemberName,
+        spawn: SpawnId,
+        plan: &str,
+    ) -> Result<PathBuf> {
         let path = self.store.layout.plan(&self.team, name, spawn);
         if let Some(directory) = path.parent() {
             swarm_os::ensure_private_dir(directory)?;
@@ -71,40 +76,40 @@ impl Presence for FileTeam {
         Ok(path)
     }
 
-    fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {
+    pub(crate) fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>> {
         self.read_own(&self.at.rights(name))
     }
 
-    fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
+    pub(crate) fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()> {
         self.write_passing(&self.at.state(name), state)
     }
 
-    fn state(&self, name: &MemberName) -> Result<Option<StateReport>> {
+    pub(crate) fn state(&self, name: &MemberName) -> Result<Option<StateReport>> {
         self.read_own(&self.at.state(name))
     }
 
-    fn paused(&self, name: &MemberName) -> Result<Option<PauseMark>> {
+    pub(crate) fn paused(&self, name: &MemberName) -> Result<Option<PauseMark>> {
         let config = self.config()?;
         self.pause_of(self.member_of(&config, name)?)
     }
 
-    fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>> {
+    pub(crate) fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>> {
         let mark: Option<PauseMark> = record::read(&self.at.paused(&member.name))?;
         let spawn = member.spawn_id();
         Ok(mark.filter(|mark| spawn.is_none_or(|spawn| spawn == mark.spawn_id)))
     }
 
-    fn liveness(&self, name: &MemberName) -> Result<Liveness> {
+    pub(crate) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
         let config = self.config()?;
         let member = self.member_of(&config, name)?;
         Ok(self.life_in(&config, member)?.0)
     }
 
-    fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
+    pub(crate) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
         record::read(&self.at.life(name)).ok().flatten()
     }
 
-    fn names_on_disk(&self) -> Vec<MemberName> {
+    pub(crate) fn names_on_disk(&self) -> Vec<MemberName> {
         let names = swarm_os::names_in(&self.at.members());
         let names = names.ok().flatten().unwrap_or_default().into_iter();
         names
@@ -112,7 +117,7 @@ impl Presence for FileTeam {
             .collect()
     }
 
-    fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
+    pub(crate) fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder> {
         let path = self.at.life(name);
         let taken = self
             .refuse_links()

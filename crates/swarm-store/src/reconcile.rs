@@ -8,7 +8,7 @@ use swarm_protocol::{
 use crate::file_team::FileTeam;
 use crate::member_files::has_stopped;
 use crate::tasks::Returned;
-use crate::{Presence, Result, process};
+use crate::{Result, process};
 
 /// What a reconcile did. Empty when everything was in line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,7 +22,7 @@ pub struct ReconcileReport {
 }
 
 impl ReconcileReport {
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.died.extend(other.died);
         self.rolled_back.extend(other.rolled_back);
         self.released.extend(other.released);

@@ -8,7 +8,7 @@ use swarm_protocol::{
 
 use crate::error::answered;
 use crate::file_team::{FileTeam, is_surely_there};
-use crate::{BrokenFile, RequestQueue, Result, StoreError, record};
+use crate::{BrokenFile, Result, StoreError, record};
 
 /// How much of a call's input and of a reason the journal repeats, in bytes.
 const EXCERPT: usize = 1024;
@@ -36,8 +36,8 @@ pub enum AnswerLookup {
     Rejected(String),
 }
 
-impl RequestQueue for FileTeam {
-    fn open_request(&self, mut request: RequestRecord) -> Result<RequestRecord> {
+impl FileTeam {
+    pub(crate) fn open_request(&self, mut request: RequestRecord) -> Result<RequestRecord> {
         let path = self.at.request(checked(&request.id)?);
         self.with_requests_lock(|held| {
             if is_surely_there(&path)? {
@@ -59,7 +59,7 @@ impl RequestQueue for FileTeam {
         })
     }
 
-    fn requests(&self) -> Result<RequestList> {
+    pub(crate) fn requests(&self) -> Result<RequestList> {
         let directory = self.at.requests();
         let mut list = RequestList::default();
         let names = match swarm_os::names_in(&directory) {
@@ -87,7 +87,7 @@ impl RequestQueue for FileTeam {
         Ok(list)
     }
 
-    fn request(&self, id: &RequestId) -> Result<RequestRecord> {
+    pub(crate) fn request(&self, id: &RequestId) -> Result<RequestRecord> {
         match record::read(&self.at.request(checked(id)?))? {
             Some(request) => Ok(request),
             None if !self.exists() => Err(self.not_found()),
@@ -95,7 +95,7 @@ impl RequestQueue for FileTeam {
         }
     }
 
-    fn answer_request(
+    pub(crate) fn answer_request(
         &self,
         id: &RequestId,
         shown: Option<&RequestKind>,
@@ -119,7 +119,7 @@ impl RequestQueue for FileTeam {
         })
     }
 
-    fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
+    pub(crate) fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
         let found = self.request(&asked.id)?;
         if found.state == RequestState::Open {
             return Ok(AnswerLookup::Pending);
@@ -142,7 +142,7 @@ impl RequestQueue for FileTeam {
         })
     }
 
-    fn close_request(&self, id: &RequestId) -> Result<()> {
+    pub(crate) fn close_request(&self, id: &RequestId) -> Result<()> {
         let path = self.at.request(checked(id)?);
         self.with_requests_lock(|held| Ok(held.remove(&path)?))
     }

@@ -8,7 +8,8 @@ use swarm_protocol::{
     Event, JournalEntry, Member, MemberName, MemberState, PERSON, RequestRecord, RequestState,
     SpawnId, Task, TaskId, TeamName,
 };
-use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Actor, Draft, MemberView, StoreError, TaskChange, TaskList};
 use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext, SpawnOptions, SpawnedMember, spawn};

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 use crate::LeadError;
 

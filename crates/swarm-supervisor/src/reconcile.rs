@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use swarm_store::{ReconcileReport, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{ReconcileReport, StoreError};
 use tokio::task::{JoinError, JoinHandle};
 
 /// A reconcile under way on a thread of its own.

@@ -13,7 +13,7 @@ use swarm_permissions::{
 };
 use swarm_protocol::RuleText;
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use swarm_team::MemberLimits;
 use swarm_worktree::Worktrees;
 

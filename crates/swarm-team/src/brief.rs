@@ -1,7 +1,8 @@
 //! A team in a few lines, for a model that has lost sight of it.
 
 use swarm_protocol::{MemberName, RequestState, Task};
-use swarm_store::{StoreError, TaskList, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{StoreError, TaskList};
 
 /// Bytes of the lines of one part. All parts with their headings have less than 2 KiB.
 const MEMBERS: usize = 600;

@@ -2,7 +2,8 @@
 
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{Actor, StoreError, TaskChange, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Actor, StoreError, TaskChange};
 use tokio_util::sync::CancellationToken;
 
 use crate::WorkMerger;

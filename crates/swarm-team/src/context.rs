@@ -11,7 +11,8 @@ use swarm_os::{Liveness, LockInterrupt, probe};
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
-use swarm_store::{Actor, Draft, StoreError, Team, TeamStore};
+use swarm_store::blocking::{Team, TeamStore};
+use swarm_store::{Actor, Draft, StoreError};
 
 /// Makes a team for a lead that acts before it has one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {

@@ -6,7 +6,8 @@ use swarm_os::process;
 use swarm_protocol::{
     ControlFrame, Member, MemberName, SpawnId, Task, TaskAssignment, TaskState, UnixMs,
 };
-use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, MemberView, NewMember, ReconcileReport, StoreError, TeamView};
 
 use crate::SpawnOrder;
 use crate::marked::processes_of_members;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use swarm_os::process::{KnownProcesses, Process, Target, pid_space};
 use swarm_os::{Liveness, probe_and_read};
 use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 
 /// What bears the mark of a spawn of the teams below a config directory. Those of another root bear the same mark where that root, or
 /// this one, is a copy; they are not meant.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use swarm_hooks::{AgentHooks, HookInput, Hooks};
 use swarm_protocol::{AgentId, MemberName, PermissionMode, TaskId, TaskStatus};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 
 use crate::MemberContext;
 

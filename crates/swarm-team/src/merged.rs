@@ -1,7 +1,8 @@
 //! A task whose owner works in a worktree is done when its work is where others find it.
 
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{Actor, Draft, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Actor, Draft};
 
 use crate::WorkMerger;
 use crate::send::{summary_of, told};

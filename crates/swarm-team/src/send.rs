@@ -1,7 +1,8 @@
 //! Who may be written to, and the sending of prose.
 
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
-use swarm_store::{Draft, Posted, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, Posted, StoreError};
 
 use crate::{MemberContext, NoTeam, ReceiverStatus};
 

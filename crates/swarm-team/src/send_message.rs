@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use swarm_protocol::{
     AnsweredBy, LEAD_NAME, MemberName, PermissionMode, RequestId, RequestRecord, ToolKind,
 };
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_plan, deny_permission};

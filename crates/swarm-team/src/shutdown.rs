@@ -6,7 +6,8 @@ use swarm_protocol::{
     BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
     ShutdownRejected, ShutdownRequest, UnixMs,
 };
-use swarm_store::{Draft, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, StoreError};
 
 use crate::MemberContext;
 

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs, Usage};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 
 /// The state report of one member, written when it changes in a way that others can see.
 #[derive(Debug)]

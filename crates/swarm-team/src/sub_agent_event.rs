@@ -1,7 +1,7 @@
 //! The journal's account of what happens inside an agent: ends of sub-agents, and compactions.
 
 use swarm_protocol::{AgentEvent, Event, MemberName};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 
 /// Enters in the journal that a sub-agent of `member` has ended; other events are passed over. The journal is an account
 /// of what happened, and nothing may fail for want of it.

@@ -4,7 +4,8 @@
 use swarm_hooks::AgentHooks;
 use swarm_permissions::HookEvent;
 use swarm_protocol::{TaskId, TaskStatus};
-use swarm_store::{Actor, Team};
+use swarm_store::Actor;
+use swarm_store::blocking::Team;
 use tokio_util::sync::CancellationToken;
 
 /// Lets hooks look at tasks that were just made. Where one of them is refused all are taken back, as one change makes

@@ -7,7 +7,8 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, LEAD_NAME, Member, MemberName, ModeSetRequest, PermissionMode,
     RuleText, SpawnId, TeamPermissionUpdate,
 };
-use swarm_store::{Draft, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, StoreError};
 
 /// Where rules for a whole team say that they come from.
 const TEAM_RULE: &str = "swarm allow --team";

@@ -16,7 +16,8 @@ use swarm_protocol::{
     Reservation, SessionId, ShutdownApproved, ShutdownRejected, ShutdownRequest, SpawnId,
     StateReport, SystemClock, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, Draft, FileStore, NewMember, NewTeam, process};
 use swarm_team::{Incoming, MemberLimits, sort_mail};
 use swarm_worktree::{Git, Worktrees};
 

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use anyhow::Result;
 use swarm_protocol::MemberName;
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::ground::TEAM;
 use super::log::{Line, lines, path_of};

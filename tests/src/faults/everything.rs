@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 use swarm_protocol::{Event, LifeKind, LifeRecord, PauseMark, SpawnId, TaskId, UnixMs};
-use swarm_store::{Actor, Draft, TaskChange, TeamStore as _};
+use swarm_store::blocking::TeamStore as _;
+use swarm_store::{Actor, Draft, TaskChange};
 
 use super::ground::{TEAM, TeamFixture, name, new_member, new_task};
 use super::log::{lines, path_of};

@@ -11,9 +11,8 @@ use swarm_protocol::{
     Answer, AnsweredBy, BackendType, LifeKind, LifeRecord, MemberName, NewTask, PaneId, RequestId,
     Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
 };
-use swarm_store::{
-    Actor, FileStore, Inbox, NewMember, NewTeam, StoreError, StoreLimits, TeamStore as _, process,
-};
+use swarm_store::blocking::TeamStore as _;
+use swarm_store::{Actor, FileStore, Inbox, NewMember, NewTeam, StoreError, StoreLimits, process};
 
 use crate::guard::note;
 

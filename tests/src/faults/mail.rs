@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use swarm_protocol::MessageId;
-use swarm_store::TeamStore as _;
+use swarm_store::blocking::TeamStore as _;
 
 use super::dice::{Dice, Seed};
 use super::ground::{Locking, TeamFixture, name};

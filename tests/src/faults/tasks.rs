@@ -11,7 +11,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use swarm_protocol::{MemberName, NewTask, SpawnId, TaskId, TaskStatus};
-use swarm_store::{Actor, StoreError, TaskChange, TeamStore as _};
+use swarm_store::blocking::TeamStore as _;
+use swarm_store::{Actor, StoreError, TaskChange};
 
 use super::dice::{Dice, Seed};
 use super::ground::{TeamFixture, name, new_task};

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::Result;
 use rustix::process::{Signal, kill_process};
 use swarm_os::{DirectoryWatcher, NameFilter};
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::ground::{TeamFixture, name};
 use super::log::path_of;

@@ -11,7 +11,8 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, with_lock};
 use swarm_protocol::{MemberName, MessageId};
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::ground::{Locking, TeamFixture};
 use super::log::Log;

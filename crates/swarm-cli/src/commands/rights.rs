@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_os::NameFilter;
 use swarm_permissions::Rule;
 use swarm_protocol::{ErrorKind, MemberName, PermissionMode, TeamName};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 
 use super::acting::team_to_answer;
 use super::members::{is_over, known};

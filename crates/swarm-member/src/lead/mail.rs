@@ -8,7 +8,8 @@ use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName,
     MemberState, RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 use swarm_supervisor::{LeadError, SpawnContext, StopOutcome, finish, member_death};
 use swarm_team::{Incoming, MemberContext, adopt_request, sort_mail};
 use tokio::sync::Notify;

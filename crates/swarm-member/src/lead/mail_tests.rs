@@ -9,7 +9,8 @@ use swarm_protocol::{
     PermissionRequestFrame, RequestId, RequestKind, RequestRecord, RequestState, SessionId,
     ShutdownApproved, SpawnId,
 };
-use swarm_store::{Draft, TeamStore};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore;
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
 
 use super::mail::LeadMail;

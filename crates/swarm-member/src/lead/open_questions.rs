@@ -4,7 +4,8 @@ use parking_lot::Mutex;
 use swarm_protocol::{
     Event, JournalEntry, LEAD_AGENT, LEAD_NAME, PERSON, RequestId, RequestRecord, RequestState,
 };
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 /// Questions of members, until the model knows how they were answered.
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use swarm_agent::{EventSink as _, Injected, TurnOutcome};
 use swarm_os::OsError;
 use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState};
-use swarm_store::{MemberView, StoreError, TaskList, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{MemberView, StoreError, TaskList};
 use swarm_supervisor::{
     Handover, LeadError, Leadership, Reconciling, begin_reconcile, bring_back, reconcile_outcome,
 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{Event, LEAD_NAME, MemberName, TeamName, Usage};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_supervisor::{
     LeadError, LeftWorktree, SpawnContext, StopOptions, TeamStopReport, blocking, end_team,
     kill_team,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use swarm_os::{DirectoryWatcher, Liveness, NameFilter, Subscription, probe, wait_for_death};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
-use swarm_store::{StoreError, Team, process};
+use swarm_store::blocking::Team;
+use swarm_store::{StoreError, process};
 use tokio::sync::oneshot;
 
 use crate::teammate::suspension::loss;

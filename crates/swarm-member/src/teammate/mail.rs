@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use swarm_agent::Rights;
 use swarm_protocol::{ControlFrame, SpawnId, UnixMs};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_team::{Incoming, PendingShutdown};
 
 use crate::granted::GrantedRights;

@@ -10,7 +10,8 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::{
     Envelope, Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
 };
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 use swarm_team::{Incoming, MemberContext, approve_shutdown};
 use tokio::time::Instant;
 

@@ -6,7 +6,8 @@ use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{
     Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
 };
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 /// What keeps a teammate from taking turns. Its mail stays queued meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]

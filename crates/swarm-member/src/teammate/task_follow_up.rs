@@ -7,7 +7,8 @@ use swarm_agent::Injected;
 use swarm_protocol::{
     AgentEvent, Envelope, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus,
 };
-use swarm_store::{StoreError, TaskChange, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{StoreError, TaskChange};
 use swarm_team::MemberContext;
 
 /// Longest result that is taken from the text of a turn, in bytes.

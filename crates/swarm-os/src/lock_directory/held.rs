@@ -81,11 +81,7 @@ impl LockDir {
                 continue;
             }
             if deadline.is_over() {
-                return Err(OsError::LockTimeout {
-                    holder: describe(&found),
-                    path: path.clone(),
-                    waited: deadline.waited(),
-                });
+                return Err(deadline.missed(&path, || describe(&found)));
             }
             back_off(pause, deadline);
             pause = (pause * 2).min(PAUSES.1);

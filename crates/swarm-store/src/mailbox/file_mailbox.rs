@@ -13,10 +13,10 @@ use super::file::{BadInbox, InboxFile};
 use super::quiet::Stamp;
 use super::{Draft, Inbox, Posted};
 use crate::file_team::{FileTeam, is_there};
-use crate::{BrokenFile, Mailbox, Presence, Result, Roster, StoreError};
+use crate::{BrokenFile, Result, StoreError};
 
-impl Mailbox for FileTeam {
-    fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
+impl FileTeam {
+    pub(crate) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
         self.require_member(to)?;
         self.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
@@ -27,7 +27,7 @@ impl Mailbox for FileTeam {
         Ok(put.posted)
     }
 
-    fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
+    pub(crate) fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>> {
         let config = self.config()?;
         let handed_over = swarm_os::in_parallel(letters, |(to, draft)| {
             self.member_of(&config, to)?;
@@ -51,7 +51,7 @@ impl Mailbox for FileTeam {
             .collect())
     }
 
-    fn inbox(&self, name: &MemberName) -> Result<Inbox> {
+    pub(crate) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
         self.require_inbox(name)?;
         match self.look_into(name)? {
             Ok(inbox) => Ok(inbox),
@@ -60,12 +60,12 @@ impl Mailbox for FileTeam {
         }
     }
 
-    fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
+    pub(crate) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
         self.require_inbox(name)?;
         Ok(self.with_inbox_lock(name, |_held| self.look_into(name))??)
     }
 
-    fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
+    pub(crate) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
         let bytes = swarm_os::read_optional(&self.at.mail_archive(name))?.unwrap_or_default();
         // A writer that was killed leaves half a line, and has then left its entry in the inbox.
@@ -74,7 +74,7 @@ impl Mailbox for FileTeam {
         Ok(entries.collect())
     }
 
-    fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
+    pub(crate) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
         if let Some(unread) = self.look_for_unread(name)? {
             return Ok(unread);
@@ -96,17 +96,21 @@ impl Mailbox for FileTeam {
         })
     }
 
-    fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+    pub(crate) fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         self.ack_after(name, ids, |_| Ok(()))
     }
 
-    fn ack_by_hand(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+    pub(crate) fn ack_by_hand(
+        &self,
+        name: &MemberName,
+        ids: &[MessageId],
+    ) -> Result<Vec<MessageId>> {
         // Asked while the inbox is locked: a program lives before it reads its inbox for the first time, and it is in
         // the roster before its prompt is in the inbox.
         self.ack_after(name, ids, |_| self.refuse_if_read_by_program(name))
     }
 
-    fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+    pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         self.ack_after(name, ids, |unread| {
             // On disk some time: what a power cut undoes is entered again when the message comes again.
             let _pending = self.enter(unread.iter().map(|msg_id| Event::Delivered {

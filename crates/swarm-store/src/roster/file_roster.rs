@@ -14,10 +14,10 @@ use crate::file_team::{FileTeam, is_there};
 use crate::member_files::write_alone;
 use crate::reconcile::ReconcileReport;
 use crate::tasks::Returned;
-use crate::{Presence, Result, Roster, StoreError, process, record};
+use crate::{Result, StoreError, process, record};
 
-impl Roster for FileTeam {
-    fn config(&self) -> Result<TeamConfig> {
+impl FileTeam {
+    pub(crate) fn config(&self) -> Result<TeamConfig> {
         match self.read_config() {
             // Old versions of Claude Code write in place: what was seen may be half of something.
             Err(StoreError::Damaged { .. }) if is_there(&self.at.config_lock()) => {
@@ -27,7 +27,11 @@ impl Roster for FileTeam {
         }
     }
 
-    fn reserve_into(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member> {
+    pub(crate) fn reserve_into(
+        &self,
+        new: NewMember,
+        done: &mut ReconcileReport,
+    ) -> Result<Member> {
         let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, &new, done))?;
         // Without the lock: others who spawn wait for the disk together with this one.
         if let Err(error) = pending.sync() {
@@ -39,7 +43,7 @@ impl Roster for FileTeam {
         Ok(member)
     }
 
-    fn commit_spawn(
+    pub(crate) fn commit_spawn(
         &self,
         spawn: &SpawnId,
         pane: PaneId,
@@ -88,7 +92,7 @@ impl Roster for FileTeam {
         Ok(member)
     }
 
-    fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool> {
+    pub(crate) fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool> {
         self.with_roster_lock(|held| {
             let mut config = self.read_config()?;
             let undone = self.undo_reservation(&mut config, *spawn)?;
@@ -100,7 +104,7 @@ impl Roster for FileTeam {
         })
     }
 
-    fn remove_member(
+    pub(crate) fn remove_member(
         &self,
         name: &MemberName,
         spawn: Option<&SpawnId>,
@@ -141,16 +145,16 @@ impl Roster for FileTeam {
         })
     }
 
-    fn former_member(&self, name: &MemberName) -> Result<Option<Member>> {
+    pub(crate) fn former_member(&self, name: &MemberName) -> Result<Option<Member>> {
         self.read_own(&self.at.former(name))
     }
 
-    fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {
+    pub(crate) fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {
         let is_so = |member: &Member| member.is_active == Some(active);
         self.note_of(name, is_so, |member| member.is_active = Some(active))
     }
 
-    fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
+    pub(crate) fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()> {
         let entry = json!({
             "path": path, "toolName": tool, "addedBy": LEAD_NAME, "addedAt": self.now(),
         });
@@ -170,14 +174,14 @@ impl Roster for FileTeam {
         .map(drop)
     }
 
-    fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()> {
+    pub(crate) fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()> {
         let is_so = |member: &Member| member.mode.as_deref() == Some(mode.name());
         self.note_of(name, is_so, |member| {
             member.mode = Some(mode.name().to_owned());
         })
     }
 
-    fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()> {
+    pub(crate) fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()> {
         self.update_config(|config| {
             let other = config.lead_process.as_ref().filter(|present| {
                 let same = lead.as_ref().is_some_and(|new| is_same(new, present));
@@ -194,7 +198,7 @@ impl Roster for FileTeam {
         .map(drop)
     }
 
-    fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()> {
+    pub(crate) fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()> {
         self.update_config(|config| {
             config.lead_session_id = Some(session_id.to_owned());
             if let Some(lead) = config.member_mut(&MemberName::lead()) {
@@ -205,7 +209,7 @@ impl Roster for FileTeam {
         .map(drop)
     }
 
-    fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()> {
+    pub(crate) fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()> {
         self.update_config(|config| {
             self.refuse_if_led(Some(config))?;
             match &config.lead_process {
@@ -219,7 +223,11 @@ impl Roster for FileTeam {
         .map(drop)
     }
 
-    fn set_paused(&self, name: &MemberName, mark: Option<&PauseMark>) -> Result<Option<PauseMark>> {
+    pub(crate) fn set_paused(
+        &self,
+        name: &MemberName,
+        mark: Option<&PauseMark>,
+    ) -> Result<Option<PauseMark>> {
         self.with_roster_lock(|_held| {
             let config = self.read_config()?;
             let member = self.member_of(&config, name)?;

@@ -14,10 +14,10 @@ use super::redo::{Writes, add_edges};
 use super::rules::{self, Holder};
 use super::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 use crate::file_team::{FileTeam, is_there};
-use crate::{Result, StoreError, TaskBoard};
+use crate::{Result, StoreError};
 
-impl TaskBoard for FileTeam {
-    fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
+impl FileTeam {
+    pub(crate) fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>> {
         if new.is_empty() {
             return if self.exists() {
                 Ok(Vec::new())
@@ -39,7 +39,7 @@ impl TaskBoard for FileTeam {
         })
     }
 
-    fn tasks(&self) -> Result<TaskList> {
+    pub(crate) fn tasks(&self) -> Result<TaskList> {
         let list = self.look_at_tasks()?;
         // Another program writes in place: what was seen may be half of something. The same goes for several files of
         // ours that are written together. Under the locks nobody writes.
@@ -58,7 +58,7 @@ impl TaskBoard for FileTeam {
         })
     }
 
-    fn task(&self, id: &TaskId) -> Result<Task> {
+    pub(crate) fn task(&self, id: &TaskId) -> Result<Task> {
         let id = *id;
         // Alone, however long the list is, unless its file may be half of something.
         if let Some(Ok(task)) = self.look_at_task(id)?
@@ -70,7 +70,12 @@ impl TaskBoard for FileTeam {
         self.require_task(&list, id).cloned()
     }
 
-    fn update_task(&self, id: &TaskId, change: TaskChange, by: &Actor) -> Result<TaskUpdated> {
+    pub(crate) fn update_task(
+        &self,
+        id: &TaskId,
+        change: TaskChange,
+        by: &Actor,
+    ) -> Result<TaskUpdated> {
         let edges = change.add_blocks.iter().chain(&change.add_blocked_by);
         let touched: BTreeSet<TaskId> = edges.copied().chain([*id]).collect();
         let touched: Vec<TaskId> = touched.into_iter().collect();
@@ -80,7 +85,7 @@ impl TaskBoard for FileTeam {
         })
     }
 
-    fn check_update(&self, id: &TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
+    pub(crate) fn check_update(&self, id: &TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         self.with_list_lock(|_| {
             self.require_current(by)?;
             let before = self.concerned(*id, change)?;
@@ -88,14 +93,14 @@ impl TaskBoard for FileTeam {
         })
     }
 
-    fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task> {
+    pub(crate) fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             self.claim_held(held, *id, by)
         })
     }
 
-    fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
+    pub(crate) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             for id in candidates(&self.look_at_tasks()?, by) {
@@ -115,7 +120,7 @@ impl TaskBoard for FileTeam {
         })
     }
 
-    fn release(&self, id: &TaskId, by: &Actor) -> Result<Task> {
+    pub(crate) fn release(&self, id: &TaskId, by: &Actor) -> Result<Task> {
         let id = *id;
         self.with_list_lock(|held| {
             self.require_current(by)?;
@@ -138,7 +143,7 @@ impl TaskBoard for FileTeam {
         })
     }
 
-    fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>> {
+    pub(crate) fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>> {
         let id = *id;
         self.with_list_lock(|held| {
             self.require_current(by)?;

@@ -6,7 +6,7 @@ use swarm_os::LockGuard;
 use swarm_protocol::{Event, TaskId};
 
 use crate::file_team::FileTeam;
-use crate::{Journal, Result, StoreError};
+use crate::{Result, StoreError};
 
 impl FileTeam {
     /// The highest number given so far. The caller has the list's lock.
@@ -18,6 +18,7 @@ impl FileTeam {
             Ok(mark) => mark,
             Err(_) if text.is_empty() => 0,
             Err(error) => {
+                self.store.lock_options.abandon_attempt(&path)?;
                 let kept = swarm_os::quarantine(&path)?;
                 self.record_done([Event::FileDamaged {
                     file: path.display().to_string(),

@@ -56,6 +56,9 @@ impl FileTeam {
     /// Completes a write that was cut short. The caller has the list's lock.
     pub(super) fn complete_redo(&self, held: &LockGuard) -> Result<()> {
         let path = self.at.tasks_redo();
+        if is_there(&path) {
+            self.store.lock_options.abandon_attempt(&path)?;
+        }
         let redo: Redo = match record::read(&path) {
             Ok(None) => return Ok(()),
             Ok(Some(redo)) => redo,

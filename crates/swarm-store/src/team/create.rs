@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::NewTeam;
 use crate::file_team::{FileTeam, is_there};
 use crate::layout::TeamLayout;
-use crate::{FileStore, MemberView, Result, StoreError, Team, TeamView, record};
+use crate::{FileStore, MemberView, Result, StoreError, TeamView, record};
 
 impl FileStore {
     pub(crate) fn create(&self, new: NewTeam) -> Result<TeamConfig> {

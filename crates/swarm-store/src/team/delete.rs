@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::file_team::{FileTeam, is_surely_there, is_there};
 use crate::layout::TeamLayout;
-use crate::{Presence, Result, StoreError, process};
+use crate::{Result, StoreError, process};
 
 impl FileTeam {
     pub(crate) fn delete_alone(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::delete::{keep_all, kept_parts};
 use crate::file_team::{is_surely_there, is_there};
-use crate::{FileStore, Result, Roster, StoreError, Team};
+use crate::{FileStore, Result, StoreError};
 
 /// How long a temporary file is left alone. Its writer needs milliseconds; one that was stopped meanwhile finds its
 /// lock gone and writes nothing.

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use swarm_protocol::{MemberName, SpawnId, TaskStatus};
-use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError, TaskChange};
 
 use crate::world::{World, id, name, new_task};
 

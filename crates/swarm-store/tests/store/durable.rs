@@ -1,7 +1,8 @@
 //! What the store reports as done has been flushed, file and directory.
 
 use swarm_protocol::{TaskStatus, TeamName};
-use swarm_store::{Draft, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, TaskChange};
 
 use crate::recorder::left_open;
 use crate::world::{World, id, name, new_member, new_task, new_team, store_at};

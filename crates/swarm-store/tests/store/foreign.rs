@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 use swarm_protocol::{ErrorKind, TaskStatus, TeamName};
-use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError, TaskChange};
 
 use crate::world::{World, id, name, new_member, team};
 

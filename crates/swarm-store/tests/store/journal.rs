@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write as _;
 
 use swarm_protocol::{ErrorKind, Event};
-use swarm_store::{Draft, TeamStore};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, name, team};
 

@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::Event;
-use swarm_store::{Draft, TeamStore};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, name, new_member, new_task};
 

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, MemberState};
-use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError};
 
 use crate::world::{World, name};
 

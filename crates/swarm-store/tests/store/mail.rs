@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use swarm_os::{LockOptions, LockPlan, OsError, with_lock};
 use swarm_protocol::{ControlFrame, ErrorKind, Event, MarkKind, MessageId, ShutdownRequest};
 use swarm_protocol::{RequestId, UnixMs};
-use swarm_store::{Draft, StoreError, StoreLimits, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError, StoreLimits};
 
 use crate::recorder::left_open;
 use crate::world::{World, message_ids, name};

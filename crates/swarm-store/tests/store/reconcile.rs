@@ -9,7 +9,8 @@ use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, MemberState, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, StateReport, TaskState, TaskStatus, UnixMs, Usage,
 };
-use swarm_store::{Actor, Draft, ReconcileReport, StoreError, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, Draft, ReconcileReport, StoreError, TaskChange};
 
 use crate::children::Child;
 use crate::world::{World, id, name, new_member};

@@ -7,7 +7,8 @@ use swarm_protocol::{
     Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
     SpawnId, UnixMs, input_digest,
 };
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, name};
 

@@ -11,7 +11,8 @@ use swarm_protocol::{
     BackendType, ErrorKind, Event, Hello, MemberState, PaneId, PermissionMode, SessionId, SpawnId,
     SpawnTerms, StateReport, UnixMs, Usage,
 };
-use swarm_store::{Draft, StoreError, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError, process};
 
 use crate::world::{World, id, name, new_member};
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::Value;
 use swarm_protocol::{TaskId, TeamConfig};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use uuid::Uuid;
 
 use crate::children::{Child, MANY};

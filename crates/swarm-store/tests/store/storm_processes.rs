@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::Value;
 use swarm_protocol::{MessageId, TaskStatus};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 
 use crate::children::Child;
 use crate::world::{Ends, World, message_ids, name, new_task};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use swarm_protocol::{Task, TaskId, TaskStatus};
-use swarm_store::{StoreError, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{StoreError, TaskChange};
 
 use crate::world::{World, id, new_task};
 

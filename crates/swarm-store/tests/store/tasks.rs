@@ -7,7 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use swarm_protocol::{ErrorKind, Event, NewTask, SpawnId, TaskState, TaskStatus};
-use swarm_store::{Actor, StatusChange, StoreError, TaskChange, TaskUpdated, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, StatusChange, StoreError, TaskChange, TaskUpdated};
 
 use crate::rebuild::tasks_in_journal;
 use crate::world::{World, id, name, new_task};

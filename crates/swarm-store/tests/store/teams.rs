@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_os::OsError;
 use swarm_protocol::{ErrorKind, Event, TaskStatus};
-use swarm_store::{Draft, StoreError, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError, TaskChange};
 
 use crate::world::{World, id, name, new_member, new_task, new_team, store_at, team};
 

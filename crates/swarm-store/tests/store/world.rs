@@ -13,7 +13,8 @@ use swarm_protocol::{
     BackendType, Event, InboxEntry, LifeKind, LifeRecord, MemberName, MessageId, NewTask, PaneId,
     Reservation, SpawnId, SystemClock, TaskId, TeamName, UnixMs,
 };
-use swarm_store::{Actor, FileStore, NewMember, NewTeam, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, FileStore, NewMember, NewTeam, process};
 
 /// A store with the team `crew`.
 #[derive(Debug)]

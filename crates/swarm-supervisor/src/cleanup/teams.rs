@@ -2,7 +2,8 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
-use swarm_store::{StoreError, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{StoreError, process};
 
 use crate::handover::handover;
 use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};

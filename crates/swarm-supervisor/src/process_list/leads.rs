@@ -2,7 +2,8 @@
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberName, TeamConfig};
-use swarm_store::{StoreError, TeamStore, TeamView};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{StoreError, TeamView};
 
 /// Who leads a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

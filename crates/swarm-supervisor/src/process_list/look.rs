@@ -6,8 +6,9 @@ use swarm_os::process::{Marked, Process, all_marked, command_line};
 use swarm_protocol::ROOT_VARIABLE as ROOT;
 use swarm_protocol::SPAWN_MARK as MARK;
 use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 use swarm_store::process::{is_running, is_stopped, start_time};
-use swarm_store::{StoreError, TeamStore};
 use swarm_team::{MemberProcess, life_holders};
 
 use super::rosters::Rosters;

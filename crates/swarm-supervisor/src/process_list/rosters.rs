@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberState, SpawnId};
-use swarm_store::{MemberView, StoreError, Team, TeamStore};
+use swarm_store::blocking::{Team, TeamStore};
+use swarm_store::{MemberView, StoreError};
 
 use super::leads::LeadStanding;
 use super::{Orphan, ProcessStatus};

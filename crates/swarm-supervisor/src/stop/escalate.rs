@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use swarm_os::{Liveness, OsError};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
-use swarm_store::{StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::StoreError;
 
 use super::StopOutcome;
 use crate::process_list::end_member;

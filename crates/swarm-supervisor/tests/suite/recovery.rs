@@ -3,7 +3,8 @@
 use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, SpawnId, Task, TaskId, UnixMs};
-use swarm_store::{Actor, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, process};
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::lead_mark;

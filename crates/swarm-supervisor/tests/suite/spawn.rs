@@ -12,7 +12,8 @@ use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
 use swarm_protocol::{
     BackendType, ErrorKind, Event, Hello, Member, PaneId, PermissionMode, SpawnId,
 };
-use swarm_store::{Draft, StoreError, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError};
 use swarm_team::SpawnOrder;
 use tokio_util::sync::CancellationToken;
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use swarm_os::{Liveness, LockOptions};
 use swarm_protocol::{ErrorKind, Event, MemberState, SpawnId};
-use swarm_store::{Draft, FileStore, StoreError, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, FileStore, StoreError};
 use swarm_team::SpawnOrder;
 
 use swarm_supervisor::await_reported_end;

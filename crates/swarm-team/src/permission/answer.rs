@@ -6,7 +6,8 @@ use swarm_protocol::{
     PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
     SandboxPermissionResponse,
 };
-use swarm_store::{Draft, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, StoreError};
 
 /// What the model is told where no reason was given.
 pub(super) const DENIED: &str = "Permission denied by the user.";

@@ -8,7 +8,8 @@ use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ControlFrame, Event, MemberName, PLAN_TOOL, RequestId,
     RequestRecord, RequestState, UnixMs,
 };
-use swarm_store::{AnswerLookup, Draft, StoreError, Team};
+use swarm_store::blocking::Team;
+use swarm_store::{AnswerLookup, Draft, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::NOBODY_ANSWERED;

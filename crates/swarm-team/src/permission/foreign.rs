@@ -4,7 +4,8 @@ use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
     RequestRecord, RequestState, UnixMs, input_digest,
 };
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 use crate::Incoming;
 

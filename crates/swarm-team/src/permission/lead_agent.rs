@@ -4,7 +4,7 @@
 use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
 };
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 
 use super::answer::{answer, approve, deny};
 use crate::MemberContext;

@@ -6,7 +6,8 @@ use swarm_protocol::{
     ControlFrame, HostPattern, PLAN_TOOL, PermissionRequestFrame, PlanApprovalRequest, RequestKind,
     RequestRecord, SandboxPermissionRequest, input_digest,
 };
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 use crate::MemberContext;
 

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use swarm_protocol::{Task, TaskId, ToolKind};
-use swarm_store::{StoreError, Team};
+use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::checks::named_task;

@@ -10,7 +10,8 @@ use swarm_protocol::{
     AgentEvent, Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, PermissionMode,
     PermissionResponse, PermissionResult, RequestId, RequestKind, RequestState, input_digest,
 };
-use swarm_store::{Draft, StoreError, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, StoreError, process};
 use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, approve, deny, open_request,
     wait_for_answer,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use swarm_protocol::{MemberState, Reservation, SpawnId, UnixMs};
-use swarm_store::{StoreError, StoreLimits, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{StoreError, StoreLimits};
 use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
 
 use crate::world::{World, name};

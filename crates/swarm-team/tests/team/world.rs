@@ -11,9 +11,8 @@ use swarm_protocol::{
     MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId, StateReport,
     SystemClock, Task, TaskId, TeamName, UnixMs, Usage,
 };
-use swarm_store::{
-    Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, Team, TeamStore, process,
-};
+use swarm_store::blocking::{Team, TeamStore};
+use swarm_store::{Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, process};
 use swarm_team::{Incoming, MemberContext, TeamCreator, sort_mail};
 use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
 use tokio_util::sync::CancellationToken;

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use swarm_protocol::NewTask;
-use swarm_store::{Actor, TeamStore as _};
+use swarm_store::Actor;
+use swarm_store::blocking::TeamStore as _;
 
 use super::team::{create, store};
 use crate::bench::figure::Figure;

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::send::text;
 use super::team::{create, member_name, store};

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::{Value, json};
 use swarm_protocol::TeamName;
-use swarm_store::{Draft, FileStore, TeamStore as _};
+use swarm_store::blocking::TeamStore as _;
+use swarm_store::{Draft, FileStore};
 
 use super::send::text;
 use super::team::{create, member_name, store};

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use swarm_os::{DirectoryWatcher, NameFilter};
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::team::{create, member_name, store, team_name};
 use crate::bench::figure::{Figure, Unit};

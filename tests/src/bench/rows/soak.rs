@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::played::{Played, TEAM, settle};
 use super::team::{member_name, store, team_name};

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::json;
 use swarm_protocol::{TaskId, TaskStatus, TeamName};
-use swarm_store::{FileStore, TaskChange, TeamStore as _};
+use swarm_store::blocking::TeamStore as _;
+use swarm_store::{FileStore, TaskChange};
 
 use super::team::{actor, create, store};
 use crate::bench::figure::Figure;

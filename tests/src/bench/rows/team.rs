@@ -7,7 +7,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, SystemClock, TeamName};
-use swarm_store::{Actor, FileStore, NewTeam, StoreLimits, TeamStore as _};
+use swarm_store::blocking::TeamStore as _;
+use swarm_store::{Actor, FileStore, NewTeam, StoreLimits};
 
 /// A store below `root` that accepts more messages than are read.
 pub(crate) fn store(root: &Path) -> FileStore {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_protocol::MemberName;
-use swarm_store::{Draft, TeamStore as _};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 
 use super::super::dice::{Dice, Seed};
 use super::super::workers::Programs;

@@ -9,7 +9,8 @@ use swarm_protocol::{
     Answer, AnsweredBy, BackendType, Event, Member, PaneId, RequestId, RequestKind, RequestRecord,
     RequestState, SpawnId, TaskId, TaskStatus, UnixMs,
 };
-use swarm_store::{Actor, Draft, FileStore, Result, StoreError, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, Draft, FileStore, Result, StoreError, TaskChange};
 
 use crate::faults::ground::{Locking, TeamFixture, name, new_member, new_task};
 use crate::faults::worker::READER;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap_complete::CompletionCandidate;
 use swarm_config::{Environment, Settings, SettingsFiles};
 use swarm_protocol::{MemberName, PermissionMode, SystemClock, TeamConfig, TeamName};
-use swarm_store::{FileStore, TeamStore};
+use swarm_store::FileStore;
+use swarm_store::blocking::TeamStore;
 
 use crate::commands::requests::is_open;
 

@@ -11,7 +11,8 @@ use swarm_member::RunReport;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription, replace_alone};
 use swarm_panes::TmuxBackend;
 use swarm_protocol::{ErrorKind, TeamName, UnixMs};
-use swarm_store::{FileStore, TeamStore as _};
+use swarm_store::FileStore;
+use swarm_store::blocking::TeamStore as _;
 use swarm_ui::picture::{self as drawing, Window};
 
 use super::account::{is_moment, line};

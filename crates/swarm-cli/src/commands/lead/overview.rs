@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures::future::select_all;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{MemberState, TaskState, TeamConfig, TeamName};
-use swarm_store::{MemberView, StoreError, TaskList, TeamStore, TeamView};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{MemberView, StoreError, TaskList, TeamView};
 use swarm_ui::print::counted;
 use tokio::sync::Notify;
 

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 

@@ -3,7 +3,7 @@
 use swarm_agent::{LeadSession, lead_sessions, transcript_path};
 use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use swarm_ui::print::short_duration;
 
 use crate::app::App;

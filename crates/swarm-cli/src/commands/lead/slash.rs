@@ -12,7 +12,7 @@ use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
 use swarm_member::LeadParts;
 use swarm_permissions::{ReadFilter, nearest};
 use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use swarm_supervisor::implicit_team_name;
 use swarm_ui::{PaneInput, command_in};
 

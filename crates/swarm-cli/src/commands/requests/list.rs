@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use swarm_protocol::{RequestRecord, RequestState};
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::text;

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use swarm_protocol::{
     MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
 };
-use swarm_store::{MemberView, StoreError, TaskList, Team, TeamView};
+use swarm_store::blocking::Team;
+use swarm_store::{MemberView, StoreError, TaskList, TeamView};
 
 use super::past::Past;
 use crate::app::App;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs, Usage};
-use swarm_store::{Events, StoreError, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Events, StoreError};
 
 /// What the journal says that no other file does. It is kept from one look to the next, so that each event is read once.
 #[derive(Debug, Default)]

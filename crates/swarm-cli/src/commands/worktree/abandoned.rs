@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use swarm_worktree::{Condition, ListedWorktree, Worktrees};
 
 /// The worktrees of the repository around a directory whose team is gone and in which nobody works. Outside of a repository,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
-use swarm_store::Team;
+use swarm_store::blocking::Team;
 use swarm_supervisor::{LeadError, Leadership, SpawnContext, await_reported_end, clear_dead};
 use swarm_team::MemberContext;
 use swarm_tools::{NoParameters, Tool, ToolContext, ToolOutput, parse, prompt, schema};

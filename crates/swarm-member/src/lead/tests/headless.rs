@@ -10,7 +10,8 @@ use swarm_permissions::RuleSet;
 use swarm_protocol::{
     AgentEvent, AnsweredBy, ErrorKind, MemberState, PermissionMode, SessionId, TaskState,
 };
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::LeadError;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::DirectoryWatcher;
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 
 use super::world::{World, bob};
 use crate::broker::PermissionBroker;

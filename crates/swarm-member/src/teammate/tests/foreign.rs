@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
-use swarm_store::TeamStore;
+use swarm_store::blocking::TeamStore;
 use swarm_team::approve;
 use swarm_testkit::{FakeAcpAgent, FakeModel};
 

@@ -10,7 +10,8 @@ use swarm_permissions::{Rule, RuleSet};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
 };
-use swarm_store::{Draft, TeamStore};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore;
 use swarm_team::{Incoming, allow_for_team, request_mode};
 
 use super::world::{World, bob};

@@ -8,7 +8,8 @@ use serde_json::json;
 use swarm_model::ModelError;
 use swarm_os::Liveness;
 use swarm_protocol::{AgentEvent, AnsweredBy, ControlFrame, Event, IdleReason, MemberState};
-use swarm_store::{Draft, TeamStore};
+use swarm_store::Draft;
+use swarm_store::blocking::TeamStore;
 use swarm_team::Incoming;
 use tokio::sync::Notify;
 

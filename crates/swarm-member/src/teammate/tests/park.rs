@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{Event, MemberState, OnLost};
-use swarm_store::{TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::process;
 use tokio::sync::Notify;
 
 use super::world::{World, delivers, until};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use swarm_protocol::{Event, MemberState, PauseMark, SpawnId, UnixMs};
-use swarm_store::{StoreError, TeamStore};
+use swarm_store::StoreError;
+use swarm_store::blocking::TeamStore;
 use tokio::sync::Notify;
 
 use super::world::{World, bob, delivers, until};

@@ -6,7 +6,8 @@ use serde_json::json;
 use swarm_agent::Rights;
 use swarm_permissions::RuleSet;
 use swarm_protocol::{IdleReason, MemberState, PermissionMode, SystemClock};
-use swarm_store::{FileStore, StoreLimits, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{FileStore, StoreLimits};
 use swarm_ui::PaneInput;
 
 use super::world::{Screen, World, bob, until};

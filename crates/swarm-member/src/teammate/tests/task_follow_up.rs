@@ -5,7 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use swarm_protocol::{MemberState, NewTask, OnLost, PermissionMode, TaskId, TaskStatus};
-use swarm_store::{Actor, TaskChange, TeamStore};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Actor, TaskChange};
 
 use super::world::{World, bob, until};
 use crate::teammate::Ending;

@@ -15,7 +15,8 @@ use swarm_protocol::{
     MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId, SpawnId,
     SystemClock, TeamName, UnixMs,
 };
-use swarm_store::{Draft, FileStore, TeamStore, process};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{Draft, FileStore, process};
 use swarm_team::{
     Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
     sort_mail,

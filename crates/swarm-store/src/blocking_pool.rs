@@ -1,0 +1,24 @@
+//! Work that may block, away from the threads of an asynchronous runtime.
+
+use std::future::pending;
+use std::panic::resume_unwind;
+
+use tokio::runtime::Handle;
+
+/// Runs work on the blocking pool of the current runtime. Once begun, it runs to completion, even if the
+/// returned future is dropped. Without a runtime nobody else waits for this thread, so it runs here.
+pub(crate) async fn on_blocking_pool<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let Ok(runtime) = Handle::try_current() else {
+        return work();
+    };
+    match runtime.spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime is shutting down, and drops whoever waits here.
+            Err(_cancelled) => pending().await,
+        },
+    }
+}
