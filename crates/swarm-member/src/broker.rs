@@ -120,7 +120,7 @@ impl PermissionBroker {
         }
         let mut inbox = self.inbox(team);
         loop {
-            match self.mail.waiting_shutdown() {
+            match self.mail.waiting_shutdown().await {
                 Ok(Some(_)) => return,
                 Ok(None) => {}
                 Err(error) => {

@@ -51,11 +51,25 @@ impl DeferredWrites {
         }
     }
 
+    /// Waits for all writes without blocking the caller's thread.
+    ///
+    /// # Errors
+    /// The first error of a write since the last call.
+    pub(crate) async fn finished(&self) -> Outcome {
+        if let Some(outcome) = self.0.outcome_if_idle() {
+            return outcome;
+        }
+        let writes = Self(Arc::clone(&self.0));
+        let finished = tokio::task::spawn_blocking(move || writes.finish());
+        // A panic of a write is caught where it happens; a runtime that shuts down drops whoever waits here.
+        finished.await.unwrap_or(Ok(()))
+    }
+
     /// Returns once all writes are done. Those that were not started are done by the caller.
     ///
     /// # Errors
     /// The first error of a write since the last call.
-    pub(crate) fn finish(&self) -> Outcome {
+    fn finish(&self) -> Outcome {
         if self.0.claim() {
             self.0.drain();
         }
@@ -72,6 +86,13 @@ impl Shared {
     fn claim(&self) -> bool {
         let mut queue = self.queue.lock();
         !queue.waiting.is_empty() && !mem::replace(&mut queue.claimed, true)
+    }
+
+    /// The outcome of the writes so far, if none waits or is under way.
+    fn outcome_if_idle(&self) -> Option<Outcome> {
+        let mut queue = self.queue.lock();
+        let is_idle = queue.waiting.is_empty() && !queue.claimed;
+        is_idle.then(|| queue.failure.take().map_or(Ok(()), Err))
     }
 
     fn drain(&self) {

@@ -121,8 +121,8 @@ impl MailHandler {
         std::mem::take(&mut *self.without_inbox.lock())
     }
 
-    fn unread(&self, team: &dyn Team) -> Result<Vec<Incoming>, StoreError> {
-        let unread = team.take_unread(&self.context.name)?;
+    async fn unread(&self, team: &dyn Team) -> Result<Vec<Incoming>, StoreError> {
+        let unread = team.asynchronous().take_unread(&self.context.name).await?;
         Ok(sort_mail(unread))
     }
 
@@ -130,15 +130,15 @@ impl MailHandler {
     ///
     /// # Errors
     /// A failed read of the inbox, or the failure of an earlier deferred write.
-    pub(crate) fn take(&self) -> Result<Vec<Incoming>, StoreError> {
-        self.writes.finish()?;
+    pub(crate) async fn take(&self) -> Result<Vec<Incoming>, StoreError> {
+        self.writes.finished().await?;
         let Some(team) = self.context.team() else {
             return Ok(Vec::new());
         };
         let mut messages = Vec::new();
         let mut handled = Vec::new();
         let mut compaction: Option<CompactionAsk> = None;
-        for incoming in self.unread(&*team)? {
+        for incoming in self.unread(&*team).await? {
             if let Some(request) = incoming.compact_request() {
                 let ask = compaction.get_or_insert_default();
                 ask.instructions.clone_from(&request.instructions);
@@ -152,7 +152,7 @@ impl MailHandler {
             }
         }
         *self.compaction.lock() = compaction;
-        self.acknowledge(&*team, &handled)?;
+        self.acknowledge(&*team, &handled).await?;
         Ok(messages)
     }
 
@@ -174,13 +174,13 @@ impl MailHandler {
     ///
     /// # Errors
     /// The failure to mark the requests as read.
-    pub(crate) fn compaction_done(&self, ask: &CompactionAsk) -> Result<(), StoreError> {
+    pub(crate) async fn compaction_done(&self, ask: &CompactionAsk) -> Result<(), StoreError> {
         if self.typed_compaction.lock().take().is_some() {
             return Ok(());
         }
         *self.compaction.lock() = None;
         match self.context.team() {
-            Some(team) => self.acknowledge(&*team, &ask.ids),
+            Some(team) => self.acknowledge(&*team, &ask.ids).await,
             None => Ok(()),
         }
     }
@@ -189,12 +189,12 @@ impl MailHandler {
     ///
     /// # Errors
     /// A failed read of the inbox, or of its acknowledgement.
-    pub(crate) fn take_rights(&self) -> Result<(), StoreError> {
+    pub(crate) async fn take_rights(&self) -> Result<(), StoreError> {
         let Some(team) = self.context.team() else {
             return Ok(());
         };
         let mut handled = Vec::new();
-        for incoming in self.unread(&*team)? {
+        for incoming in self.unread(&*team).await? {
             if let Some(ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)) =
                 &incoming.frame
                 && matches!(self.role.handling(&*team, &incoming), Handling::Acknowledge)
@@ -202,16 +202,16 @@ impl MailHandler {
                 handled.extend(incoming.id().cloned());
             }
         }
-        self.acknowledge(&*team, &handled)
+        self.acknowledge(&*team, &handled).await
     }
 
     /// What is added to the conversation between two tool calls: urgent text and shutdown requests.
-    pub(crate) fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
-        self.writes.finish()?;
+    pub(crate) async fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
+        self.writes.finished().await?;
         let Some(team) = self.context.team() else {
             return Ok(self.take_typed());
         };
-        let mut urgent = self.unread(&*team)?;
+        let mut urgent = self.unread(&*team).await?;
         urgent.retain(|incoming| match incoming.shutdown_request() {
             Some(request) => self
                 .shutdown()
@@ -239,25 +239,26 @@ impl MailHandler {
     }
 
     /// Marks all shutdown requests as read after one of them was answered.
-    pub(crate) fn shutdown_answered(&self) -> Result<(), StoreError> {
+    pub(crate) async fn shutdown_answered(&self) -> Result<(), StoreError> {
         let Some(team) = self.context.team() else {
             return Ok(());
         };
         let requests: Vec<MessageId> = self
-            .unread(&*team)?
+            .unread(&*team)
+            .await?
             .iter()
             .filter(|incoming| incoming.shutdown_request().is_some())
             .filter_map(|incoming| incoming.id().cloned())
             .collect();
-        self.acknowledge(&*team, &requests)
+        self.acknowledge(&*team, &requests).await
     }
 
     /// The shutdown request that waits for an answer, in the inbox or already taken. Changes nothing in the inbox.
-    pub(crate) fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
+    pub(crate) async fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
         let (Some(pending), Some(team)) = (self.shutdown(), self.context.team()) else {
             return Ok(None);
         };
-        let inbox = team.inbox(&self.context.name)?;
+        let inbox = team.asynchronous().inbox(&self.context.name).await?;
         let unread = inbox.unread().cloned().collect();
         let newest = sort_mail(unread)
             .into_iter()
@@ -351,8 +352,8 @@ impl MailHandler {
     }
 
     /// Waits for the deferred writes.
-    pub(crate) fn finish_writes(&self) {
-        if let Err(error) = self.writes.finish() {
+    pub(crate) async fn finish_writes(&self) {
+        if let Err(error) = self.writes.finished().await {
             tracing::warn!(member = %self.context.name, %error, "mail not acknowledged yet");
         }
     }
@@ -391,18 +392,19 @@ impl MailHandler {
         }
     }
 
-    fn acknowledge(&self, team: &dyn Team, ids: &[MessageId]) -> Result<(), StoreError> {
+    async fn acknowledge(&self, team: &dyn Team, ids: &[MessageId]) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
-        team.ack(&self.context.name, ids).map(drop)
+        let acknowledged = team.asynchronous().ack(&self.context.name, ids).await;
+        acknowledged.map(drop)
     }
 }
 
 #[async_trait]
 impl Interjections for MailHandler {
     async fn between_calls(&self) -> Vec<Injected> {
-        match self.take_urgent() {
+        match self.take_urgent().await {
             Ok(messages) => {
                 let mut injected = self.notes();
                 injected.extend(self.inject(&messages));

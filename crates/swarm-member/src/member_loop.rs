@@ -61,8 +61,8 @@ impl<R: Role> MemberLoop<R> {
             return Ok(Some(end));
         }
         self.receive_from_sub_agents()?;
-        let mut messages = self.take_mail()?;
-        if let Some(end) = R::mail_taken(self)? {
+        let mut messages = self.take_mail().await?;
+        if let Some(end) = R::mail_taken(self).await? {
             return Ok(Some(end));
         }
         // What was taken from the inbox is unread still, and comes again.
@@ -81,7 +81,7 @@ impl<R: Role> MemberLoop<R> {
             // A turn begins with its request, and these come after it.
             self.mail.begin_writes();
         }
-        if let Some(end) = R::mail_read(self)? {
+        if let Some(end) = R::mail_read(self).await? {
             return Ok(Some(end));
         }
         if takes_turn {
@@ -94,7 +94,7 @@ impl<R: Role> MemberLoop<R> {
     /// Reads mail that has arrived since the step began. Returns whether there is something new to do.
     pub(crate) async fn receive_again(&mut self) -> Result<bool, R::Error> {
         let has_ended = self.receive_from_sub_agents()?;
-        let mut messages = self.take_mail()?;
+        let mut messages = self.take_mail().await?;
         messages.extend(self.mail.take_typed());
         let is_new = self.receive(messages).await?;
         self.mail.begin_writes();
@@ -121,7 +121,7 @@ impl<R: Role> MemberLoop<R> {
                 self.journal(Event::CompactionFailed { member, reason });
             }
         }
-        self.mail.compaction_done(&ask)?;
+        self.mail.compaction_done(&ask).await?;
         Ok(true)
     }
 
@@ -149,10 +149,10 @@ impl<R: Role> MemberLoop<R> {
         Ok(has_changed)
     }
 
-    fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
+    async fn take_mail(&mut self) -> Result<Vec<Incoming>, R::Error> {
         self.person.post_all();
         self.inbox.follow(self.mail.context.team());
-        let mut messages = self.mail.take()?;
+        let mut messages = self.mail.take().await?;
         messages.retain(|message| self.role.reads_now(&self.mail, message));
         Ok(messages)
     }
@@ -211,7 +211,7 @@ impl<R: Role> MemberLoop<R> {
     async fn turn(&mut self) -> Result<Option<R::End>, R::Error> {
         self.reported = None;
         let outcome = self.run_turn().await;
-        self.mail.finish_writes();
+        self.mail.finish_writes().await;
         R::turn_ended(self, outcome).await
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_mcp::McpServers;
 use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, Skill};
-use swarm_store::blocking::Team;
+use swarm_store::blocking::{Team, wait};
 use swarm_store::{Draft, StoreError};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_ui::{PaneInput, command_in};
@@ -354,7 +354,12 @@ impl Person {
                     by: PERSON,
                     force: false,
                 };
-                request_shutdown(team, &context.name, now, ask)?;
+                wait(request_shutdown(
+                    &**team.asynchronous(),
+                    &context.name,
+                    now,
+                    ask,
+                ))?;
             }
             // Between turns there is nothing to interrupt or to wait for; during a turn the turn handles it.
             (

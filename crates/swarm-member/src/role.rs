@@ -58,12 +58,12 @@ pub(crate) trait Role: Sized {
     }
 
     /// Runs when the mail was taken from the inbox, before the model reads it.
-    fn mail_taken(_member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error> {
+    async fn mail_taken(_member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error> {
         Ok(None)
     }
 
     /// Runs when the mail is in the transcript, before a turn or a wait.
-    fn mail_read(_member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error> {
+    async fn mail_read(_member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error> {
         Ok(None)
     }
 
@@ -86,10 +86,10 @@ pub(crate) trait Role: Sized {
     async fn turn_event(&mut self, turn: &Turn) -> Self::TurnEvent;
 
     /// Handles an event during a turn.
-    fn on_turn_event(&mut self, turn: &Turn, event: Self::TurnEvent);
+    async fn on_turn_event(&mut self, turn: &Turn, event: Self::TurnEvent);
 
     /// Looks at mail that arrives during a turn.
-    fn on_turn_mail(&mut self, turn: &Turn);
+    async fn on_turn_mail(&mut self, turn: &Turn);
 
     /// Runs after a turn, when all deferred writes are done.
     async fn turn_ended(

@@ -82,8 +82,8 @@ async fn watched<R: Role, T>(
         tokio::select! {
             biased;
             outcome = &mut running => return outcome,
-            event = role.turn_event(turn) => role.on_turn_event(turn, event),
-            () = inbox.changed(), if !turn.is_cancelled() => role.on_turn_mail(turn),
+            event = role.turn_event(turn) => role.on_turn_event(turn, event).await,
+            () = inbox.changed(), if !turn.is_cancelled() => role.on_turn_mail(turn).await,
             input = person.next() => turn.take_input(person, input),
         }
     }

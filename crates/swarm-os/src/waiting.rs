@@ -238,3 +238,33 @@ pub(crate) fn back_off(pause: Duration, deadline: Deadline<'_>) {
         _ => thread::sleep(pause),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock_is_missed(attempt: &LockAttempt) {
+        let deadline = Deadline::after(Duration::from_mins(1)).or_attempt(Some(attempt));
+        drop(deadline.missed(Path::new("inbox.json"), String::new));
+    }
+
+    #[test]
+    fn an_attempt_waits_for_no_lock_until_something_was_changed() {
+        let attempt = LockAttempt::default();
+        let deadline = Deadline::after(Duration::from_mins(1)).or_attempt(Some(&attempt));
+        assert!(deadline.is_over());
+        assert!(attempt.begin_change());
+        assert!(!deadline.is_over());
+        // It cannot be repeated any more.
+        lock_is_missed(&attempt);
+        assert!(!attempt.is_abandoned());
+    }
+
+    #[test]
+    fn an_abandoned_attempt_changes_nothing() {
+        let attempt = LockAttempt::default();
+        lock_is_missed(&attempt);
+        assert!(attempt.is_abandoned());
+        assert!(!attempt.begin_change());
+    }
+}

@@ -159,9 +159,6 @@ pub enum LeadError {
     /// The spawn was cut off.
     #[error("{0} was not spawned: the spawn was interrupted")]
     Interrupted(MemberName),
-    /// A thread that worked on the team's files did not come to its end.
-    #[error("work on the team's files broke down: {0}. Try again")]
-    BrokeDown(String),
     /// A process could not be ended.
     #[error("{member} could not be ended: {left} of its processes are still there")]
     StillAlive {
@@ -220,10 +217,9 @@ impl LeadError {
             }
             LeadError::NoHello { .. } | LeadError::NeedsPerson { .. } => ErrorKind::TimedOut,
             LeadError::Interrupted(_) => ErrorKind::Interrupted,
-            LeadError::StillAlive { .. }
-            | LeadError::BrokeDown(_)
-            | LeadError::Fs(_)
-            | LeadError::Order(_) => ErrorKind::Internal,
+            LeadError::StillAlive { .. } | LeadError::Fs(_) | LeadError::Order(_) => {
+                ErrorKind::Internal
+            }
         }
     }
 }

@@ -6,7 +6,6 @@ mod error;
 mod handover;
 mod leadership;
 mod merger;
-mod off_thread;
 mod process_list;
 mod reconcile;
 mod spawn;

@@ -1,5 +1,6 @@
 //! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::process;
@@ -151,10 +152,16 @@ pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
 ///
 /// # Errors
 /// Whatever [`swarm_store::Roster::reserve_into`] says.
-pub fn reserve(team: &dyn Team, new: NewMember) -> Result<Member, StoreError> {
+pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, StoreError> {
     let mut done = ReconcileReport::default();
-    let reserved = team.reserve_into(new, &mut done);
-    attend(team, &done);
+    let reserved = team.asynchronous().reserve_into(new, &mut done).await;
+    if done != ReconcileReport::default() {
+        let team = Arc::clone(team);
+        let attended = tokio::task::spawn_blocking(move || attend(&*team, &done));
+        if let Err(error) = attended.await {
+            tracing::error!(%error, "what an earlier member left running was not ended");
+        }
+    }
     reserved
 }
 

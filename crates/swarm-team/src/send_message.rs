@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use swarm_protocol::{
     AnsweredBy, LEAD_NAME, MemberName, PermissionMode, RequestId, RequestRecord, ToolKind,
 };
-use swarm_store::blocking::Team;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_plan, deny_permission};
@@ -229,7 +228,7 @@ impl SendMessageTool {
         }
     }
 
-    fn request(&self, to: &str, reason: Option<&str>) -> ToolOutput {
+    async fn request(&self, to: &str, reason: Option<&str>) -> ToolOutput {
         if !self.context.is_lead() {
             return refused(
                 "only the team lead may ask a member to stop: write to the lead instead",
@@ -239,14 +238,14 @@ impl SendMessageTool {
             return refused("there is no team yet");
         };
         if to.trim() == "*" {
-            return self.request_of_all(&*team, reason);
+            return self.request_of_all(&**team.asynchronous(), reason).await;
         }
         let target = match MemberName::teammate(to.trim()) {
             Ok(name) => name,
             Err(error) => return refused(&error.to_string()),
         };
         let now = self.context.clock.now();
-        match request_shutdown(&*team, &target, now, by_lead(reason)) {
+        match request_shutdown(&**team.asynchronous(), &target, now, by_lead(reason)).await {
             Ok(request_id) => {
                 self.context.note_sent(&target, "shutdown request");
                 let message =
@@ -262,15 +261,19 @@ impl SendMessageTool {
     }
 
     /// Asks every teammate; one that cannot be asked keeps nobody else from being asked.
-    fn request_of_all(&self, team: &dyn Team, reason: Option<&str>) -> ToolOutput {
-        let config = match team.config() {
+    async fn request_of_all(
+        &self,
+        team: &dyn swarm_store::Team,
+        reason: Option<&str>,
+    ) -> ToolOutput {
+        let config = match team.config().await {
             Ok(config) => config,
             Err(error) => return refused(&told(&error)),
         };
         let now = self.context.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
         for member in config.teammates() {
-            match request_shutdown(team, &member.name, now, by_lead(reason)) {
+            match request_shutdown(team, &member.name, now, by_lead(reason)).await {
                 Ok(request_id) => {
                     self.context.note_sent(&member.name, "shutdown request");
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
@@ -481,7 +484,7 @@ impl Tool for SendMessageTool {
                 None => self.text(&input, text),
             },
             Message::Structured(Structured::ShutdownRequest { reason }) => {
-                self.request(&input.to, reason.as_deref())
+                self.request(&input.to, reason.as_deref()).await
             }
             Message::Structured(Structured::ShutdownResponse {
                 request_id,

@@ -26,8 +26,8 @@ pub struct ShutdownAsk<'a> {
 ///
 /// # Errors
 /// Whatever the store says, such as an unknown member.
-pub fn request_shutdown(
-    team: &dyn Team,
+pub async fn request_shutdown(
+    team: &dyn swarm_store::Team,
     member: &MemberName,
     now: UnixMs,
     ask: ShutdownAsk<'_>,
@@ -40,14 +40,15 @@ pub fn request_shutdown(
         timestamp: now.iso(),
         force: ask.force,
     });
-    team.send(member, Draft::control(LEAD_NAME, &frame).urgent())?;
+    team.send(member, Draft::control(LEAD_NAME, &frame).urgent())
+        .await?;
     let event = Event::ShutdownRequested {
         member: member.clone(),
         request: request_id.clone(),
         by: ask.by.to_owned(),
         reason: ask.reason.map(str::to_owned),
     };
-    team.journal(event)?;
+    team.journal(event).await?;
     Ok(request_id)
 }
 

@@ -10,8 +10,8 @@ use swarm_tests::stage::{Running, World};
 
 use crate::scene::{MODEL, kill_process_of, world};
 
-/// How long a member waits for a lock that nobody interrupts.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
+/// A lock is waited for 20 s; Ctrl-C does not wait for it.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 fn arguments<'a>(prompt: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec![
@@ -172,7 +172,7 @@ fn ctrl_c_ends_a_lead_whose_inbox_another_program_has_locked() {
     let began = Instant::now();
     running.signal(Signal::INT);
     running.wait().assert_code(130);
-    assert!(began.elapsed() < LOCK_TIMEOUT / 2, "it has waited");
+    assert!(began.elapsed() < ENDS_WITHIN, "it has waited");
     assert!(world.team("demo").has_unread("team-lead"), "it is kept");
 }
 

@@ -10,7 +10,7 @@ use swarm_protocol::{
     ShutdownApproved, SpawnId,
 };
 use swarm_store::Draft;
-use swarm_store::blocking::TeamStore;
+use swarm_store::blocking::{TeamStore, wait};
 use swarm_team::{Incoming, MemberContext, StateKeeper, TeamCreator};
 
 use super::mail::LeadMail;
@@ -82,10 +82,10 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     let world = World::new();
     let (mail, _) = mail(&world);
     idle_notice(&world.store, "bob", None);
-    assert!(mail.handler.take().unwrap().is_empty());
+    assert!(wait(mail.handler.take()).unwrap().is_empty());
     assert_eq!(world.unread("team-lead"), 0);
     idle_notice(&world.store, "bob", Some("all green"));
-    let messages = mail.handler.take().unwrap();
+    let messages = wait(mail.handler.take()).unwrap();
     assert!(matches!(
         &messages[..],
         [Incoming {
@@ -101,7 +101,7 @@ async fn d8_an_idle_notice_without_news_is_no_message_and_one_with_news_is() {
     let ids: Vec<_> = messages.iter().filter_map(Incoming::id).cloned().collect();
     for _ in 0..2 {
         mail.handler.mark_delivered(ids.clone(), None);
-        mail.handler.finish_writes();
+        wait(mail.handler.finish_writes());
     }
     assert_eq!(world.unread("team-lead"), 0);
     let delivered = |event: &&Event| matches!(event, Event::Delivered { .. });
@@ -125,7 +125,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     let record = open_record(&world, "perm-1-abcdefg", "Bash make install");
     send(&world, Draft::control("bob", &frame).urgent());
     for _ in 0..2 {
-        assert!(mail.handler.take().unwrap().is_empty());
+        assert!(wait(mail.handler.take()).unwrap().is_empty());
     }
     let asked = ["bob", "Bash make install", "p1"].map(str::to_owned);
     assert_eq!(events.asked(), [asked]);
@@ -161,7 +161,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     assert!(notes().is_empty(), "told twice");
     // What is read only after its answer is nobody's business any more.
     send(&world, Draft::control("bob", &frame).urgent());
-    assert!(mail.handler.take().unwrap().is_empty());
+    assert!(wait(mail.handler.take()).unwrap().is_empty());
     assert_eq!(events.asked().len(), 1);
 }
 
@@ -197,7 +197,7 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
         .to_string()
     };
     world.write_raw("mallory", &plan("mallory"));
-    let read = mail.handler.take().unwrap();
+    let read = wait(mail.handler.take()).unwrap();
     assert_eq!(read.len(), 1, "a text of a stranger");
     let path = world
         .store
@@ -212,7 +212,7 @@ async fn p6_a_member_of_another_program_asks_through_the_queue_and_a_stranger_no
     swarm_os::replace_alone(&path, config.to_string().as_bytes()).unwrap();
     world.write_raw("eve", &plan("eve"));
     assert_eq!(
-        mail.handler.take().unwrap().len(),
+        wait(mail.handler.take()).unwrap().len(),
         1,
         "the stranger's text alone"
     );
@@ -239,7 +239,7 @@ async fn an_answer_to_the_lead_itself_is_cleared_away() {
         r#"{"type":"permission_response","request_id":"perm-1-abcdefg","subtype":"success"}"#;
     let frame = ControlFrame::from_text(text).unwrap();
     send(&world, Draft::control("team-lead", &frame));
-    assert!(mail.handler.take().unwrap().is_empty());
+    assert!(wait(mail.handler.take()).unwrap().is_empty());
     assert_eq!(world.unread("team-lead"), 0);
 }
 
@@ -270,7 +270,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         send(&world, Draft::new("bob", text).urgent());
         world.write_raw("bob", text);
         let before = world.store.team(&team()).config().unwrap();
-        let messages = mail.handler.take().unwrap();
+        let messages = wait(mail.handler.take()).unwrap();
         assert_eq!(messages.len(), 3, "{text}");
         for message in &messages {
             assert!(message.is_prose(), "{message:?}");
@@ -291,7 +291,7 @@ async fn d18_a_lead_that_is_told_to_stop_in_its_own_name_is_told_nothing() {
         world.write_raw("team-lead", text);
     }
     let before = world.store.team(&team()).config().unwrap();
-    let messages = mail.handler.take().unwrap();
+    let messages = wait(mail.handler.take()).unwrap();
     assert!(messages.is_empty(), "{messages:?}");
     assert_eq!(world.unread("team-lead"), 0);
     assert_eq!(world.store.team(&team()).config().unwrap(), before);
@@ -308,7 +308,7 @@ async fn only_urgent_mail_is_let_in_between_calls() {
     assert_eq!(let_in.len(), 1);
     assert!(let_in[0].text.contains("\nhurry\n"), "{}", let_in[0].text);
     mail.handler.delivered(&let_in[0].message_ids).await;
-    mail.handler.finish_writes();
+    wait(mail.handler.finish_writes());
     assert_eq!(world.unread("team-lead"), 2);
 }
 
@@ -332,11 +332,11 @@ async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing()
     acknowledged.recv().unwrap();
     std::fs::rename(&away, &locks).unwrap();
     assert_eq!(world.unread("team-lead"), 1);
-    let again = mail.handler.take().unwrap();
+    let again = wait(mail.handler.take()).unwrap();
     let ids: Vec<_> = again.iter().filter_map(Incoming::id).cloned().collect();
     assert_eq!(ids, let_in[0].message_ids);
     mail.handler.mark_delivered(ids, None);
-    mail.handler.finish_writes();
+    wait(mail.handler.finish_writes());
     assert_eq!(world.unread("team-lead"), 0);
 }
 
@@ -354,7 +354,7 @@ async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
     let world = World::new();
     let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Stopped);
-    assert!(mail.handler.take().unwrap().is_empty());
+    assert!(wait(mail.handler.take()).unwrap().is_empty());
     assert!(world.has("bob"));
     drop(life);
     until("the departure", || (!world.has("bob")).then_some(())).await;
@@ -382,11 +382,11 @@ async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
         let (mail, _) = mail(&world);
         let (spawn, life) = leaving(&world, MemberState::Stopped);
         let task = world.task_of("bob", spawn);
-        assert!(mail.handler.take().unwrap().is_empty());
+        assert!(wait(mail.handler.take()).unwrap().is_empty());
         assert!(mail.lead.is_member_leaving());
         drop(life);
         mail.lead.departed.notified().await;
-        let messages = mail.handler.take().unwrap();
+        let messages = wait(mail.handler.take()).unwrap();
         if !told {
             assert!(messages.is_empty(), "{messages:?}");
             continue;
@@ -404,7 +404,7 @@ async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
     let world = World::new();
     let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Working);
-    mail.handler.take().unwrap();
+    wait(mail.handler.take()).unwrap();
     drop(life);
     mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
@@ -427,7 +427,7 @@ async fn an_approval_of_an_earlier_spawn_is_none_of_this_one() {
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
     world.report("bob", spawn, MemberState::Working);
-    mail.handler.take().unwrap();
+    wait(mail.handler.take()).unwrap();
     drop(life);
     mail.lead.wait_for_departures().await;
     assert!(world.has("bob") && world.stops().is_empty());
@@ -438,6 +438,6 @@ async fn a_departure_that_another_process_has_handled_is_not_an_error() {
     let world = World::new();
     let (mail, _) = mail(&world);
     approved(&world);
-    assert!(mail.handler.take().unwrap().is_empty());
+    assert!(wait(mail.handler.take()).unwrap().is_empty());
     mail.lead.wait_for_departures().await;
 }

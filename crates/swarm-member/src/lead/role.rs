@@ -139,12 +139,12 @@ impl Role for LeadRole {
             member.rest().await;
             return Ok(None);
         };
-        let config = team.config()?;
+        let config = team.asynchronous().config().await?;
         member
             .role
             .supervisor
             .watch_all(team.name(), config.teammates());
-        let before = team.member_view()?;
+        let before = team.asynchronous().member_view().await?;
         // After the look: the death of a member that was dead in it is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
             return Ok(None);
@@ -155,8 +155,8 @@ impl Role for LeadRole {
         if member.receive_again().await? {
             return Ok(None);
         }
-        let tasks = team.tasks()?;
-        let after = team.member_view()?;
+        let tasks = team.asynchronous().tasks().await?;
+        let after = team.asynchronous().member_view().await?;
         let is_leaving = was_leaving || member.role.mail.is_member_leaving();
         let waits_for_person = member.role.waits_for_person();
         if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
@@ -206,13 +206,13 @@ impl Role for LeadRole {
         std::future::pending().await
     }
 
-    fn on_turn_event(&mut self, _turn: &Turn, event: Self::TurnEvent) {
+    async fn on_turn_event(&mut self, _turn: &Turn, event: Self::TurnEvent) {
         match event {}
     }
 
     /// Frames are handled immediately; messages wait.
-    fn on_turn_mail(&mut self, turn: &Turn) {
-        if let Err(error) = turn.mail.take() {
+    async fn on_turn_mail(&mut self, turn: &Turn) {
+        if let Err(error) = turn.mail.take().await {
             tracing::warn!(%error, "mail of the lead not read");
         }
     }

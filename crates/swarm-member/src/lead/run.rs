@@ -63,7 +63,7 @@ pub async fn run_lead(
     }
     let early = member.follow_stop();
     let worked = member.work(taken, prompt).await;
-    member.mail.finish_writes();
+    member.mail.finish_writes().await;
     match worked {
         Ok(outcome) => member.finish(outcome, early, servers, started).await,
         Err(error) => {
@@ -157,7 +157,7 @@ impl MemberLoop<LeadRole> {
         let role = &mut self.role;
         let dep = &role.parts.spawn_context;
         // The program handles the frames that came meanwhile; messages to the lead stay unread.
-        if let Err(error) = self.mail.take() {
+        if let Err(error) = self.mail.take().await {
             tracing::warn!(%team, %error, "mail of the lead not read");
         }
         if ended.is_ok() {

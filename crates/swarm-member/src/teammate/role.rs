@@ -108,14 +108,14 @@ impl Role for TeammateRole {
         }
     }
 
-    fn mail_taken(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
-        member.shut_down_if_agreed()
+    async fn mail_taken(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+        member.shut_down_if_agreed().await
     }
 
-    fn mail_read(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
+    async fn mail_read(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
         if !member.session.needs_turn()
             // A hook may have withheld the request from the model.
-            && let Some(end) = member.shut_down_if_agreed()?
+            && let Some(end) = member.shut_down_if_agreed().await?
         {
             return Ok(Some(end));
         }
@@ -204,11 +204,11 @@ impl Role for TeammateRole {
         }
     }
 
-    fn on_turn_event(&mut self, turn: &Turn, event: TurnEvent) {
+    async fn on_turn_event(&mut self, turn: &Turn, event: TurnEvent) {
         match event {
             TurnEvent::DeadlineOver(at) => {
                 // Another request may have replaced it meanwhile.
-                self.look_for_shutdown(turn);
+                self.look_for_shutdown(turn).await;
                 let deadline = self.shutdown_deadline.as_ref();
                 if deadline.is_some_and(|deadline| deadline.at == at) {
                     turn.signals.cancel.cancel();
@@ -219,9 +219,9 @@ impl Role for TeammateRole {
         }
     }
 
-    fn on_turn_mail(&mut self, turn: &Turn) {
-        self.look_for_shutdown(turn);
-        if let Err(error) = turn.mail.take_rights() {
+    async fn on_turn_mail(&mut self, turn: &Turn) {
+        self.look_for_shutdown(turn).await;
+        if let Err(error) = turn.mail.take_rights().await {
             // It stays unread, and is handled after the turn.
             tracing::warn!(member = %turn.mail.context.name, %error, "change of rights not read during a turn");
         }
@@ -248,8 +248,8 @@ impl Role for TeammateRole {
 }
 
 impl TeammateRole {
-    fn look_for_shutdown(&mut self, turn: &Turn) {
-        match turn.mail.waiting_shutdown() {
+    async fn look_for_shutdown(&mut self, turn: &Turn) {
+        match turn.mail.waiting_shutdown().await {
             Ok(waiting) => self.set_deadline(waiting, turn),
             Err(error) => {
                 // The sender has a later deadline of its own.
@@ -388,7 +388,7 @@ impl MemberLoop<TeammateRole> {
     }
 
     /// Ends the member if a shutdown request is agreed. Mail that came since stays unread.
-    fn shut_down_if_agreed(&mut self) -> Result<Option<Ending>, TeammateError> {
+    async fn shut_down_if_agreed(&mut self) -> Result<Option<Ending>, TeammateError> {
         let Some(request) = self.role.agreed_shutdown() else {
             return Ok(None);
         };
@@ -400,7 +400,7 @@ impl MemberLoop<TeammateRole> {
         let pane = process.pane.clone();
         let (context, team) = (self.context(), &self.role.team);
         approve_shutdown(context, &**team, &request, pane, &process.backend)?;
-        self.mail.shutdown_answered()?;
+        self.mail.shutdown_answered().await?;
         self.reporter.state(MemberState::Stopped, None);
         Ok(Some(Ending::ShutDown))
     }

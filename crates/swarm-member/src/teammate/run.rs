@@ -79,7 +79,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
         member.tell_team();
     }
     let ending = member.run().await;
-    member.mail.finish_writes();
+    member.mail.finish_writes().await;
     member.sub_agents.shut_down(ENDING).await;
     let reason = ending.as_ref().map_or("failed", |ending| ending.reason());
     // The process was told to stop before; that does not interrupt these hooks.

@@ -26,4 +26,5 @@ mod storm_processes;
 mod task_graph;
 mod tasks;
 mod teams;
+mod unblocked;
 mod world;

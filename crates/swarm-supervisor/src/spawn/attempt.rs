@@ -12,7 +12,6 @@ use swarm_worktree::Created;
 
 use super::await_hello::{Expected, await_hello, watch_hello};
 use super::{SpawnOptions, SpawnedMember, order, worktree};
-use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_member};
 use crate::{LeadError, SpawnContext};
 
@@ -114,10 +113,8 @@ impl Attempt<'_> {
         })?;
         let spawn_id = self.order.spawn_id;
         let (at, backend, socket) = (pane.id.clone(), self.backend.kind(), pane.socket.clone());
-        off_thread(&files, move |team| {
-            team.commit_spawn(&spawn_id, at, backend, socket)
-        })
-        .await?;
+        let files = files.asynchronous();
+        files.commit_spawn(&spawn_id, at, backend, socket).await?;
         if let Some(created) = &self.worktree {
             worktree::settle(self.spawn_context, created).await;
         }

@@ -14,7 +14,6 @@ use super::attempt::Attempt;
 use super::kind;
 use super::order::{self, Values};
 use super::{SpawnOptions, SpawnedMember, worktree};
-use crate::off_thread::off_thread;
 use crate::process_list::canonical;
 use crate::reconcile::reconcile_team;
 use crate::stop::{
@@ -183,11 +182,11 @@ async fn begin<'a>(
             .or(definition_color),
     };
     let files = spawn_context.store.team(team);
-    let reserved = off_thread(&files, move |team| swarm_team::reserve(team, new)).await;
+    let reserved = swarm_team::reserve(&files, new).await;
     let member = match (reserved, &worktree) {
         (Err(error), Some(created)) => {
             worktree::undo(spawn_context, created).await;
-            return Err(error);
+            return Err(error.into());
         }
         (reserved, _) => reserved?,
     };

@@ -7,7 +7,6 @@ use swarm_protocol::{Member, SpawnId, TeamName};
 use swarm_team::SpawnOrder;
 
 use super::StopReport;
-use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_member};
 use crate::{LeadError, SpawnContext};
 
@@ -32,10 +31,10 @@ pub(super) async fn cancel_spawn(
     else {
         return Ok(false);
     };
-    let undone = off_thread(&files, move |team| {
-        team.abort_spawn(&spawn_id, "it was ended before it was ready")
-    });
-    let undone = undone.await;
+    let undone = files
+        .asynchronous()
+        .abort_spawn(&spawn_id, "it was ended before it was ready")
+        .await;
     if matches!(undone, Ok(false)) {
         return Ok(false);
     }

@@ -14,7 +14,6 @@ use super::begun::cancel_spawn;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport, member_liveness};
 use crate::cleanup::{former_spawns, left_panes};
-use crate::off_thread::off_thread;
 use crate::process_list::{canonical, end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext};
@@ -37,10 +36,8 @@ pub async fn finish(
     // Programs that its shell left behind carry its mark.
     let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     report.processes_left = ended.left;
-    let (files, who) = (spawn_context.store.team(team), name.clone());
-    let taken = off_thread(&files, move |team| {
-        team.remove_member(&who, Some(&spawn_id))
-    });
+    let files = spawn_context.store.team(team);
+    let taken = files.asynchronous().remove_member(name, Some(&spawn_id));
     let Some(removed) = taken.await? else {
         return Ok(report);
     };
@@ -63,7 +60,7 @@ pub async fn finish(
             spawn_id,
             how: report.outcome.word().to_owned(),
         };
-        files.journal(event)?;
+        files.asynchronous().journal(event).await?;
     }
     Ok(report)
 }

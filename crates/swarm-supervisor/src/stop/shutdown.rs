@@ -7,7 +7,6 @@ use swarm_team::{ShutdownAsk, request_shutdown};
 
 use super::escalate::{end_processes, member_death};
 use super::{StopOptions, StopOutcome, StopReport, finish, member_liveness};
-use crate::off_thread::off_thread;
 use crate::{LeadError, SpawnContext};
 
 /// Asks a member to stop and waits for its end. Refused by its agent, it goes on, unless `force`; silent until the
@@ -118,30 +117,25 @@ async fn send_request(
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<Option<RequestId>, LeadError> {
-    let (who, reason) = (name.clone(), options.reason.clone());
-    let (by, force) = (options.by, options.at_once);
     let now = spawn_context.clock.now();
     let in_a_hurry = spawn_context
         .store
         .team(team)
         .with_lock_timeout(options.timeout);
-    let sent = off_thread(&in_a_hurry, move |team| {
-        let ask = ShutdownAsk {
-            reason: reason.as_deref(),
-            by,
-            force,
-        };
-        request_shutdown(team, &who, now, ask)
-    });
-    match sent.await {
+    let ask = ShutdownAsk {
+        reason: options.reason.as_deref(),
+        by: options.by,
+        force: options.at_once,
+    };
+    match request_shutdown(&**in_a_hurry.asynchronous(), name, now, ask).await {
         Ok(request) => Ok(Some(request)),
-        Err(LeadError::Store(StoreError::Fs(error)))
+        Err(StoreError::Fs(error))
             if options.force || matches!(error, OsError::LockTimeout { .. }) =>
         {
             tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
             Ok(None)
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 

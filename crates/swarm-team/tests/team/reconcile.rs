@@ -120,20 +120,20 @@ fn what_a_spawner_that_died_had_begun_is_ended_and_its_keys_are_removed() {
     left.assert_gone();
 }
 
-#[test]
-fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
+#[tokio::test]
+async fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
     let world = World::new();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
     let left = Left::of(&world, spawn_id);
     let next = world.new_member("bob", SpawnId::random(), World::reservation());
-    let member = reserve(&*world.files(), next.clone()).unwrap();
+    let member = reserve(&world.files(), next.clone()).await.unwrap();
     assert_eq!(member.spawn_id(), Some(next.spawn_id));
     left.assert_gone();
 }
 
-#[test]
-fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_again() {
+#[tokio::test]
+async fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_again() {
     let world = World::new();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
@@ -144,7 +144,7 @@ fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_agai
         ..StoreLimits::default()
     });
     let next = world.new_member("bob", SpawnId::random(), World::reservation());
-    let refused = reserve(&*full.team(&world.team), next);
+    let refused = reserve(&full.team(&world.team), next).await;
     assert!(
         matches!(refused, Err(StoreError::TeamFull { .. })),
         "{refused:?}"
@@ -152,8 +152,8 @@ fn what_a_lapsed_spawn_began_is_ended_also_where_its_name_is_not_given_away_agai
     left.assert_gone();
 }
 
-#[test]
-fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered() {
+#[tokio::test]
+async fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered() {
     let world = World::new();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);

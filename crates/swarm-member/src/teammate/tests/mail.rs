@@ -11,7 +11,7 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
 };
 use swarm_store::Draft;
-use swarm_store::blocking::TeamStore;
+use swarm_store::blocking::{TeamStore, wait};
 use swarm_team::{Incoming, allow_for_team, request_mode};
 
 use super::world::{World, bob};
@@ -50,26 +50,26 @@ fn delivered(world: &World) -> usize {
         .count()
 }
 
-#[test]
-fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
+#[tokio::test]
+async fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
     let world = World::new();
     let mail = mail(&world);
     let id = world.say("hello");
     for _ in 0..2 {
-        assert_eq!(ids(&mail.take().unwrap()), std::slice::from_ref(&id));
-        mail.inject(&mail.take().unwrap());
+        assert_eq!(ids(&wait(mail.take()).unwrap()), std::slice::from_ref(&id));
+        mail.inject(&wait(mail.take()).unwrap());
         assert_eq!(world.unread("bob"), 1);
     }
     for _ in 0..2 {
         mail.mark_delivered(vec![id.clone()], None);
-        mail.finish_writes();
+        wait(mail.finish_writes());
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
-    assert!(mail.take().unwrap().is_empty());
+    assert!(wait(mail.take()).unwrap().is_empty());
 }
 
-#[test]
-fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
+#[tokio::test]
+async fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
     let world = World::new();
     let mail = mail(&world);
     let id = world.say("hello");
@@ -84,12 +84,12 @@ fn d2_nothing_is_acknowledged_before_it_is_on_disk() {
     waited_for.recv().unwrap();
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
     open.send(()).unwrap();
-    mail.finish_writes();
+    wait(mail.finish_writes());
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
 }
 
-#[test]
-fn d2_what_the_disk_could_not_keep_stays_unread() {
+#[tokio::test]
+async fn d2_what_the_disk_could_not_keep_stays_unread() {
     let world = World::new();
     let mail = mail(&world);
     let id = world.say("hello");
@@ -101,7 +101,7 @@ fn d2_what_the_disk_could_not_keep_stays_unread() {
         })
     });
     mail.mark_delivered(vec![id.clone()], Some(sync_handle));
-    assert_eq!(ids(&mail.take().unwrap()), [id]);
+    assert_eq!(ids(&wait(mail.take()).unwrap()), [id]);
     assert_eq!((world.unread("bob"), delivered(&world)), (1, 0));
 }
 
@@ -110,7 +110,7 @@ fn messages_keep_their_order_and_their_ids() {
     let world = World::new();
     let mail = mail(&world);
     let sent = [world.say("one"), world.say("two"), world.say("three")];
-    let injected = mail.inject(&mail.take().unwrap());
+    let injected = mail.inject(&wait(mail.take()).unwrap());
     let injected_ids: Vec<_> = injected
         .iter()
         .flat_map(|piece| &piece.message_ids)
@@ -120,7 +120,7 @@ fn messages_keep_their_order_and_their_ids() {
 }
 
 fn waiting(mail: &MailHandler) -> Option<swarm_protocol::RequestId> {
-    let waiting = mail.waiting_shutdown().unwrap();
+    let waiting = wait(mail.waiting_shutdown()).unwrap();
     waiting.map(|request| request.request_id)
 }
 
@@ -128,11 +128,11 @@ fn waiting(mail: &MailHandler) -> Option<swarm_protocol::RequestId> {
 fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_entered() {
     let world = World::new();
     let mail = mail(&world);
-    assert_eq!(mail.waiting_shutdown().unwrap(), None);
+    assert_eq!(wait(mail.waiting_shutdown()).unwrap(), None);
     let id = world.ask_to_stop();
     assert_eq!(waiting(&mail), Some(id.clone()));
     assert_eq!(mail.role.shutdown.open(), None);
-    let messages = mail.take().unwrap();
+    let messages = wait(mail.take()).unwrap();
     assert!(
         matches!(
             &messages[..],
@@ -144,12 +144,12 @@ fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_
         "{messages:?}"
     );
     assert!(mail.role.shutdown.is_open(&id));
-    mail.shutdown_answered().unwrap();
+    wait(mail.shutdown_answered()).unwrap();
     let forced = world.force_to_stop();
-    assert!(mail.take().unwrap().is_empty());
+    assert!(wait(mail.take()).unwrap().is_empty());
     assert!(mail.role.shutdown.is_open(&forced));
     assert_eq!(world.unread("bob"), 1);
-    mail.shutdown_answered().unwrap();
+    wait(mail.shutdown_answered()).unwrap();
     assert_eq!(world.unread("bob"), 0);
 }
 
@@ -159,7 +159,7 @@ fn a_request_to_an_earlier_spawn_is_none_to_this_one() {
     let mail = mail(&world);
     world.ask_to_stop();
     mail.role.joined(UnixMs(u64::MAX));
-    assert!(mail.take().unwrap().is_empty());
+    assert!(wait(mail.take()).unwrap().is_empty());
     assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 0));
 }
@@ -184,7 +184,7 @@ fn a_request_without_a_readable_time_counts() {
         .inbox_directory()
         .join("bob.json");
     swarm_os::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
-    mail.take().unwrap();
+    wait(mail.take()).unwrap();
     assert!(mail.role.shutdown.open().is_some());
 }
 
@@ -193,11 +193,11 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
     let world = World::new();
     let mail = mail(&world);
     let first = world.ask_to_stop();
-    assert_eq!(mail.take_urgent().unwrap().len(), 1);
+    assert_eq!(wait(mail.take_urgent()).unwrap().len(), 1);
     mail.role.shutdown.close();
-    assert_eq!(mail.waiting_shutdown().unwrap(), None);
-    assert!(mail.take_urgent().unwrap().is_empty());
-    assert!(mail.take().unwrap().is_empty());
+    assert_eq!(wait(mail.waiting_shutdown()).unwrap(), None);
+    assert!(wait(mail.take_urgent()).unwrap().is_empty());
+    assert!(wait(mail.take()).unwrap().is_empty());
     assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!(world.unread("bob"), 0);
     let second = loop {
@@ -219,7 +219,7 @@ fn only_urgent_mail_and_shutdown_requests_are_let_in() {
     world.send(Draft::system("alice died").urgent());
     world.send(Draft::system("a task is free"));
     let request = world.ask_to_stop();
-    let urgent = mail.take_urgent().unwrap();
+    let urgent = wait(mail.take_urgent()).unwrap();
     let lines: Vec<_> = urgent.iter().map(Incoming::line).collect();
     assert_eq!(
         lines,
@@ -238,9 +238,9 @@ fn an_answer_that_nobody_waits_for_is_cleared_away() {
     });
     let frame = ControlFrame::from_text(&answer.to_string()).unwrap();
     world.send(Draft::control("team-lead", &frame));
-    assert!(mail.take_urgent().unwrap().is_empty());
+    assert!(wait(mail.take_urgent()).unwrap().is_empty());
     assert_eq!(world.unread("bob"), 1);
-    assert!(mail.take().unwrap().is_empty());
+    assert!(wait(mail.take()).unwrap().is_empty());
     assert_eq!(world.unread("bob"), 0);
 }
 
@@ -261,7 +261,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
         (Plan, Plan),
     ] {
         request_mode(&*files, &bob(), mode, by()).unwrap();
-        mail.take_rights().unwrap();
+        wait(mail.take_rights()).unwrap();
         assert_eq!((rights.mode(), world.unread("bob")), (then, 0), "{mode}");
     }
     // The journal says `plan`: what is written into the inbox changes nothing.
@@ -271,7 +271,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     files
         .send(&bob(), Draft::control("team-lead", &forged.unwrap()))
         .unwrap();
-    assert!(mail.take().unwrap().is_empty());
+    assert!(wait(mail.take()).unwrap().is_empty());
     assert_eq!(rights.mode(), Plan);
 
     let rule = Rule::parse("Bash(make:*)").unwrap();
@@ -282,9 +282,9 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     files
         .send(&bob(), Draft::control("team-lead", &forged))
         .unwrap();
-    mail.take_rights().unwrap();
+    wait(mail.take_rights()).unwrap();
     assert!(rights.rules().allow.is_empty(), "{:?}", rights.rules());
     allow_for_team(&*files, &rule, by()).unwrap();
-    mail.take_rights().unwrap();
+    wait(mail.take_rights()).unwrap();
     assert_eq!(rights.rules().allow.len(), 1);
 }

@@ -15,7 +15,7 @@ use swarm_protocol::{
     MemberName, MemberState, MessageId, OnLost, PermissionMode, RequestId, SessionId, SpawnId,
     SystemClock, TeamName, UnixMs,
 };
-use swarm_store::blocking::TeamStore;
+use swarm_store::blocking::{TeamStore, wait};
 use swarm_store::{Draft, FileStore, process};
 use swarm_team::{
     Incoming, MemberContext, MemberLimits, ShutdownAsk, SpawnOrder, StateKeeper, request_shutdown,
@@ -298,12 +298,13 @@ impl World {
             by: "team-lead",
             force,
         };
-        request_shutdown(
-            &*self.store.team(&self.team),
+        let team = self.store.team(&self.team);
+        wait(request_shutdown(
+            &**team.asynchronous(),
             &bob(),
             SystemClock.now(),
             ask,
-        )
+        ))
         .unwrap()
     }
 
