@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use swarm_os::LockOptions;
-use swarm_store::blocking::TeamStore as _;
 use swarm_store::Draft;
+use swarm_store::blocking::TeamStore as _;
 use swarm_tests::faults::ground::{TeamFixture, name};
 use swarm_tests::faults::log::path_of;
 use swarm_tests::faults::worker::READER;
