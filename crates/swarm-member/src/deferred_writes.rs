@@ -166,6 +166,22 @@ mod tests {
         assert_eq!(*written.lock(), ["first", "second"]);
     }
 
+    #[tokio::test]
+    async fn waiting_for_writes_leaves_the_thread_to_others() {
+        let writes = DeferredWrites::default();
+        let (open, gate) = channel::<()>();
+        writes.add(move || {
+            gate.recv().unwrap();
+            refused()
+        });
+        writes.begin();
+        // On one thread: this would never end if the first future blocked it.
+        let opens = async { open.send(()).unwrap() };
+        let (finished, ()) = tokio::join!(writes.finished(), opens);
+        finished.unwrap_err();
+        writes.finished().await.unwrap();
+    }
+
     #[test]
     fn what_nobody_begins_is_done_by_who_needs_it_done() {
         let writes = DeferredWrites::default();

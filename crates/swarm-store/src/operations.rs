@@ -112,7 +112,7 @@ impl Roster for FileTeam {
         let (report, outcome) = self
             .run_blocking(move |team| {
                 let mut report = ReconcileReport::default();
-                let outcome = team.reserve_into(new.clone(), &mut report);
+                let outcome = team.reserve_into(&new, &mut report);
                 (report, outcome)
             })
             .await;
@@ -151,7 +151,7 @@ impl Roster for FileTeam {
         spawn: Option<&SpawnId>,
     ) -> Result<Option<RemovedMember>> {
         let name = name.to_owned();
-        let spawn = spawn.cloned();
+        let spawn = spawn.copied();
         self.run_blocking(move |team| team.remove_member(&name, spawn.as_ref()))
             .await
     }
@@ -272,7 +272,7 @@ impl TaskBoard for FileTeam {
 
     async fn task(&self, id: &TaskId) -> Result<Task> {
         let id = *id;
-        self.run(move |team| team.task(&id)).await
+        self.run(move |team| team.task(id)).await
     }
 
     async fn update_task(
@@ -283,7 +283,7 @@ impl TaskBoard for FileTeam {
     ) -> Result<TaskUpdated> {
         let id = *id;
         let by = by.to_owned();
-        self.run(move |team| team.update_task(&id, change.clone(), &by))
+        self.run(move |team| team.update_task(id, &change, &by))
             .await
     }
 
@@ -291,14 +291,14 @@ impl TaskBoard for FileTeam {
         let id = *id;
         let change = change.to_owned();
         let by = by.to_owned();
-        self.run(move |team| team.check_update(&id, &change, &by))
+        self.run(move |team| team.check_update(id, &change, &by))
             .await
     }
 
     async fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task> {
         let id = *id;
         let by = by.to_owned();
-        self.run(move |team| team.claim(&id, &by)).await
+        self.run(move |team| team.claim(id, &by)).await
     }
 
     async fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
@@ -309,13 +309,13 @@ impl TaskBoard for FileTeam {
     async fn release(&self, id: &TaskId, by: &Actor) -> Result<Task> {
         let id = *id;
         let by = by.to_owned();
-        self.run(move |team| team.release(&id, &by)).await
+        self.run(move |team| team.release(id, &by)).await
     }
 
     async fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>> {
         let id = *id;
         let by = by.to_owned();
-        self.run(move |team| team.delete_task(&id, &by)).await
+        self.run(move |team| team.delete_task(id, &by)).await
     }
 }
 

@@ -47,8 +47,10 @@ pub trait TeamStore: Send + Sync + Debug {
 
 /// One team: operations on the whole of it here, the others in one trait per subject.
 ///
-/// Every method may block while another process holds a lock, up to the store's deadline. If the team does not exist,
-/// every method that can fail returns [`StoreError::TeamNotFound`].
+/// An asynchronous method never waits for a lock on the caller's thread. While another process holds a
+/// lock, it completes later, at the latest at the store's deadline. Once begun, it runs to completion,
+/// even if its future is dropped. If the team does not exist, every method that can fail returns
+/// [`StoreError::TeamNotFound`].
 #[async_trait]
 pub trait Team:
     Roster

@@ -29,10 +29,10 @@ impl FileTeam {
 
     pub(crate) fn reserve_into(
         &self,
-        new: NewMember,
+        new: &NewMember,
         done: &mut ReconcileReport,
     ) -> Result<Member> {
-        let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, &new, done))?;
+        let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
         // Without the lock: others who spawn wait for the disk together with this one.
         if let Err(error) = pending.sync() {
             if let Err(left) = self.abort_spawn(&new.spawn_id, "it was not kept on disk") {

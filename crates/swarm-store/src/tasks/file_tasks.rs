@@ -58,8 +58,7 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn task(&self, id: &TaskId) -> Result<Task> {
-        let id = *id;
+    pub(crate) fn task(&self, id: TaskId) -> Result<Task> {
         // Alone, however long the list is, unless its file may be half of something.
         if let Some(Ok(task)) = self.look_at_task(id)?
             && !is_there(&self.at.tasks_redo())
@@ -72,31 +71,31 @@ impl FileTeam {
 
     pub(crate) fn update_task(
         &self,
-        id: &TaskId,
-        change: TaskChange,
+        id: TaskId,
+        change: &TaskChange,
         by: &Actor,
     ) -> Result<TaskUpdated> {
         let edges = change.add_blocks.iter().chain(&change.add_blocked_by);
-        let touched: BTreeSet<TaskId> = edges.copied().chain([*id]).collect();
+        let touched: BTreeSet<TaskId> = edges.copied().chain([id]).collect();
         let touched: Vec<TaskId> = touched.into_iter().collect();
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            self.with_task_locks(held, &touched, || self.update_held(held, *id, &change, by))
+            self.with_task_locks(held, &touched, || self.update_held(held, id, change, by))
         })
     }
 
-    pub(crate) fn check_update(&self, id: &TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
+    pub(crate) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         self.with_list_lock(|_| {
             self.require_current(by)?;
-            let before = self.concerned(*id, change)?;
-            self.edited(&before, *id, change, by).map(drop)
+            let before = self.concerned(id, change)?;
+            self.edited(&before, id, change, by).map(drop)
         })
     }
 
-    pub(crate) fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task> {
+    pub(crate) fn claim(&self, id: TaskId, by: &Actor) -> Result<Task> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            self.claim_held(held, *id, by)
+            self.claim_held(held, id, by)
         })
     }
 
@@ -120,8 +119,7 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn release(&self, id: &TaskId, by: &Actor) -> Result<Task> {
-        let id = *id;
+    pub(crate) fn release(&self, id: TaskId, by: &Actor) -> Result<Task> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             self.with_task_locks(held, &[id], || {
@@ -143,8 +141,7 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>> {
-        let id = *id;
+    pub(crate) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             let mut touched = neighbours(&self.look_at_tasks()?, id);
