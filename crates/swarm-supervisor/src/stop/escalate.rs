@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use swarm_os::{Liveness, OsError};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId, TeamName};
-use swarm_store::blocking::Team;
 use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 use super::StopOutcome;
 use crate::process_list::end_member;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use swarm_protocol::MemberName;
-use swarm_store::blocking::Team;
 use swarm_store::StoreError;
+use swarm_store::blocking::Team;
 
 use crate::MemberContext;
 use crate::send::told;
