@@ -1,4 +1,4 @@
-//! The ends of sub-agents, let in between the calls of the agent of the process.
+//! Delivers notifications of ended sub-agents between the tool calls of the process's agent.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use swarm_protocol::MessageId;
 use super::SubAgents;
 use crate::{Injected, Interjections};
 
-/// What comes by mail, and what comes from sub-agents.
+/// Urgent mail and notifications of sub-agents.
 #[derive(Debug)]
 pub(super) struct WithNotifications {
     pub(super) mail: Arc<dyn Interjections>,

@@ -423,7 +423,7 @@ async fn o1_recursive_agents_never_exceed_a_cap_and_are_told_which() {
     );
     let all = format!("{requests:?}");
     for cap in ["max_per_parent of 2", "max_total of 9", "max_depth of 3"] {
-        assert!(all.contains(&format!("the cap agents.{cap}")), "{cap}");
+        assert!(all.contains(&format!("the limit agents.{cap}")), "{cap}");
     }
 }
 
@@ -448,7 +448,10 @@ async fn o1_the_next_one_is_refused_by_the_cap_of_those_at_once() {
     let results = family.results();
     assert!(!results[0].1 && !results[1].1);
     assert!(
-        results[2].1 && results[2].0.contains("the cap agents.max_concurrent of 2"),
+        results[2].1
+            && results[2]
+                .0
+                .contains("the limit agents.max_concurrent of 2"),
         "{}",
         results[2].0
     );
