@@ -63,7 +63,7 @@ pub struct Session {
 
 impl Session {
     /// Opens a transcript and continues its conversation. A call whose result is missing because of
-    /// a crash gets an error result that contains_user_text so.
+    /// a crash gets an error result that says so.
     ///
     /// # Errors
     /// [`AgentError::DuplicateTool`], and [`AgentError::Transcript`] if the repair cannot be

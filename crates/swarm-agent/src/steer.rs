@@ -13,8 +13,8 @@ use crate::{AgentError, ReadyModel, Session, SessionLimits};
 const CLEARED: &str = "[The user cleared the conversation: what was said before is gone.]";
 
 impl Session {
-    /// Switches to another model from the next request on. Sub-agents without a model of their
-    /// definition keep the previous one.
+    /// Switches to another model from the next request on. Sub-agents whose definition names no
+    /// model keep the previous one.
     pub fn use_model(&mut self, model: ReadyModel) {
         let limits = &mut self.parts.limits;
         limits.window = model.window;

@@ -20,7 +20,7 @@ const DOCUMENT: usize = 10;
 pub(crate) struct Meter {
     /// Tokens of the last request and its response, counted by the server.
     counted: u64,
-    /// Bytes added added that response.
+    /// Bytes added after that response.
     added: u64,
     /// The server's next count includes failed attempts, so it is not used.
     pub(crate) next_is_inflated: bool,

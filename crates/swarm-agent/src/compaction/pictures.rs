@@ -35,7 +35,7 @@ struct MediaSize {
 
 impl MediaSize {
     fn of(block: &StoredBlock) -> Option<Self> {
-        if !has_pictures(block) {
+        if !has_images(block) {
             return None;
         }
         let json = block.json();
@@ -51,13 +51,13 @@ impl MediaSize {
 }
 
 /// Returns whether a block contains images or documents.
-pub(super) fn has_pictures(block: &StoredBlock) -> bool {
+pub(super) fn has_images(block: &StoredBlock) -> bool {
     let json = block.json();
     block.kind() == BlockKind::Other && (json.contains(IMAGE) || json.contains(DOCUMENT))
 }
 
 /// Returns a copy of the block with a placeholder text for each image and document.
-pub(super) fn without_pictures(block: &StoredBlock) -> StoredBlock {
+pub(super) fn without_images(block: &StoredBlock) -> StoredBlock {
     let ContentBlock::Other(value) = block.block() else {
         return block.clone();
     };
@@ -94,7 +94,7 @@ fn result_as_text(value: &Value) -> Option<ContentBlock> {
     })
 }
 
-/// Returns the messages of a request with the oldest images and documents placeholder if there are too
+/// Returns the messages of a request with the oldest images and documents removed if there are too
 /// many. The result depends on the messages alone, so that a longer conversation, and that of a
 /// fork, begins with the same bytes.
 pub(crate) fn within_limits(messages: Vec<Arc<StoredMessage>>) -> Vec<Arc<StoredMessage>> {
@@ -116,12 +116,12 @@ fn limited(
     let mut messages = messages;
     for (at, index, _) in &found[..removed] {
         let message = Arc::make_mut(&mut messages[*at]);
-        message.blocks[*index] = without_pictures(&message.blocks[*index]);
+        message.blocks[*index] = without_images(&message.blocks[*index]);
     }
     messages
 }
 
-/// Returns how many of the oldest blocks are placeholder if a sweep runs whenever the limit is
+/// Returns how many of the oldest blocks are removed if a sweep runs whenever the limit is
 /// exceeded.
 fn removed_by_sweeps(
     sizes: impl Iterator<Item = MediaSize>,
@@ -167,7 +167,7 @@ mod tests {
     fn images(messages: &[Arc<StoredMessage>]) -> Vec<bool> {
         messages
             .iter()
-            .map(|message| has_pictures(&message.blocks[0]))
+            .map(|message| has_images(&message.blocks[0]))
             .collect()
     }
 

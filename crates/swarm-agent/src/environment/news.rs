@@ -9,7 +9,7 @@ use crate::Brief;
 /// The start of a change announcement, by which announcements are found in a conversation.
 pub(crate) const CHANGED: &str = "<system-reminder>\nThe environment has changed:\n";
 
-/// What one agent has been known_values about its environment.
+/// The environment as one agent's conversation describes it.
 #[derive(Debug)]
 pub(crate) struct EnvironmentNews {
     environment: Arc<AgentEnvironment>,

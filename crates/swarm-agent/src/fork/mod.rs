@@ -14,4 +14,4 @@ pub(crate) use directive::{directive, is_inside, opens_fork};
 pub(crate) use head::Head;
 pub(crate) use inherit::inherited;
 pub use point::ForkPoint;
-pub(crate) use point::{Held, Origin};
+pub(crate) use point::{ForkPointGuard, Origin};

@@ -39,9 +39,9 @@ impl fmt::Debug for Origin {
 
 impl ForkPoint {
     /// Sets the origin for forks until the returned guard is dropped.
-    pub(crate) fn hold(&self, origin: Origin) -> Held {
+    pub(crate) fn set(&self, origin: Origin) -> ForkPointGuard {
         *self.0.lock() = Some(Arc::new(origin));
-        Held(self.clone())
+        ForkPointGuard(self.clone())
     }
 
     /// Returns the current origin; `None` between calls.
@@ -50,11 +50,11 @@ impl ForkPoint {
     }
 }
 
-/// Clears the fork point on drop, so that the tools hold no reference to themselves after their
+/// Clears the fork point on drop, so that the tools keep no reference to themselves after their
 /// calls.
-pub(crate) struct Held(ForkPoint);
+pub(crate) struct ForkPointGuard(ForkPoint);
 
-impl Drop for Held {
+impl Drop for ForkPointGuard {
     fn drop(&mut self) {
         *self.0.0.lock() = None;
     }

@@ -94,7 +94,7 @@ pub(super) fn tools(
         for removed in &mut filtered.removed {
             if removed.tool == AgentTool::NAME {
                 removed.why = format!(
-                    "the cap agents.max_depth of {} is reached",
+                    "the limit agents.max_depth of {} is reached",
                     limits.max_depth
                 );
             }

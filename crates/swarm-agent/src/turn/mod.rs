@@ -1,4 +1,4 @@
-//! One turn: from delivered input to the model's last word.
+//! A turn: from delivered input to the end of the model's response.
 
 mod ask;
 mod call;

@@ -132,7 +132,7 @@ impl Session {
                 progress.anything = true;
                 self.emit(AgentEvent::ThinkingDelta { text });
             }
-            // Calls are progress when they are complete and about to run.
+            // Calls are shown when they are complete and about to run.
             ModelEvent::ToolUseStarted { .. }
             | ModelEvent::Retrying { .. }
             | ModelEvent::Waiting { .. }

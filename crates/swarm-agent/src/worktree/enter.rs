@@ -13,10 +13,10 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, prompt, schem
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
-use super::stay::{Entered, Stay, blocking};
+use super::stay::{Entered, SessionWorktree, blocking};
 
 #[derive(Debug)]
-pub(super) struct EnterWorktree(pub(super) Arc<Stay>);
+pub(super) struct EnterWorktree(pub(super) Arc<SessionWorktree>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -90,7 +90,7 @@ impl EnterWorktree {
                         slug: path.display().to_string(),
                         repository: session.origin.clone(),
                     })?;
-                    session.take(&found.from, found.slug, &cancel)
+                    session.create(&found.from, found.slug, &cancel)
                 })
                 .await?
             }
@@ -98,7 +98,7 @@ impl EnterWorktree {
                 let id = Uuid::new_v4().simple().to_string();
                 let name = name.unwrap_or_else(|| format!("session-{}", &id[..8]));
                 let slug = Slug::parse(&name).map_err(|error| error.to_string())?;
-                blocking(move || session.take(&session.origin, slug, &cancel)).await?
+                blocking(move || session.create(&session.origin, slug, &cancel)).await?
             }
         };
         *self.0.entered() = Some(Entered::new(created.clone()));

@@ -11,10 +11,10 @@ use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use swarm_worktree::{Created, Hazard, RemovedWorktree, WorktreeOutcome};
 
-use super::stay::{Stay, blocking};
+use super::stay::{SessionWorktree, blocking};
 
 #[derive(Debug)]
-pub(super) struct ExitWorktree(pub(super) Arc<Stay>);
+pub(super) struct ExitWorktree(pub(super) Arc<SessionWorktree>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -118,7 +118,7 @@ impl ExitWorktree {
 
 /// Removes the worktree, or returns what prevents it; the worktree is then marked as in use again.
 fn remove(
-    session: &Stay,
+    session: &SessionWorktree,
     created: &Created,
     discard: bool,
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
@@ -130,7 +130,7 @@ fn remove(
 }
 
 fn try_to_remove(
-    session: &Stay,
+    session: &SessionWorktree,
     created: &Created,
     discard: bool,
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {

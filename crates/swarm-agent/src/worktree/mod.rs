@@ -1,4 +1,4 @@
-//! An agent that moves into a worktree of its own, and back.
+//! Worktree tools, and isolated worktrees for sub-agents.
 
 mod enter;
 mod exit;

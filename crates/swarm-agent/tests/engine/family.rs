@@ -142,10 +142,10 @@ impl Model for Cast {
     }
 }
 
-/// Output limit of every model except the parent's, in tokens. The factory returns the same cast
-/// for every model name.
+/// Output limit of every model except the parent's, in tokens.
 pub(crate) const OTHER_OUTPUT: u32 = 8_192;
 
+/// Returns the same cast for every model name.
 #[derive(Debug)]
 struct Models(Arc<Cast>);
 

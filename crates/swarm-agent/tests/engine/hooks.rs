@@ -56,7 +56,7 @@ fn hook_inputs(world: &World, event: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns a session with a prompt and its real session_in_directory directory, `work`.
+/// Returns a session with a prompt and its working directory `work`, which exists.
 fn session_in_directory(world: &World) -> (Session, PathBuf) {
     let work = world.scratch.path().canonicalize().unwrap().join("work");
     std::fs::create_dir_all(&work).unwrap();

@@ -237,7 +237,7 @@ async fn what_cannot_be_started_is_said_with_what_could() {
     for ((result, is_error), words) in results.iter().zip([
         "there is no agent type `nobody`. There is finder.",
         "forbid",
-        "needs MCP servers that are not there: github",
+        "requires MCP servers that are not available: github",
         "unknown-1",
         "worktrees",
         "/no/such/directory",
