@@ -4,7 +4,7 @@ use super::input::Input;
 
 /// Rejects parameters that a fork takes from its parent, because its requests must begin with the
 /// same bytes as its parent's.
-pub(super) fn refuse_choices(input: &Input) -> Result<(), String> {
+pub(super) fn reject_overrides(input: &Input) -> Result<(), String> {
     let overrides = [
         ("model", input.model.is_some()),
         ("effort", input.effort.is_some()),

@@ -16,7 +16,7 @@ use super::shorten::{last_of, with_short_results};
 use super::{attach, summary, tail};
 use crate::instructions::Instructions;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
-use crate::{AgentError, Session, TurnSignals, told_by_hooks};
+use crate::{AgentError, Session, TurnSignals, hook_context};
 
 /// Most attempts per compaction.
 const ATTEMPTS: usize = 3;
@@ -388,7 +388,7 @@ impl Session {
         let outcome = self
             .fire(event, Some("compact"), fields, &signals.cancel)
             .await;
-        told_by_hooks(&outcome).map(|told| told.text)
+        hook_context(&outcome).map(|context| context.text)
     }
 
     async fn recent_files(&self, shown: &[String], bytes: u64) -> Vec<String> {

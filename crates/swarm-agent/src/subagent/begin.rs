@@ -12,7 +12,7 @@ use super::child::Child;
 use super::drive::{Ended, drive};
 use super::record::{Finding, Link, Record, SubAgentStatus, View};
 use super::{Parent, SubAgentRequest, SubAgents};
-use crate::{Injected, Totals, told_by_hooks};
+use crate::{Injected, Totals, hook_context};
 
 impl SubAgents {
     /// Starts a sub-agent and returns once it is running. The error is for the model.
@@ -24,7 +24,7 @@ impl SubAgents {
         request: SubAgentRequest,
         cancel: &CancellationToken,
     ) -> Result<Link, String> {
-        let (agents, parent) = (self.me()?, Arc::clone(parent));
+        let (agents, parent) = (self.strong()?, Arc::clone(parent));
         let cancel = cancel.child_token();
         let given_up = cancel.clone().drop_guard();
         let start = async move { agents.start_detached(&parent, request, &cancel).await };
@@ -55,9 +55,9 @@ impl SubAgents {
         match self.prepare(&record, cancel).await {
             Ok(child) => match self.begin(&record, child, vec![prompt], cancel).await {
                 Ok(()) => Ok(Link(record)),
-                Err(why) => Err(self.forget(&record, &why).await),
+                Err(why) => Err(self.discard(&record, &why).await),
             },
-            Err(why) => Err(self.forget(&record, &why).await),
+            Err(why) => Err(self.discard(&record, &why).await),
         }
     }
 
@@ -68,7 +68,7 @@ impl SubAgents {
         record: &Arc<Record>,
         input: Vec<Injected>,
     ) -> Result<(), String> {
-        let (agents, record) = (self.me()?, Arc::clone(record));
+        let (agents, record) = (self.strong()?, Arc::clone(record));
         let resume = async move { agents.resume_detached(&record, input).await };
         tokio::spawn(resume)
             .await
@@ -109,7 +109,7 @@ impl SubAgents {
             live.cancel = CancellationToken::new();
             live.stopped_by = None;
             live.below = Totals::default();
-            live.told = false;
+            live.notified = false;
         }
         record.view.send_replace(View {
             status: SubAgentStatus::Running,
@@ -126,7 +126,7 @@ impl SubAgents {
                 error: Some(why.clone()),
                 ..Finding::default()
             };
-            self.undo(record, finding).await;
+            self.abort_resume(record, finding).await;
             return Err(why);
         }
         Ok(())
@@ -175,7 +175,7 @@ impl SubAgents {
                 .map(Injected::prompt),
         );
         let outcome = run_start_hooks(&child, record, cancel).await?;
-        input.extend(told_by_hooks(&outcome));
+        input.extend(hook_context(&outcome));
         child
             .session
             .deliver(input)
@@ -195,8 +195,8 @@ impl SubAgents {
             description: record.request.description.clone(),
             background: record.view().background,
         });
-        self.stir();
-        let (agents, record) = (self.me()?, Arc::clone(record));
+        self.notify_changed();
+        let (agents, record) = (self.strong()?, Arc::clone(record));
         let stall = self.kit().agent_config.limits.stall();
         tokio::spawn(async move {
             let model = child.session.parts().model_name.clone();

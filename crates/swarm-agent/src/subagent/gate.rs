@@ -17,12 +17,12 @@ pub(super) struct ChildGate {
     pub(super) id: SubAgentId,
     pub(super) agent_type: String,
     /// Called after each request, because the gate then reports that the member works.
-    pub(super) answered: Box<dyn Answered>,
+    pub(super) observer: Box<dyn RequestObserver>,
 }
 
 /// Observes the end of permission requests.
-pub(super) trait Answered: Send + Sync + std::fmt::Debug {
-    fn answered(&self);
+pub(super) trait RequestObserver: Send + Sync + std::fmt::Debug {
+    fn request_ended(&self);
 }
 
 #[async_trait]
@@ -33,7 +33,7 @@ impl PermissionGate for ChildGate {
             ..ask
         };
         let answer = self.parent.ask(ask, cancel).await;
-        self.answered.answered();
+        self.observer.request_ended();
         answer
     }
 }

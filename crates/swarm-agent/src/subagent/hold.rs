@@ -11,7 +11,7 @@ use super::{Record, SubAgents};
 
 /// A model client that delays requests while the sub-agent is paused.
 #[derive(Debug)]
-pub(super) struct HeldModel {
+pub(super) struct PausableModel {
     pub(super) inner: Arc<dyn Model>,
     pub(super) agents: Weak<SubAgents>,
     pub(super) record: Arc<Record>,
@@ -19,7 +19,7 @@ pub(super) struct HeldModel {
     pub(super) sink: Arc<ChildSink>,
 }
 
-impl Model for HeldModel {
+impl Model for PausableModel {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         let (inner, agents) = (Arc::clone(&self.inner), Weak::clone(&self.agents));
         let (record, sink) = (Arc::clone(&self.record), Arc::clone(&self.sink));
@@ -45,13 +45,13 @@ impl SubAgents {
     /// Pauses or continues background sub-agents, from their next request on. Sub-agents that a
     /// turn waits for belong to that turn.
     pub fn hold(&self, held: bool) {
-        self.held
+        self.paused
             .send_if_modified(|known| std::mem::replace(known, held) != held);
     }
 
     /// Resolves when a sub-agent may send a request to its model.
     async fn wait_while_paused(&self, record: &Record, sink: &ChildSink) {
-        let mut held = self.held.subscribe();
+        let mut held = self.paused.subscribe();
         let is_held = |held: &bool| *held && self.is_in_background(record);
         if !is_held(&held.borrow()) {
             return;

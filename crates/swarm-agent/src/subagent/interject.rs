@@ -33,7 +33,7 @@ impl Interjections for WithNotifications {
             .iter()
             .cloned()
             .partition(|id| agents.is_notification(id));
-        agents.told(&ours);
+        agents.mark_delivered(&ours);
         if !mail.is_empty() {
             self.mail.delivered(&mail).await;
         }

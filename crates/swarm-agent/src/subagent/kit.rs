@@ -37,7 +37,7 @@ pub trait ModelFactory: Send + Sync + fmt::Debug {
 /// The components that the sub-agents of a process share, besides those they inherit from their
 /// parents.
 #[derive(Clone)]
-pub struct SubAgentKit {
+pub struct SubAgentServices {
     /// Definitions, and the limits of sub-agents.
     pub agent_config: Arc<AgentConfig>,
     /// Full name of the model of the process's agent.
@@ -58,9 +58,9 @@ pub struct SubAgentKit {
     pub host: HostFacts,
 }
 
-impl fmt::Debug for SubAgentKit {
+impl fmt::Debug for SubAgentServices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SubAgentKit")
+        f.debug_struct("SubAgentServices")
             .field("limits", &self.agent_config.limits)
             .finish_non_exhaustive()
     }

@@ -24,7 +24,7 @@ impl Interjections for Mailbox {
 
     async fn delivered(&self, ids: &[MessageId]) {
         if let Some(agents) = self.agents.upgrade() {
-            agents.told(ids);
+            agents.mark_delivered(ids);
         }
     }
 }

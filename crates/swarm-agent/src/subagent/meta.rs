@@ -23,13 +23,13 @@ pub(super) struct Meta {
     pub(super) description: Option<String>,
     /// swarm's fields; absent if Claude Code wrote the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) swarm: Option<Mark>,
+    pub(super) swarm: Option<SwarmMeta>,
 }
 
 /// The fields that only swarm writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Mark {
+pub(super) struct SwarmMeta {
     pub(super) name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<SubAgentId>,
@@ -48,7 +48,7 @@ pub(super) struct Mark {
     pub(super) isolation: Option<Isolation>,
     /// The directory to which the process's agent had moved when this sub-agent began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<MovedDirectory>,
     /// Names of the tools that it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Vec<String>>,
@@ -72,7 +72,7 @@ pub(super) struct Mark {
 
 /// A directory to which an agent had moved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct MovedDirectory {
     pub(super) cwd: PathBuf,
     pub(super) root: PathBuf,
 }
@@ -89,7 +89,7 @@ impl Meta {
             worktree_path: directory.map(|directory| directory.path.clone()),
             worktree_branch: directory.and_then(|directory| directory.branch.clone()),
             description: Some(record.request.description.clone()),
-            swarm: Some(Mark {
+            swarm: Some(SwarmMeta {
                 name: record.name.clone(),
                 parent: record.parent.id.clone(),
                 depth: record.depth(),
@@ -99,15 +99,15 @@ impl Meta {
                 effort: record.request.effort,
                 cwd: record.request.cwd.clone(),
                 isolation: record.request.isolation,
-                place: live.place.as_ref().map(|place| Place {
+                place: live.moved_to.as_ref().map(|place| MovedDirectory {
                     cwd: place.cwd.clone(),
                     root: place.confine.root().to_owned(),
                 }),
-                tools: live.held.clone(),
+                tools: live.initial_tools.clone(),
                 background: view.background,
                 status: view.status,
                 error: finding.error.clone(),
-                told: live.told,
+                told: live.notified,
                 runs: live.runs,
                 started_at: live.started,
                 usage: finding.totals.usage,

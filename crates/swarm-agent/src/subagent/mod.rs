@@ -35,7 +35,7 @@ mod task_output;
 mod task_stop;
 
 pub use isolator::{IsolatedDirectory, Isolator};
-pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentKit};
+pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentServices};
 pub(crate) use parent::Parent;
 pub use record::SubAgentStatus;
 pub(crate) use record::{Link, Record};

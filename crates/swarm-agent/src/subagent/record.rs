@@ -109,12 +109,12 @@ pub(super) struct Live {
     /// The run whose result its parent received through `TaskOutput`; 0 for none.
     pub(super) handed_out: u32,
     /// Whether its parent has received the notification of its last end.
-    pub(super) told: bool,
+    pub(super) notified: bool,
     pub(super) directory: Option<IsolatedDirectory>,
     /// Names of the tools that it began with; it never gets others.
-    pub(super) held: Option<Vec<String>>,
+    pub(super) initial_tools: Option<Vec<String>>,
     /// The directory to which the process's agent had moved when this one began.
-    pub(super) place: Option<Workplace>,
+    pub(super) moved_to: Option<Workplace>,
     /// Its MCP servers in the current run.
     pub(super) servers: Option<AgentServers>,
     /// Its background commands in the current run.
@@ -131,7 +131,7 @@ pub(crate) struct Record {
     /// The start request; its `background` is what was requested, not the current state.
     pub(crate) request: SubAgentRequest,
     /// Why it cannot be resumed, if something is missing from which its permissions are derived.
-    pub(super) barred: Option<String>,
+    pub(super) blocked: Option<String>,
     /// Common path of its files: transcript, description and result differ in their extension.
     pub(super) stem: PathBuf,
     pub(super) live: Mutex<Live>,
@@ -177,7 +177,7 @@ impl Record {
             name,
             parent,
             request,
-            barred: None,
+            blocked: None,
             live: Mutex::new(Live {
                 open: true,
                 ..Live::default()
@@ -239,11 +239,11 @@ impl Record {
 
     /// Returns why it cannot be resumed, as a clause for an error; `None` if it can.
     pub(super) fn hindrance(&self) -> Option<String> {
-        let place = self.live().place.clone();
+        let place = self.live().moved_to.clone();
         let place = place.filter(|_| self.request.isolation.is_none());
         let gone = place.filter(|place| !place.cwd.is_dir());
         let gone = gone.map(|place| format!("its directory {} is gone", place.cwd.display()));
-        self.barred.clone().or(gone)
+        self.blocked.clone().or(gone)
     }
 
     /// Returns the path of the transcript.

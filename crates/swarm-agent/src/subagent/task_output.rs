@@ -122,7 +122,7 @@ impl TaskOutput {
             }
         }
         if !record.view().is_running() {
-            agents.hand_out(&record);
+            agents.mark_retrieved(&record);
         }
         Ok(report(&record, input.block, limit))
     }

@@ -88,7 +88,7 @@ impl TaskStop {
                 "Nothing was stopped: {} is not running; its status is {}. {}",
                 record.name,
                 record.view().status.name(),
-                agents.who_runs()
+                agents.running_summary()
             ));
         }
         record.stop(StoppedBy::Agent);
@@ -133,7 +133,7 @@ pub(super) fn find_sub_agent(
         format!(
             "No sub-agent or command `{}` found. {} {}",
             id_or_name.escape_debug(),
-            agents.who_runs(),
+            agents.running_summary(),
             commands.map_or_else(String::new, |own| own.running_summary())
         )
     })

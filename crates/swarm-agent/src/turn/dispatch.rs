@@ -18,7 +18,7 @@ use super::hooks::add_context;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use super::tool_hooks::FinishedCall;
-use super::types::{Ready, Refusal, TurnStop, Verdict};
+use super::types::{PreparedCall, Refusal, TurnStop, Verdict};
 use crate::context_files::ContextFiles;
 use crate::fork::{ForkPointGuard, Origin, inherited};
 use crate::transcript::Entry;
@@ -165,9 +165,9 @@ impl Session {
         if hooked(HookEvent::PreToolUse)
             && let Ok(ready) = self.prepare(call)
         {
-            (verdict, context) = self.judged_by_hooks(&call.id, ready, cancel).await;
+            (verdict, context) = self.check_by_hooks(&call.id, ready, cancel).await;
         }
-        let ready = match self.settle(&call.id, verdict, cancel).await {
+        let ready = match self.resolve(&call.id, verdict, cancel).await {
             Ok(ready) => ready,
             Err(refusal) => return self.refused(call, refusal, cancel).await,
         };
@@ -222,13 +222,13 @@ impl Session {
     }
 
     /// Finds the tool and validates the input.
-    fn prepare(&self, call: &Call) -> Result<Ready, String> {
+    fn prepare(&self, call: &Call) -> Result<PreparedCall, String> {
         let Some(tool) = self.tool_of(call) else {
             return Err(self.unknown_tool(&call.tool));
         };
         match &call.input {
             CallInput::Object(input) => match tool.check(input, &self.context()) {
-                Ok(()) => Ok(Ready {
+                Ok(()) => Ok(PreparedCall {
                     tool: Arc::clone(tool),
                     input: input.clone(),
                 }),
@@ -267,7 +267,7 @@ impl Session {
             let rights = &self.parts.rights;
             let anchors = rights.anchors(&context.cwd, Some(&moved.cwd));
             let (protected, home) = (&context.protected, self.parts.home.as_deref());
-            context.protected = rights.hiding(protected, &moved.cwd, anchors, home);
+            context.protected = rights.with_hidden(protected, &moved.cwd, anchors, home);
             context.confine = Some(moved.confine);
             context.cwd = moved.cwd;
         }
@@ -277,7 +277,7 @@ impl Session {
     /// Returns whether a call that the model did not make may run without asking a person or a
     /// hook.
     pub(crate) fn may_run(&self, tool: &Arc<dyn Tool>, input: &Value) -> bool {
-        let ready = Ready {
+        let ready = PreparedCall {
             tool: Arc::clone(tool),
             input: input.clone(),
         };
@@ -287,7 +287,7 @@ impl Session {
     }
 
     /// Decides about a call by rules and mode.
-    pub(super) fn decide(&self, ready: Ready) -> Verdict {
+    pub(super) fn decide(&self, ready: PreparedCall) -> Verdict {
         match self.with_question(&ready, |question| self.parts.rights.decide(question)) {
             Decision::Allow { .. } => Verdict::Run(ready),
             Decision::Deny { why } => Verdict::Refuse(Refusal::Denied(why)),
@@ -300,7 +300,7 @@ impl Session {
     }
 
     /// Returns whether no rule applies to a call, so that the mode alone decides.
-    pub(super) fn is_left_to_mode(&self, ready: &Ready) -> bool {
+    pub(super) fn is_left_to_mode(&self, ready: &PreparedCall) -> bool {
         self.with_question(ready, |question| {
             self.parts.rights.is_left_to_mode(question)
         })
@@ -315,7 +315,7 @@ impl Session {
         self.parts.tool_context.shell.directory(cwd, &allowed)
     }
 
-    fn with_question<T>(&self, ready: &Ready, ask: impl FnOnce(&Question<'_>) -> T) -> T {
+    fn with_question<T>(&self, ready: &PreparedCall, ask: impl FnOnce(&Question<'_>) -> T) -> T {
         let moved = self.moved();
         let origin = &self.parts.tool_context.cwd;
         let moved = moved.as_ref().map(|moved| moved.cwd.as_path());

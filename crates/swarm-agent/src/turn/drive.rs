@@ -31,7 +31,7 @@ impl Session {
         self.state(MemberState::Working, None);
         self.fire_noted(&signals.cancel).await;
         let (end, text) = self.run_runtime(&signals).await;
-        self.parts.rights.take_back();
+        self.parts.rights.revoke_temporary();
         let end = match end {
             Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
                 Err(TurnStop::Suspended)

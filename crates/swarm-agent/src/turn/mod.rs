@@ -17,7 +17,7 @@ mod step;
 mod tool_hooks;
 mod types;
 
-pub use hooks::{Submitted, Withheld, told_by_hooks};
+pub use hooks::{Submitted, Withheld, hook_context};
 pub use outcome::TurnOutcome;
 pub use runtime::{AgentRuntime, ModelLoop, Turn};
 pub use signals::TurnSignals;

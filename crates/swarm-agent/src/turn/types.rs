@@ -16,10 +16,10 @@ pub(super) const NOT_RUN: &str = "The call was not run: the turn ended before it
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// The call runs.
-    Run(Ready),
+    Run(PreparedCall),
     /// The call requires approval.
     Ask {
-        ready: Ready,
+        ready: PreparedCall,
         why: String,
         suggestions: Vec<Suggestion>,
     },
@@ -67,7 +67,7 @@ impl Refusal {
 
 /// A tool and its validated input.
 #[derive(Debug, Clone)]
-pub(super) struct Ready {
+pub(super) struct PreparedCall {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) input: Value,
 }

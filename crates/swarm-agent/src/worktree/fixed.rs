@@ -8,7 +8,7 @@ use swarm_permissions::MEMBER_TOOLS;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::MOVING;
+use super::MOVE_TOOLS;
 
 /// A tool with the parent's specification, so that a fork's requests begin as its parent's do,
 /// whose calls are refused.
@@ -20,9 +20,9 @@ struct RefusedTool {
 
 /// Returns the tools of a fork. Tools that would move the agent or act for it in the team are
 /// refused.
-pub(crate) fn fixed(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn fork_tools(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
     let wrap = |tool: &Arc<dyn Tool>| -> Arc<dyn Tool> {
-        let why = if MOVING.contains(&tool.name()) {
+        let why = if MOVE_TOOLS.contains(&tool.name()) {
             "a fork cannot change its directory; only its parent can"
         } else if MEMBER_TOOLS.contains(&tool.name()) {
             "a fork is not a team member; report to your parent instead"
@@ -95,8 +95,8 @@ mod tests {
         };
         let worktrees = Worktrees::new(git, <_>::default(), "/no/where".into());
         let parents = worktree_tools(worktrees, Arc::new(SystemClock), process, "/".into());
-        let forks = fixed(&parents);
-        assert_eq!(forks.len(), MOVING.len());
+        let forks = fork_tools(&parents);
+        assert_eq!(forks.len(), MOVE_TOOLS.len());
         for (parents, forks) in parents.iter().zip(&forks) {
             assert_eq!(parents.name(), forks.name());
             assert_eq!(parents.description(), forks.description());

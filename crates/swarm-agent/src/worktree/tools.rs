@@ -14,7 +14,7 @@ use super::stay::SessionWorktree;
 
 /// Names of the tools that move the process's agent. Only that agent has them: a sub-agent that
 /// used them would move it too.
-pub(crate) const MOVING: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
+pub(crate) const MOVE_TOOLS: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
 
 /// Returns `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents
 /// that inherit these tools and work in another directory are not moved.

@@ -112,11 +112,11 @@ async fn teammates_of_one_response_are_spawned_in_parallel_in_call_order() {
         .plays("bob", [calls(names.map(teammate)), says("done")]);
     family.turn("go").await;
     let recorder = spawner.recorder.0.lock();
-    let recorded: Vec<_> = recorder
+    let requested: Vec<_> = recorder
         .iter()
         .map(|request| request.name.as_str())
         .collect();
-    assert_eq!(recorded, names);
+    assert_eq!(requested, names);
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ async fn a_message_reaches_a_running_sub_agent_and_resumes_an_ended_one() {
     assert!(format!("{:?}", requests[1].messages).contains("look in b too"));
     let id = family.ids().remove(0);
     let resumed = family.send(&id, "and in c").await.unwrap().unwrap();
-    assert!(resumed.contains("had ended and goes on"), "{resumed}");
+    assert!(resumed.contains("had ended and was resumed"), "{resumed}");
     family.hear().await;
     let last = family.cast.asked_by("bob/slow").pop().unwrap();
     let said = format!("{:?}", last.messages);
@@ -176,7 +176,10 @@ async fn a_named_sub_agent_receives_messages_by_name() {
     family.cast.open();
     family.hear().await;
     let resumed = family.send("scout", "and in b").await.unwrap().unwrap();
-    assert!(resumed.contains("scout had ended and goes on"), "{resumed}");
+    assert!(
+        resumed.contains("scout had ended and was resumed"),
+        "{resumed}"
+    );
     family.hear().await;
     assert_eq!(outcomes(&family), ["completed", "completed"]);
 }
@@ -202,9 +205,9 @@ async fn a_stopped_sub_agent_is_resumed_by_a_message() {
         is_error && older.contains("slow-1 is not running"),
         "{older}"
     );
-    assert!(again.contains("No sub-agent runs."), "{again}");
+    assert!(again.contains("No sub-agent is running."), "{again}");
     let resumed = family.send("slow-1", "go on").await.unwrap().unwrap();
-    assert!(resumed.contains("was stopped and goes on"), "{resumed}");
+    assert!(resumed.contains("was stopped and was resumed"), "{resumed}");
     family.hear().await;
     assert_eq!(outcomes(&family), ["killed", "completed"]);
 }
@@ -333,7 +336,7 @@ async fn the_next_process_delivers_a_missing_notification_once() {
     let told = third.world.on_disk();
     assert_eq!(told.matches("<task-notification>").count(), 1);
     let resumed = third.send("slow-1", "go on").await.unwrap().unwrap();
-    assert!(resumed.contains("goes on"), "{resumed}");
+    assert!(resumed.contains("was resumed"), "{resumed}");
     third.hear().await;
 }
 
@@ -348,5 +351,8 @@ async fn a_sub_agent_of_a_terminated_process_is_reported_and_can_be_resumed() {
     next.hear().await;
     let gone = next.reborn(vec![]);
     let refused = gone.send("slow-1", "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("definition `slow` is gone"), "{refused}");
+    assert!(
+        refused.contains("definition `slow` no longer exists"),
+        "{refused}"
+    );
 }

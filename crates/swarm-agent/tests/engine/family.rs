@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_agent::{
     AgentParts, Injected, ModelFactory, NoOtherModels, NoSpawner, ReadyModel, Session,
-    SessionLimits, SubAgentKit, SubAgents, TeammateSpawner, TurnOutcome,
+    SessionLimits, SubAgentServices, SubAgents, TeammateSpawner, TurnOutcome,
 };
 use swarm_model::{
     ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, StopReason,
@@ -249,7 +249,7 @@ impl Family {
         own: Option<&AgentDefinition>,
         cast: Arc<Cast>,
     ) -> Self {
-        let agents = SubAgents::new(SubAgentKit {
+        let agents = SubAgents::new(SubAgentServices {
             commands: Arc::default(),
             agent_config: Arc::new(agent_config),
             model: "anthropic/parent-1".to_owned(),

@@ -87,7 +87,10 @@ async fn p5_a_sub_agent_whose_parent_is_missing_is_not_resumed() {
     let (family, inner) = after_two(definition("outer"), ("Read", json!({}))).await;
     let only_inner = family.reborn(vec![definition("inner")]);
     let refused = only_inner.send(&inner, "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("definition `outer` is gone"), "{refused}");
+    assert!(
+        refused.contains("definition `outer` no longer exists"),
+        "{refused}"
+    );
     let directory = only_inner.world.path().with_extension("").join("subagents");
     for file in std::fs::read_dir(&directory).unwrap().flatten() {
         let name = file.file_name().into_string().unwrap();
@@ -97,7 +100,10 @@ async fn p5_a_sub_agent_whose_parent_is_missing_is_not_resumed() {
     }
     let orphaned = only_inner.reborn(two(definition("outer")));
     let refused = orphaned.send(&inner, "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("that started it is gone"), "{refused}");
+    assert!(
+        refused.contains("that started it no longer exists"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

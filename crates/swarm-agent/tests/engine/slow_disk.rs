@@ -47,7 +47,7 @@ async fn d2_the_request_overlaps_the_sync_but_calls_wait_for_it() {
         .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
     let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
     let (waits, gate) = (Mutex::new(waits), Mutex::new(gate));
-    let transcript = world.transcript().on_disk_of(move |pending| {
+    let transcript = world.transcript().with_sync(move |pending| {
         waits.lock().send(()).ok();
         // The sender is dropped after the first sync; later ones do not block.
         gate.lock().recv().ok();
@@ -85,7 +85,7 @@ async fn d2_the_request_overlaps_the_sync_but_calls_wait_for_it() {
 async fn d2_a_message_that_was_not_synced_is_not_delivered_and_can_be_sent_again() {
     let world = World::new(vec![]);
     world.model.play([say("lost"), say("done")]);
-    let transcript = world.transcript().on_disk_of(failing(1));
+    let transcript = world.transcript().with_sync(failing(1));
     let mut session = Session::open(transcript, world.parts()).unwrap();
     session.submit(vec![], new_message(), &on()).await.unwrap();
     let sync_handle = session.sync_handle().expect("something to wait for");
@@ -121,7 +121,7 @@ async fn after_a_disk_failure_writes_are_synced_first() {
     let world = World::new(vec![]);
     world.model.play([say("lost"), say("done")]);
     // The syncs of the message, the end of its turn, and the message again.
-    let transcript = world.transcript().on_disk_of(failing(3));
+    let transcript = world.transcript().with_sync(failing(3));
     let mut session = Session::open(transcript, world.parts()).unwrap();
     session.submit(vec![], new_message(), &on()).await.unwrap();
     session.run_turn(on()).await;
