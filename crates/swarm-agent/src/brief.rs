@@ -1,14 +1,14 @@
-//! What an agent is told about its team while its conversation lasts.
+//! The team's state as its agents see it.
 
 use std::fmt;
 
 use crate::EnvironmentFact;
 
-/// Knows what surrounds an agent and changes without it, such as its team.
+/// Provides the state of an agent's team, which changes independently of the agent.
 pub trait Brief: Send + Sync + fmt::Debug {
-    /// The present state as text; `None` where there is nothing to tell.
+    /// Returns the current state as text; `None` if there is nothing to report.
     fn brief(&self) -> Option<String>;
 
-    /// The facts about it that belong to the environment section, and are announced when they change.
+    /// Returns the facts for the environment section; changes of them are announced.
     fn facts(&self) -> Vec<EnvironmentFact>;
 }

@@ -1,4 +1,4 @@
-//! What permission decisions ask about files, answered from the context of an agent's tools.
+//! File facts for permission decisions.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use swarm_permissions::{FileFacts, RunsLater};
 use swarm_tools::{ToolContext, leads_to};
 
-/// The file system as the tools of one agent see it.
+/// The file system as an agent's tools see it.
 #[derive(Debug)]
 pub(crate) struct ContextFiles<'a>(pub(crate) &'a ToolContext);
 
@@ -32,7 +32,7 @@ impl FileFacts for ContextFiles<'_> {
         let shims = self.0.guards.shims.as_ref();
         if !shims.is_some_and(|shims| shims.join("git").is_file()) {
             return Some(
-                "git does not run under the guard that keeps it from starting other programs",
+                "git runs without the guard that prevents it from starting other programs",
             );
         }
         self.0.checkout.change(directory)

@@ -13,8 +13,8 @@ pub(crate) const WORKER: &str = "worker";
 
 const DESCRIPTION: &str = "Does any piece of work: research, implementation or verification. Use it unless another type fits better.";
 
-/// Returns the configuration of a coordinator's process: `worker` is the only built-in type, nobody forks, and workers write
-/// in `scratchpad`.
+/// Returns the configuration of a coordinator's process: `worker` is the only built-in type, forks
+/// are disabled, and workers write in `scratchpad`.
 pub fn coordinated(agent_config: AgentConfig, scratchpad: PathBuf) -> AgentConfig {
     let mut agent_config = agent_config;
     let own = agent_config.agents.winners();
@@ -31,18 +31,18 @@ pub fn coordinated(agent_config: AgentConfig, scratchpad: PathBuf) -> AgentConfi
     agent_config
 }
 
-/// The block of a system prompt that names the scratchpad.
+/// Returns the block of a system prompt that names the scratchpad.
 pub fn scratchpad_section(scratchpad: &Path) -> String {
     prompt!("scratchpad").replace("{directory}", &scratchpad.display().to_string())
 }
 
-/// The rules that let a worker use the scratchpad without permission.
+/// Returns the rules that let a worker use the scratchpad without approval.
 pub(crate) fn scratchpad_rules(scratchpad: &Path) -> RuleSet {
     let mut rules = RuleSet {
         directories: vec![scratchpad.to_owned()],
         ..RuleSet::default()
     };
-    // Two slashes begin an absolute path in a rule.
+    // Two slashes start an absolute path in a rule.
     match Rule::parse(&format!("Edit(/{}/**)", scratchpad.display())) {
         Ok(rule) => rules.add(Behavior::Allow, rule, "scratchpad"),
         Err(error) => tracing::warn!(%error, "each change in the scratchpad requires permission"),
@@ -50,7 +50,7 @@ pub(crate) fn scratchpad_rules(scratchpad: &Path) -> RuleSet {
     rules
 }
 
-/// Why a prompt for a worker is returned to the coordinator: it leaves the understanding to the worker.
+/// Returns an error for a worker's prompt that refers to findings instead of stating them.
 pub(crate) fn refuse_delegated_understanding(text: &str) -> Result<(), String> {
     match delegating_phrase(text) {
         None => Ok(()),
@@ -61,7 +61,7 @@ pub(crate) fn refuse_delegated_understanding(text: &str) -> Result<(), String> {
     }
 }
 
-/// The first words of a text that refer to findings instead of stating them.
+/// Returns the first phrase of a text that refers to findings instead of stating them.
 fn delegating_phrase(text: &str) -> Option<String> {
     const WHOSE: [&str; 9] = [
         "your", "the", "those", "these", "their", "its", "previous", "earlier", "prior",

@@ -1,4 +1,4 @@
-//! What can go wrong in a session.
+//! Errors of a session.
 
 use std::path::PathBuf;
 
@@ -6,63 +6,64 @@ use swarm_model::ModelError;
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
-/// Why a session could not be opened, input not be delivered, or a turn not be finished.
+/// Errors when a session is opened, input is delivered or a turn runs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// The model gave no answer.
+    /// The model did not respond.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model ran out of context window in the middle of its answer.
+    /// The context window was full before the end of the response.
     #[error(
         "the conversation exceeds the model's context window. Start a new agent or give it less to read"
     )]
     ContextFull,
-    /// No summary of the conversation came about.
+    /// The conversation could not be compacted.
     #[error(
         "the conversation could not be compacted: {why}. If it no longer fits the model's context window, start the agent afresh or use a model with a larger window"
     )]
     NotCompacted {
-        /// What went wrong.
+        /// Reason for the failure.
         why: String,
     },
-    /// The model or its safety layer declined to go on.
+    /// The model or its safety filter declined to respond.
     #[error("the model declined to answer{}. Put the request differently, or start the agent afresh", said(.text))]
     Refused {
-        /// What it said about it; may be empty.
+        /// Text of the refusal; may be empty.
         text: String,
     },
-    /// The transcript could not be read or written. What failed to be written has not happened.
+    /// The transcript could not be read or written. Lines that could not be written are not part of
+    /// the conversation.
     #[error("the transcript {} cannot be used: {}. See that the disk has room and the directory is writable, then try again", .path.display(), with_cause(.source))]
     Transcript {
-        /// The transcript's file.
+        /// Path of the transcript.
         path: PathBuf,
-        /// What the disk said.
+        /// Error of the file system.
         source: OsError,
     },
-    /// The directory that the workers of a coordinator share could not be created.
+    /// The scratchpad directory of a coordinator's workers could not be created.
     #[error("the scratchpad directory {} cannot be created: {}. See that the disk has room and the directory above it is writable, then try again", .path.display(), with_cause(.source))]
     Scratchpad {
-        /// The directory.
+        /// Path of the scratchpad.
         path: PathBuf,
-        /// What the disk said.
+        /// Error of the file system.
         source: OsError,
     },
-    /// The other program that answers in this conversation failed.
+    /// The program of a foreign runtime failed.
     #[error("the agent program failed: {why}")]
     Runtime {
-        /// What it said, or how it ended.
+        /// Its error message, or how it terminated.
         why: String,
     },
-    /// There is no input that waits for an answer.
+    /// There is no input to respond to.
     #[error(
         "the conversation ends in an answer, so there is nothing to answer: deliver a message first"
     )]
     NothingToAnswer,
-    /// Two tools of one agent have the same name, which no model server accepts.
+    /// Two tools of an agent have the same name, which model servers reject.
     #[error("two tools are called `{name}`: leave one of them out")]
     DuplicateTool {
-        /// The name.
+        /// Name of the tools.
         name: String,
     },
 }
@@ -82,7 +83,7 @@ fn with_cause(error: &OsError) -> String {
 }
 
 impl AgentError {
-    /// Whether the conversation does not fit the model's context window.
+    /// Returns whether the conversation does not fit the model's context window.
     pub fn is_out_of_room(&self) -> bool {
         matches!(
             self,
@@ -92,7 +93,7 @@ impl AgentError {
         )
     }
 
-    /// The kind that scripts see.
+    /// Returns the error kind for scripts.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Model(error) => error.kind(),

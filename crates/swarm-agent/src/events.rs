@@ -1,4 +1,4 @@
-//! Where a session says what it does.
+//! Events of a session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use swarm_protocol::AgentEvent;
 
-/// Takes the events of an agent: a pane, a log, a stream of JSON.
+/// Receives the events of an agent, for example a pane, a log or a JSON stream.
 pub trait EventSink: Send + Sync + fmt::Debug {
-    /// Takes one event. Called from the turn loop and from tool tasks, so it must not block.
+    /// Handles one event. Called from the turn loop and from tool tasks, so it must not block.
     fn emit(&self, event: AgentEvent);
 }
 
-/// A sink for agents that nobody watches.
+/// A sink that discards all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoEvents;
 
@@ -20,7 +20,8 @@ impl EventSink for NoEvents {
     fn emit(&self, _event: AgentEvent) {}
 }
 
-/// Passes events on and counts them as steps, so that a supervisor can tell a slow agent from one that hangs.
+/// Forwards events and counts them as steps, so that a supervisor can tell a slow agent from a hung
+/// one.
 #[derive(Debug)]
 pub struct StepCounter {
     inner: Arc<dyn EventSink>,
@@ -28,7 +29,7 @@ pub struct StepCounter {
 }
 
 impl StepCounter {
-    /// Counts what goes to `inner`.
+    /// Creates a counter that forwards to `inner`.
     pub fn new(inner: Arc<dyn EventSink>) -> Self {
         Self {
             inner,
@@ -36,7 +37,7 @@ impl StepCounter {
         }
     }
 
-    /// Events so far.
+    /// Returns the number of events so far.
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Asking for permission.
+//! Permission requests of an agent.
 
 use std::fmt;
 
@@ -6,22 +6,23 @@ use async_trait::async_trait;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use tokio_util::sync::CancellationToken;
 
-/// Whoever can answer: a person, or the lead by mail.
+/// Decides permission requests: a person, or the lead by mail.
 #[async_trait]
 pub trait PermissionGate: Send + Sync + fmt::Debug {
-    /// Asks and waits for the answer; no answer means [`PermissionOutcome::Deny`]. When `cancel` falls, the question is
-    /// withdrawn and the answer no longer counts. The gate reports that the agent waits, since it knows what a person
-    /// must name to answer; that the agent works again is reported by the session.
+    /// Requests permission and waits for the decision; without one the outcome is
+    /// [`PermissionOutcome::Deny`]. If `cancel` is cancelled, the request is withdrawn and a later
+    /// decision does not count. The gate reports that the agent waits, because it knows the
+    /// request's id; the session reports that the agent works again.
     async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome;
 }
 
-/// The gate of an agent for which nobody can answer: everything that would be asked is refused.
+/// A gate that denies every request, for agents whose requests cannot be decided by anyone.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NobodyToAsk;
+pub struct DenyingGate;
 
 #[async_trait]
-impl PermissionGate for NobodyToAsk {
+impl PermissionGate for DenyingGate {
     async fn ask(&self, ask: PermissionRequest, _cancel: CancellationToken) -> PermissionOutcome {
-        PermissionOutcome::unanswered(format!("{}, and nobody is there to answer", ask.why))
+        PermissionOutcome::unanswered(format!("{}, and no one can approve it", ask.why))
     }
 }

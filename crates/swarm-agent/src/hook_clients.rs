@@ -1,4 +1,4 @@
-//! The clients that hooks of the types `http` and `prompt` use.
+//! HTTP and model access for hooks of the types `http` and `prompt`.
 
 use std::sync::Arc;
 
@@ -13,24 +13,25 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ModelFactory;
 
-/// Output tokens of a decision.
+/// Output limit of a hook's model request, in tokens.
 const DECISION: u32 = 1024;
 
-/// The models that hooks can ask.
+/// The models available to hooks.
 #[derive(Debug, Clone)]
 pub struct HookModels {
-    /// Creates those that hooks name.
+    /// Creates clients for the models that hooks name.
     pub factory: Arc<dyn ModelFactory>,
-    /// The client of the agent's own model, and its name at its provider.
+    /// The client of the agent's model, and the model's name at its provider.
     pub own: (Arc<dyn Model>, String),
-    /// The small model of the same provider, where one is known.
+    /// The small model of the same provider, if known.
     pub small: Option<String>,
 }
 
-/// Reaches servers over the client that also has the models' TLS, and models if there are any.
+/// Sends HTTP requests through the models' client, which shares their TLS settings, and asks
+/// models.
 #[derive(Debug, Clone, Default)]
 pub struct HookClients {
-    /// Without them questions to a model fail.
+    /// The models. Without them prompt hooks fail.
     pub models: Option<HookModels>,
 }
 
@@ -63,7 +64,7 @@ impl HookServices for HookClients {
         cancel: &CancellationToken,
     ) -> Result<String, String> {
         let models = self.models.as_ref();
-        let models = models.ok_or("asks a model, which this command does not have")?;
+        let models = models.ok_or("asks a model, but no model is available in this command")?;
         let named = match (model, &models.small) {
             (Some(name), _) => Some(models.factory.model(name)?),
             (None, Some(small)) => models.factory.model(small).ok(),
@@ -91,7 +92,7 @@ impl HookServices for HookClients {
     }
 }
 
-/// What an answer says.
+/// Returns the text of a response.
 async fn text_of(mut events: ModelEvents) -> Result<String, String> {
     while let Some(event) = events.next().await {
         match event {

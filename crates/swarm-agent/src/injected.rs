@@ -1,4 +1,4 @@
-//! Input from outside: messages, and how urgent ones come in during a turn.
+//! Input from outside the conversation: prompts, messages and interjections.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use swarm_protocol::MessageId;
 /// One piece of input, ready for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injected {
-    /// What the model reads, already framed and escaped.
+    /// The text for the model, already framed and escaped.
     pub text: String,
-    /// The messages that are delivered by this text; empty for a prompt that is no message. One message per piece,
-    /// so that one that is known already can be left out alone.
+    /// The messages that this text delivers; empty for a prompt. One message per piece, so that a
+    /// piece that is already in the transcript can be left out.
     pub message_ids: Vec<MessageId>,
 }
 
 impl Injected {
-    /// A text that is no message: a person's prompt, a note of the program.
+    /// Creates input that delivers no message: a person's prompt or a note of the program.
     pub fn prompt(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -24,7 +24,7 @@ impl Injected {
         }
     }
 
-    /// The text of one message.
+    /// Creates input that delivers one message.
     pub fn message(id: MessageId, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -33,26 +33,26 @@ impl Injected {
     }
 }
 
-/// What became of delivered input. Both lists may be acknowledged once everything in them is on disk.
+/// The outcome of a delivery. Both lists may be acknowledged once everything in them is on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Delivery {
     /// Messages that were added.
     pub added: Vec<MessageId>,
-    /// Messages that were in the transcript already and were not added again.
+    /// Messages that were already in the transcript and were not added again.
     pub known: Vec<MessageId>,
 }
 
-/// Urgent mail that does not wait for the end of the turn.
+/// A source of urgent mail, which is delivered between two tool calls instead of after the turn.
 #[async_trait]
 pub trait Interjections: Send + Sync + fmt::Debug {
-    /// What has come since the last call; asked after each tool call. Never waits for mail.
+    /// Returns the input since the last call without waiting. Called after each tool call.
     async fn between_calls(&self) -> Vec<Injected>;
 
-    /// These messages are in the durable transcript and may be acknowledged.
+    /// Reports messages that are in the durable transcript and may be acknowledged.
     async fn delivered(&self, ids: &[MessageId]);
 }
 
-/// For agents that get no mail.
+/// The interjections of an agent without mail.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoInterjections;
 

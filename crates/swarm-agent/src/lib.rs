@@ -1,8 +1,10 @@
-//! The turn loop of an agent: conversation, model calls, permission, tools, and the durable transcript.
+//! The turn loop of an agent: conversation, model calls, permissions, tools, and the durable
+//! transcript.
 //!
-//! A [`Session`] is one conversation over one [`TranscriptFile`]. Input is delivered first and counts only once it
-//! is on disk; then a turn is run until the model ends it. The lead, a teammate and a sub-agent are the same
-//! session with other [`AgentParts`]. [`SubAgents`] is the registry of the last kind.
+//! A [`Session`] is a conversation stored in a [`TranscriptFile`]. Input is delivered first and
+//! counts once it is on disk; then a turn runs until the model ends it. Lead, teammates and
+//! sub-agents use the same session with different [`AgentParts`]. [`SubAgents`] is the registry of
+//! sub-agents.
 
 mod agent_tool;
 mod brief;
@@ -41,7 +43,7 @@ pub use environment::{AgentEnvironment, EnvironmentFact, HostFacts, PromptEnviro
 pub use error::AgentError;
 pub use events::{EventSink, NoEvents, StepCounter};
 pub use fork::ForkPoint;
-pub use gate::{NobodyToAsk, PermissionGate};
+pub use gate::{DenyingGate, PermissionGate};
 pub use hook_clients::{HookClients, HookModels};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use instructions::{
@@ -56,7 +58,7 @@ pub use rights::{Rights, without_unreadable};
 pub use session::Session;
 pub use spawner::{NoSpawner, SpawnRequest, Spawned, TeammateSpawner};
 pub use subagent::{
-    IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentKit,
+    IsolatedDirectory, Isolator, ModelFactory, NoOtherModels, ReadyModel, SubAgentServices,
     SubAgentStatus, SubAgents,
 };
 pub use totals::Totals;
@@ -66,6 +68,6 @@ pub use transcript::{
 };
 pub use turn::{
     AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,
-    told_by_hooks,
+    hook_context,
 };
 pub use worktree::{WorktreeIsolator, worktree_tools};

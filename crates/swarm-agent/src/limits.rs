@@ -1,33 +1,33 @@
-//! Bounds of a session.
+//! Limits of a session.
 
 use std::time::Duration;
 
 use swarm_protocol::{Effort, Thinking};
 
-/// Bounds that keep a turn from running for ever.
+/// Limits that guarantee that a turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Model requests in one turn; then the turn ends with `TurnLimit`.
+    /// Most model requests in one turn; then the turn ends with `TurnLimit`.
     pub max_turns: u32,
-    /// Output tokens of one answer: what the model takes at most.
+    /// Most output tokens of one response, according to the model.
     pub max_output_tokens: u32,
-    /// Tokens of the model's context window; `None` where it is not known.
+    /// Tokens of the model's context window; `None` if unknown.
     pub window: Option<u64>,
-    /// Percent of the window at which the conversation is compacted.
+    /// Percentage of the window at which the conversation is compacted.
     pub compact_at: u32,
-    /// Whether old tool results are cleared before that, where it frees enough.
+    /// Whether old tool results are cleared before that, if it frees enough.
     pub clear_tool_results: bool,
     /// Whether the model thinks before it answers.
     pub thinking: Thinking,
-    /// How hard the model thinks; `None` leaves it to the model.
+    /// Thinking effort; `None` uses the model's default.
     pub effort: Option<Effort>,
-    /// Characters of one tool's output that the model reads; `None` leaves that to the tools.
+    /// Most characters of one tool result; `None` uses the tools' limits.
     pub output_chars: Option<usize>,
-    /// Calls that run at once where they may run side by side.
+    /// Most concurrent tool calls, for calls that may run in parallel.
     pub parallel_calls: usize,
-    /// Times in one turn that an answer cut off at `max_output_tokens` is continued.
+    /// Most continuations per turn of a response that was cut off at `max_output_tokens`.
     pub continuations: u32,
-    /// How long a call may take to end itself once the turn is interrupted, before it is dropped.
+    /// How long a call may take to stop after the turn is interrupted, before it is dropped.
     pub cancel_grace: Duration,
 }
 
@@ -50,16 +50,18 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// Output tokens of one answer where the model's limit is not known, and the most that the window keeps free for one.
+    /// Output limit if the model's limit is unknown, and the most that the window reserves for a
+    /// response, in tokens.
     pub const USUAL_OUTPUT: u32 = 32_000;
 
-    /// The part of the window that is kept free for an answer.
+    /// Returns the tokens of the window that are reserved for a response.
     pub(crate) fn room_for_answer(&self) -> u32 {
         self.max_output_tokens.min(Self::USUAL_OUTPUT)
     }
 
-    /// Output tokens of the answer to a conversation of so many tokens. Servers refuse a request whose conversation and
-    /// output limit together exceed the window, so a limit above the usual one applies only while there is room for it.
+    /// Returns the output limit for a conversation of `conversation` tokens. Servers reject a
+    /// request whose conversation and output limit together exceed the window, so a limit above the
+    /// usual one applies only while there is room for it.
     pub(crate) fn output_after(&self, conversation: u64) -> u32 {
         let Some(window) = self.window else {
             return self.max_output_tokens;
@@ -68,7 +70,7 @@ impl SessionLimits {
         left.clamp(self.room_for_answer(), self.max_output_tokens)
     }
 
-    /// A tool's output as the model gets to read it.
+    /// Cuts a tool's output to the limit.
     pub(crate) fn cut(&self, output: String) -> String {
         match self.output_chars {
             Some(limit) => cut(output, limit),
@@ -77,7 +79,7 @@ impl SessionLimits {
     }
 }
 
-/// A text of at most `limit` characters, and a word about what is missing.
+/// Cuts a text to `limit` characters and notes how many are missing.
 pub(crate) fn cut(mut text: String, limit: usize) -> String {
     let Some((at, _)) = text.char_indices().nth(limit) else {
         return text;

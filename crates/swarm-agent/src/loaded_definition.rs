@@ -1,5 +1,5 @@
-//! What an agent brings along by its definition: skills in its first context, and a memory. The same for teammates and
-//! sub-agents.
+//! What a definition gives an agent besides its prompt: preloaded skills and a memory. Teammates
+//! and sub-agents share this code.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,43 +11,43 @@ use swarm_tools::skill_text;
 
 use crate::ProgramDocs;
 
-/// Of the index of a memory, as Claude Code reads it.
+/// Most lines and bytes of a memory's index that are shown, as in Claude Code.
 const MEMORY_LINES: usize = 200;
 const MEMORY_BYTES: usize = 25_000;
 
-/// Enough of the file to see that it does not fit.
+/// Bytes of the index to read: enough to detect that it exceeds the limits.
 const MEMORY_READ: u64 = 64 * 1024;
 
-/// A skill that a definition names cannot be had.
+/// A skill that a definition names cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[error("the agent type {agent_type} names the skill `{}`: {why}", .skill.escape_debug())]
 pub struct SkillError {
-    /// The type.
+    /// Name of the agent type.
     pub agent_type: String,
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// What is wrong with it.
+    /// Reason for the failure.
     pub why: String,
 }
 
-/// What a definition adds.
+/// What a definition adds to an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadedDefinition {
     /// Blocks for the system prompt.
     pub instructions: Vec<String>,
-    /// The directory of its memory.
+    /// Directory of the agent's memory; `None` if the definition has no memory.
     pub memory: Option<PathBuf>,
-    /// What the definition says of single calls, and what lets file tools write into the memory, whatever the mode asks
-    /// about; denials hold all the same.
+    /// The definition's permission rules, and an allow rule for file tools on the memory directory.
+    /// Deny rules still apply.
     pub rules: RuleSet,
 }
 
 impl LoadedDefinition {
-    /// Reads what a definition names: its skills are among `skills`, its memory is below `root` or that of the repository
-    /// around `cwd`. A type that explains the program gets `docs`.
+    /// Loads what a definition names. Skills come from `skills`; the memory is below `root` or in
+    /// the repository around `cwd`. The type that explains the program gets `docs`.
     ///
     /// # Errors
-    /// [`SkillError`] for a skill that is not there or cannot be read.
+    /// [`SkillError`] for a skill that does not exist or cannot be read.
     pub fn of(
         definition: &AgentDefinition,
         skills: &[Skill],
@@ -69,14 +69,14 @@ impl LoadedDefinition {
             loaded.instructions.push(text);
         }
         if let Some(scope) = definition.memory {
-            let home = match scope {
-                // Links of the user's own towards it are followed here. In a repository, where an agent may make them,
-                // nobody follows one.
+            let parent = match scope {
+                // The user's symbolic links are followed here. In a repository, where an agent
+                // could create them, they are not.
                 MemoryScope::User => root.canonicalize().unwrap_or_else(|_| root.to_owned()),
                 MemoryScope::Project | MemoryScope::Local => repository_top(cwd).join(".claude"),
             };
-            let directory = home.join(memory_directory(scope, &definition.name));
-            loaded.instructions.push(memory(&home, &directory));
+            let directory = parent.join(memory_directory(scope, &definition.name));
+            loaded.instructions.push(memory(&parent, &directory));
             loaded
                 .rules
                 .extend(memory_rules(&directory, &definition.name));
@@ -89,10 +89,10 @@ impl LoadedDefinition {
 
 fn memory_rules(directory: &Path, agent_type: &str) -> RuleSet {
     let mut rules = RuleSet::default();
-    // Two slashes begin an absolute path in a rule.
+    // Two slashes start an absolute path in a rule.
     match Rule::parse(&format!("Edit(/{}/**)", directory.display())) {
         Ok(rule) => rules.add(Behavior::Allow, rule, format!("memory of {agent_type}")),
-        Err(error) => tracing::warn!(%error, "the memory is asked about at each change"),
+        Err(error) => tracing::warn!(%error, "changes of the memory require approval"),
     }
     rules
 }
@@ -100,14 +100,15 @@ fn memory_rules(directory: &Path, agent_type: &str) -> RuleSet {
 fn skill(name: &str, skills: &[Skill]) -> Result<String, String> {
     let found = skills.iter().find(|skill| skill.name == name);
     let found = found.ok_or_else(|| {
-        "there is no such directory with a SKILL.md in .claude/skills of the repository or in skills below the config directory"
+        "no directory with this name and a SKILL.md exists in the repository's .claude/skills or the config directory's skills"
             .to_owned()
     })?;
     skill_text(found, "").map_err(|error| format!("{}: {error}", found.path.display()))
 }
 
-/// Where below the user's or the repository's directory an agent of a type keeps what it learns. A plugin's name is parted
-/// from the type's by a colon, which a directory should not have.
+/// Returns the memory directory of an agent type, relative to the user's or the repository's
+/// directory. The colon between a plugin's name and the type is replaced, because directories
+/// should not contain it.
 fn memory_directory(scope: MemoryScope, agent_type: &str) -> PathBuf {
     let kind = match scope {
         MemoryScope::User | MemoryScope::Project => "agent-memory",
@@ -116,40 +117,40 @@ fn memory_directory(scope: MemoryScope, agent_type: &str) -> PathBuf {
     Path::new(kind).join(agent_type.replace(':', "-"))
 }
 
-fn memory(home: &Path, directory: &Path) -> String {
+fn memory(parent: &Path, directory: &Path) -> String {
     let mut text = format!(
-        "# Memory\nYou keep what you learn in {}, across conversations. You may read and write files there with Read, \
-         Write and Edit. MEMORY.md in it is shown to you at each start, its first {MEMORY_LINES} lines: keep it short, \
-         correct what is wrong in it, and move details into files of their own beside it. Note what will help next \
+        "# Memory\nYour memory is in {}. It persists across conversations; read and write files there with Read, Write and \
+         Edit. The first {MEMORY_LINES} lines of its MEMORY.md are shown at each start: keep it short, correct \
+         mistakes in it, and move details into separate files in the same directory. Note what will help next \
          time, not what you did.\n\n## MEMORY.md\n",
         directory.display()
     );
-    match index(home, directory) {
+    match index(parent, directory) {
         Ok(Some(bytes)) => text.push_str(&beginning(&String::from_utf8_lossy(&bytes))),
-        Ok(None) => text.push_str("(it is empty yet)"),
-        // Into a String, which takes everything.
-        Err(why) => _ = write!(text, "(it is not shown: {why})"),
+        Ok(None) => text.push_str("(empty)"),
+        // Writing into a String cannot fail.
+        Err(why) => _ = write!(text, "(not shown: {why})"),
     }
     text
 }
 
-/// What stands in the index, if it is a file that lies where it says: a repository may bring a link along, and an agent
-/// may leave one, to what its rules keep from it.
-fn index(home: &Path, directory: &Path) -> Result<Option<Vec<u8>>, String> {
-    let (Ok(home), Ok(real)) = (home.canonicalize(), directory.canonicalize()) else {
+/// Returns the content of the index, if it is a regular file inside `parent`: a repository may
+/// contain a symbolic link, and an agent may create one, to a file that its rules hide from it.
+fn index(parent: &Path, directory: &Path) -> Result<Option<Vec<u8>>, String> {
+    let (Ok(parent), Ok(real)) = (parent.canonicalize(), directory.canonicalize()) else {
         return Ok(None);
     };
-    if !real.starts_with(&home) {
+    if !real.starts_with(&parent) {
         return Err(format!(
-            "{} leads out of {}",
+            "{} is outside {}",
             directory.display(),
-            home.display()
+            parent.display()
         ));
     }
     read_beginning(&real.join("MEMORY.md"), MEMORY_READ).map_err(|error| error.to_string())
 }
 
-/// The lines that fit.
+/// Returns the lines within the limits.
 fn beginning(text: &str) -> String {
     let mut kept = String::new();
     for line in text.lines().take(MEMORY_LINES) {
@@ -160,7 +161,7 @@ fn beginning(text: &str) -> String {
         kept.push('\n');
     }
     if kept.len() < text.trim_end().len() {
-        kept.push_str("(the rest does not fit: shorten it)");
+        kept.push_str("(the rest is not shown: shorten this file)");
     }
     kept
 }
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_stays_in_its_directory() {
+    fn memory_directories_depend_on_scope_and_type() {
         let directory = memory_directory(MemoryScope::User, "kit:a");
         assert_eq!(directory, Path::new("agent-memory/kit-a"));
         let directory = memory_directory(MemoryScope::Local, "a");
@@ -189,31 +190,31 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_shows_nothing_that_lies_elsewhere() {
+    fn a_memory_never_shows_files_outside_its_directory() {
         let base = tempfile::tempdir().unwrap();
-        let (home, elsewhere) = (base.path().join("home"), base.path().join("elsewhere"));
-        let directory = home.join("agent-memory/a");
+        let (parent, elsewhere) = (base.path().join("parent"), base.path().join("elsewhere"));
+        let directory = parent.join("agent-memory/a");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::create_dir_all(&elsewhere).unwrap();
         swarm_os::replace_alone(&elsewhere.join("MEMORY.md"), b"the secret is 7").unwrap();
-        assert!(memory(&home, &directory).ends_with("(it is empty yet)"));
+        assert!(memory(&parent, &directory).ends_with("(empty)"));
         symlink(elsewhere.join("MEMORY.md"), directory.join("MEMORY.md")).unwrap();
-        symlink(&elsewhere, home.join("agent-memory/b")).unwrap();
-        for directory in [&directory, &home.join("agent-memory/b")] {
-            let shown = memory(&home, directory);
-            assert!(shown.contains("(it is not shown: "), "{shown}");
+        symlink(&elsewhere, parent.join("agent-memory/b")).unwrap();
+        for directory in [&directory, &parent.join("agent-memory/b")] {
+            let shown = memory(&parent, directory);
+            assert!(shown.contains("(not shown: "), "{shown}");
             assert!(!shown.contains("the secret"), "{shown}");
         }
     }
 
     #[test]
-    fn a_pipe_in_the_place_of_a_memory_holds_nobody_up() {
-        let home = tempfile::tempdir().unwrap();
+    fn a_named_pipe_as_memory_does_not_block() {
+        let parent = tempfile::tempdir().unwrap();
         let made = std::process::Command::new("mkfifo")
-            .arg(home.path().join("MEMORY.md"))
+            .arg(parent.path().join("MEMORY.md"))
             .status();
         assert!(made.unwrap().success());
-        let shown = memory(home.path(), home.path());
+        let shown = memory(parent.path(), parent.path());
         assert!(shown.contains("not a regular file"), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that every agent of a process has because of its configuration.
+//! The tools that every agent of a process has.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use swarm_tools::{
     SkillTool, Tool, WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch, builtin,
 };
 
-/// The tools that each agent has whatever its place in a team: the built-in ones, and those that the configuration makes
-/// possible. One list for leads and teammates, so that all backends are equal.
+/// Returns the built-in tools and those that the configuration enables. Leads and teammates use
+/// this one list.
 pub fn own_tools(agent_config: &AgentConfig) -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin();
     if !agent_config.skills.is_empty() {
         tools.push(Arc::new(SkillTool::new(&agent_config.skills)));
     }
-    let door: Arc<dyn WebAccess> = Arc::new(Door);
+    let web: Arc<dyn WebAccess> = Arc::new(ClientWebAccess);
     tools.push(Arc::new(WebFetch::new(
-        Arc::clone(&door),
+        Arc::clone(&web),
         agent_config.web.private,
     )));
     if let Some(url) = &agent_config.web.search_url {
-        tools.push(Arc::new(WebSearch::new(door, url)));
+        tools.push(Arc::new(WebSearch::new(web, url)));
     }
     tools
 }
 
-/// The web, over the client that also has the models' TLS.
+/// Web access through the models' client, which shares their TLS settings.
 #[derive(Debug)]
-struct Door;
+struct ClientWebAccess;
 
 #[async_trait]
-impl WebAccess for Door {
+impl WebAccess for ClientWebAccess {
     async fn get(&self, request: WebRequest) -> Result<WebAnswer, String> {
         let (url, bytes) = (&request.url, request.max_bytes);
         let fetched = WebClient

@@ -1,4 +1,4 @@
-//! What an agent is made of.
+//! The components of an agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,45 +17,47 @@ use crate::{
 /// Everything a session needs besides its transcript.
 #[derive(Debug, Clone)]
 pub struct AgentParts {
-    /// Who asks the model; a scripted model matches on it.
+    /// Name of the agent in model requests; a scripted model matches on it.
     pub name: String,
-    /// The system prompt in blocks, facts about the surroundings included. It must not change while the conversation
-    /// lives, or the prompt cache is lost.
+    /// The system prompt in blocks, including facts about the environment. It must not change
+    /// during a conversation, because that would invalidate the prompt cache.
     pub system: Vec<String>,
-    /// What answers in the conversation.
+    /// The runtime that produces the agent's responses.
     pub runtime: Arc<dyn AgentRuntime>,
-    /// The model's client.
+    /// Client of the model.
     pub model: Arc<dyn Model>,
-    /// The model's id at its provider.
+    /// Id of the model at its provider.
     pub model_name: String,
-    /// The tools on offer, in the order in which the model is told of them.
+    /// The tools, in the order in which the model sees them.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Tools that agents of the process have and this one has not, each with the reason: a call of one is told that.
+    /// Tools that other agents of the process have and this one does not, each with the reason. A
+    /// call of such a tool returns the reason.
     pub withheld: Vec<RemovedTool>,
-    /// Mode and rules in force; may be changed from outside while a turn runs.
+    /// Current permission mode and rules; may change while a turn runs.
     pub rights: Arc<Rights>,
-    /// Who answers where rules and mode do not.
+    /// Decides about calls that rules and mode do not decide.
     pub gate: Arc<dyn PermissionGate>,
-    /// Who watches.
+    /// Receives the agent's events.
     pub events: Arc<dyn EventSink>,
-    /// Where urgent mail comes from.
+    /// Source of urgent mail.
     pub interjections: Arc<dyn Interjections>,
     /// The user's hooks.
     pub hooks: AgentHooks,
-    /// Skills that a person may start by `/NAME`.
+    /// Skills that a person may start with `/NAME`.
     pub skills: Arc<[Skill]>,
-    /// Where forks of the agent begin; fresh for each agent.
+    /// Fork point of the agent; each agent has a new one.
     pub forks: ForkPoint,
-    /// Bounds.
+    /// Limits of the session.
     pub limits: SessionLimits,
     /// The user's home directory, for permission rules that begin with `~/`.
     pub home: Option<PathBuf>,
-    /// Where instruction files come from; `None` for an agent that gets none.
+    /// Sources of instruction files; `None` for an agent without instructions.
     pub instructions: Option<Arc<InstructionSources>>,
-    /// Its environment, whose changes it is told; `None` for an agent that is not told.
+    /// The agent's environment, whose changes are announced; `None` for an agent without
+    /// announcements.
     pub environment: Option<Arc<AgentEnvironment>>,
-    /// Its team: what it is told anew once its conversation was compacted, and what belongs to its environment.
+    /// State of the agent's team, attached after a compaction and part of the environment.
     pub brief: Option<Arc<dyn Brief>>,
-    /// What each call gets; `cancel` and `tool_use_id` are filled in per call.
+    /// Context of each tool call; `cancel` and `tool_use_id` are filled in per call.
     pub tool_context: ToolContext,
 }

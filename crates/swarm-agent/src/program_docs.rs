@@ -1,4 +1,4 @@
-//! The program's own documentation, for the agent type that explains it.
+//! swarm's documentation, for the agent type that explains the program.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,38 +6,39 @@ use std::path::{Path, PathBuf};
 use swarm_os::{OsError, ensure_private_dir, read_optional, replace_alone};
 use swarm_permissions::{AgentDefinition, AgentSource};
 
-/// The built-in agent type that reads it.
+/// The built-in agent type that reads the documentation.
 const READER: &str = "claude-code-guide";
 
-/// The documentation that comes with the program. Agents read it from files, which are written when the first needs them.
+/// The documentation that is part of the program. Agents read it from files, which are written when
+/// the first agent needs them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProgramDocs {
-    /// Version of the program, part of the name of the directory.
+    /// Version of the program; part of the directory's name.
     pub version: &'static str,
-    /// The pages.
+    /// Pages of the documentation.
     pub pages: &'static [ProgramPage],
 }
 
 /// A page of the documentation.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramPage {
-    /// File name.
+    /// File name in the documentation directory.
     pub name: &'static str,
-    /// What it is about, in a few words.
+    /// Summary in a few words.
     pub about: &'static str,
-    /// Its text.
+    /// Content of the file.
     pub text: &'static str,
 }
 
 impl ProgramDocs {
-    /// For an agent that explains the program: a block for its prompt. Reading the pages takes no rule: it is free where
-    /// no rule restricts it.
+    /// Returns the prompt block of the agent that explains the program; `None` for other agents.
+    /// Reading the pages needs no rule, because reads are allowed by default.
     pub(crate) fn for_agent(&self, definition: &AgentDefinition, root: &Path) -> Option<String> {
         let explains = definition.name == READER && definition.source == AgentSource::BuiltIn;
         if !explains || self.pages.is_empty() {
             return None;
         }
-        match self.place(root) {
+        match self.write_pages(root) {
             Ok(directory) => Some(self.list(&directory)),
             Err(error) => {
                 tracing::warn!(%error, "the documentation was not written");
@@ -46,8 +47,8 @@ impl ProgramDocs {
         }
     }
 
-    /// Writes the pages that are not there as they should be; the directory that has them.
-    fn place(&self, root: &Path) -> Result<PathBuf, OsError> {
+    /// Writes the pages that are missing or differ, and returns their directory.
+    fn write_pages(&self, root: &Path) -> Result<PathBuf, OsError> {
         let directory = root.join("swarm").join(format!("docs-{}", self.version));
         ensure_private_dir(&directory)?;
         for page in self.pages {

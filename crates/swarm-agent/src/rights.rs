@@ -1,4 +1,4 @@
-//! The mode and rules in force for an agent, shared with whoever may change them during a turn.
+//! The permission mode and rules of an agent, which can change during a turn.
 
 use std::fmt;
 use std::path::Path;
@@ -11,14 +11,14 @@ use swarm_permissions::{
 use swarm_protocol::PermissionMode;
 use swarm_tools::{ModeSwitch, ProtectedPaths};
 
-/// Where granted rules say that they come from.
+/// Origin of granted rules.
 const GRANTED: &str = "session";
 
-/// What an agent may do. The mode never rises above the ceiling it was made with.
+/// The permissions of an agent. The mode never exceeds the ceiling.
 pub struct Rights {
-    /// Whose rights bound these at every moment.
+    /// Upper bound of these rights at any time.
     parent: Option<Arc<Rights>>,
-    /// Where the rules were written.
+    /// Directories to which relative rules refer.
     anchors: Anchors,
     inner: RwLock<Inner>,
     changed: Option<Box<ChangedFn>>,
@@ -38,11 +38,11 @@ impl fmt::Debug for Rights {
 struct Inner {
     ceiling: PermissionMode,
     mode: PermissionMode,
-    /// The mode that plan mode was entered from.
+    /// The mode before plan mode.
     before_plan: Option<PermissionMode>,
     rules: RuleSet,
-    /// Where rules come from that hold until the turn ends.
-    lent: Vec<String>,
+    /// Origins of rules that apply until the turn ends.
+    temporary: Vec<String>,
 }
 
 impl Inner {
@@ -82,26 +82,26 @@ impl ModeSwitch for Rights {
     fn grant_for_turn(&self, rules: &[String], origin: &str) {
         let rules = allowed(rules, origin);
         self.write(|inner| {
-            inner.lent.push(origin.to_owned());
+            inner.temporary.push(origin.to_owned());
             inner.rules.extend(rules);
         });
     }
 }
 
-/// The rules that allow these calls. One that does not parse allows nothing.
+/// Returns allow rules for these calls. Rules that cannot be parsed are ignored.
 pub(crate) fn allowed(rules: &[String], origin: &str) -> RuleSet {
     let mut allowed = RuleSet::default();
     for rule in rules {
         match Rule::parse(rule) {
             Ok(rule) => allowed.add(Behavior::Allow, rule, origin),
-            Err(error) => tracing::warn!(%error, origin, "a rule grants nothing"),
+            Err(error) => tracing::warn!(%error, origin, "ignoring an invalid rule"),
         }
     }
     allowed
 }
 
 impl Rights {
-    /// Rights with a mode and rules; a mode above the ceiling becomes the ceiling.
+    /// Creates rights; a mode above the ceiling becomes the ceiling.
     pub fn new(mode: PermissionMode, rules: RuleSet, ceiling: PermissionMode) -> Self {
         let mode = if ceiling.covers(mode) { mode } else { ceiling };
         Self {
@@ -112,28 +112,28 @@ impl Rights {
                 mode,
                 before_plan: None,
                 rules,
-                lent: Vec::new(),
+                temporary: Vec::new(),
             }),
             changed: None,
         }
     }
 
-    /// The same for an agent that begins in plan mode and goes on in this mode once its plan is approved.
+    /// Sets the mode after plan mode, for an agent that begins in plan mode.
     #[must_use]
     pub fn after_approval(self, mode: PermissionMode) -> Self {
         self.inner.write().before_plan = Some(mode);
         self
     }
 
-    /// The same where relative rules start elsewhere too.
+    /// Adds directories to which relative rules refer.
     #[must_use]
     pub fn anchored(self, anchors: Anchors) -> Self {
         Self { anchors, ..self }
     }
 
-    /// The rights of a sub-agent: those of its parent at every moment, in a mode of its own if that is stricter. What
-    /// the parent loses it loses too; what is granted to it is its own alone. `anchors` say where the parent's relative
-    /// rules start, `own` are rules that it has beside them.
+    /// Creates the rights of a sub-agent: always those of its parent, with a stricter mode if
+    /// given. It loses whatever the parent loses; grants to it do not extend to the parent. The
+    /// parent's relative rules refer to `anchors`; `own` are additional rules.
     pub fn under(
         parent: Arc<Self>,
         mode: Option<PermissionMode>,
@@ -149,13 +149,13 @@ impl Rights {
                 mode: mode.unwrap_or(PermissionMode::BypassPermissions),
                 before_plan: None,
                 rules: own,
-                lent: Vec::new(),
+                temporary: Vec::new(),
             }),
             changed: None,
         }
     }
 
-    /// Tells `changed` of these rights, at once and whenever they have changed.
+    /// Calls `changed` immediately and after every change.
     #[must_use]
     pub fn on_change(mut self, changed: impl Fn(&Self) + Send + Sync + 'static) -> Self {
         changed(&self);
@@ -163,13 +163,13 @@ impl Rights {
         self
     }
 
-    /// The mode that the mode in force never rises above.
+    /// Returns the most permissive mode that can be set.
     pub fn ceiling(&self) -> PermissionMode {
         self.read(|inner| inner.ceiling)
     }
 
-    /// Where relative rules start besides the working directory `cwd`; of an agent that has moved to a copy of it, besides
-    /// that one.
+    /// Returns the directories, besides the working directory `cwd`, to which relative rules refer.
+    /// For an agent that has moved to a copy of `cwd`, they are mapped to the copy.
     pub(crate) fn anchors(&self, cwd: &Path, moved: Option<&Path>) -> Anchors {
         match moved {
             Some(copy) => self.anchors.below(cwd, Some(copy)),
@@ -177,8 +177,8 @@ impl Rights {
         }
     }
 
-    /// These paths and what no search in the directory `cwd` may show.
-    pub(crate) fn hiding(
+    /// Returns the protected paths with the files that searches in `cwd` must not show.
+    pub(crate) fn with_hidden(
         &self,
         protected: &ProtectedPaths,
         cwd: &Path,
@@ -189,7 +189,7 @@ impl Rights {
         Arc::new(without_unreadable(protected.clone(), unreadable))
     }
 
-    /// The mode in force.
+    /// Returns the current mode.
     pub fn mode(&self) -> PermissionMode {
         let own = self.read(|inner| inner.mode);
         match self.parent.as_ref().map(|parent| parent.mode()) {
@@ -198,7 +198,7 @@ impl Rights {
         }
     }
 
-    /// The rules in force.
+    /// Returns the current rules.
     pub fn rules(&self) -> RuleSet {
         let own = self.read(|inner| inner.rules.clone());
         let Some(parent) = &self.parent else {
@@ -209,7 +209,7 @@ impl Rights {
         rules
     }
 
-    /// Changes the mode. False, and nothing changed, when it is above the ceiling.
+    /// Changes the mode. Returns `false` without a change if it exceeds the ceiling.
     pub fn set_mode(&self, mode: PermissionMode) -> bool {
         let bound = self
             .parent
@@ -222,7 +222,7 @@ impl Rights {
         covered
     }
 
-    /// Changes the mode, and the ceiling with it where that is lower. Only a person may ask for it.
+    /// Changes the mode and raises the ceiling to it if necessary. Only for requests of a person.
     pub fn raise(&self, mode: PermissionMode) {
         self.write(|inner| {
             if !inner.ceiling.covers(mode) {
@@ -232,7 +232,8 @@ impl Rights {
         });
     }
 
-    /// Applies a granted change. False, and nothing changed, when it does not parse or is above the ceiling.
+    /// Applies a granted change. Returns `false` without a change if it cannot be parsed or exceeds
+    /// the ceiling.
     pub fn grant(&self, change: &Suggestion) -> bool {
         match change {
             Suggestion::SetMode { mode, .. } => self.set_mode(*mode),
@@ -240,15 +241,15 @@ impl Rights {
         }
     }
 
-    /// Takes back what was lent for a turn.
-    pub(crate) fn take_back(&self) {
-        if self.read(|inner| inner.lent.is_empty()) {
+    /// Revokes the rules that were granted for a turn.
+    pub(crate) fn revoke_temporary(&self) {
+        if self.read(|inner| inner.temporary.is_empty()) {
             return;
         }
         self.write(|inner| {
-            let lent = std::mem::take(&mut inner.lent);
+            let temporary = std::mem::take(&mut inner.temporary);
             let allowed = &mut inner.rules.allow;
-            allowed.retain(|sourced| !lent.contains(&sourced.origin));
+            allowed.retain(|sourced| !temporary.contains(&sourced.origin));
         });
     }
 
@@ -260,14 +261,14 @@ impl Rights {
         }
     }
 
-    /// Whether no rule speaks against a call: whatever asks about it is the mode.
+    /// Returns whether no rule applies to a call, so that the mode alone decides.
     pub(crate) fn is_left_to_mode(&self, question: &Question<'_>) -> bool {
         let widest = PermissionMode::BypassPermissions;
         decide(widest, &self.rules(), question).is_allow()
     }
 
-    // No code that could panic runs under the lock but the decision itself, which only reads: a poisoned lock
-    // holds sound rights.
+    // Under the lock only the decision could panic, and it only reads, so a poisoned lock still
+    // protects consistent rights.
     fn read<T>(&self, f: impl FnOnce(&Inner) -> T) -> T {
         f(&self.inner.read())
     }
@@ -281,7 +282,7 @@ impl Rights {
     }
 }
 
-/// These paths, and those that `unreadable` hides from searches.
+/// Returns the protected paths with those that `unreadable` hides from searches.
 #[must_use]
 pub fn without_unreadable(protected: ProtectedPaths, unreadable: ReadFilter) -> ProtectedPaths {
     if unreadable.is_empty() {
@@ -296,13 +297,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plan_mode_is_left_for_the_mode_it_was_entered_from_and_never_above_the_ceiling() {
+    fn leaving_plan_mode_restores_the_previous_mode_within_the_ceiling() {
         use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
         for (mode, ceiling, after) in [
             (AcceptEdits, BypassPermissions, Some(AcceptEdits)),
             (Default, Default, Some(Default)),
             (DontAsk, DontAsk, Some(DontAsk)),
-            // Begun in plan mode.
+            // The agent began in plan mode.
             (Plan, BypassPermissions, Some(Default)),
             (Plan, DontAsk, Some(DontAsk)),
             (Plan, Plan, None),
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_raise_goes_above_the_ceiling_and_moves_it() {
+    fn only_raise_exceeds_the_ceiling() {
         use PermissionMode::{AcceptEdits, Default, Plan};
         let rights = Rights::new(Default, RuleSet::default(), Default);
         assert!(!rights.set_mode(AcceptEdits));
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_begins_in_plan_mode_goes_on_in_the_mode_it_was_meant_for() {
+    fn an_agent_that_begins_in_plan_mode_continues_in_its_intended_mode() {
         use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
         for (meant, ceiling, after) in [
             (AcceptEdits, BypassPermissions, AcceptEdits),
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn p5_what_a_parents_rule_asks_about_is_not_left_to_a_sub_agents_mode() {
+    fn p5_ask_rules_of_the_parent_apply_to_a_sub_agent() {
         use swarm_permissions::Rule;
 
         let mut rules = RuleSet::default();
@@ -374,29 +375,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lent_for_a_turn_is_taken_back_and_nothing_else() {
+    fn only_temporary_rules_are_revoked_after_a_turn() {
         let mut rules = RuleSet::default();
         let own = Rule::parse("Bash(make *)").unwrap();
         rules.add(Behavior::Allow, own, "settings.json");
         let mode = PermissionMode::Default;
         let rights = Rights::new(mode, rules.clone(), mode);
-        let lent = [
+        let temporary = [
             "Bash(make *)".to_owned(),
             "Bash(git *)".to_owned(),
             "Bash(".to_owned(),
         ];
-        ModeSwitch::grant_for_turn(&rights, &lent, "skill release");
+        ModeSwitch::grant_for_turn(&rights, &temporary, "skill release");
         let origins = |rights: &Rights| -> Vec<String> {
             let rules = rights.rules().allow.into_iter();
             rules.map(|sourced| sourced.origin).collect()
         };
         assert_eq!(origins(&rights), ["settings.json", "skill release"]);
-        rights.take_back();
+        rights.revoke_temporary();
         assert_eq!(rights.rules(), rules);
     }
 
     #[test]
-    fn a_mode_that_a_person_sets_in_between_is_not_the_one_to_go_back_to() {
+    fn leaving_plan_mode_restores_the_latest_mode() {
         let ceiling = PermissionMode::BypassPermissions;
         let rights = Rights::new(PermissionMode::AcceptEdits, RuleSet::default(), ceiling);
         ModeSwitch::enter_plan(&rights);

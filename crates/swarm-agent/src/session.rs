@@ -1,4 +1,4 @@
-//! One conversation of one agent.
+//! A conversation of an agent.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use crate::transcript::{Entry, TranscriptAuthor};
 use crate::turn::Noted;
 use crate::{AgentError, AgentParts, Delivery, Injected, Totals, TranscriptFile};
 
-/// A conversation: its transcript, what was said, and the agent that carries it on.
+/// A conversation: its transcript, its messages in memory, and the components of its agent.
 ///
-/// The future of [`Session::run_turn`] is ended by its token. One that is dropped instead leaves a transcript that
-/// the next opening repairs, and a session that must not be used again.
+/// Cancel [`Session::run_turn`] with its token. Dropping the future instead leaves a transcript
+/// that the next [`Session::open`] repairs, and a session that must not be used again.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) parts: AgentParts,
@@ -31,49 +31,51 @@ pub struct Session {
     pub(crate) history: History,
     transcript: TranscriptFile,
     delivered: HashSet<MessageId>,
-    /// Those of them that are in the file and perhaps not yet on disk.
+    /// Delivered messages that are in the file but may not be on disk yet.
     pending: Vec<MessageId>,
-    /// The disk has failed: everything is waited for until it has kept a line again.
-    is_wary: bool,
+    /// The disk has failed: every write is synced before use until one has succeeded.
+    sync_first: bool,
     totals: Totals,
-    /// The model's last message as another program numbered it: its usage stands on each of its lines.
+    /// Id of the model's last message, if another program wrote it. Each line of such a message
+    /// repeats its usage.
     last_message: Option<String>,
-    /// What the agent has been told of instruction files.
+    /// What the conversation contains of instruction files.
     pub(crate) instructions: Option<Instructions>,
-    /// What the agent knows about its environment.
+    /// What the conversation contains about the environment.
     environment: Option<EnvironmentNews>,
-    /// Files that the calls of this step have touched.
+    /// Files that the calls of the current step have touched.
     pub(crate) touched: Mutex<Vec<PathBuf>>,
-    /// Why a hook ends the turn.
+    /// The reason of a hook that stops the turn.
     pub(crate) halted: Mutex<Option<String>>,
     /// Events whose hooks run at the next opportunity.
     pub(crate) noted: Mutex<Vec<Noted>>,
     /// How full the context window is.
     pub(crate) meter: Meter,
-    /// What a compaction attaches again.
+    /// The current work, which a compaction attaches again.
     pub(crate) recent: Recent,
-    /// What requests without an answer used, until the end of their turn is written down.
+    /// Usage of requests without a response, until the end of their turn is recorded.
     pub(crate) unanswered: Usage,
-    /// Output limit of the last request.
+    /// Output limit of the last request, in tokens.
     pub(crate) asked_output: u32,
-    /// The conversation could not be compacted in this turn.
+    /// Compaction has failed in this turn.
     pub(crate) is_not_compacted: bool,
 }
 
 impl Session {
-    /// Carries on a transcript. A call whose result is missing, because a crash came in between, gets an error
-    /// result that says so.
+    /// Opens a transcript and continues its conversation. A call whose result is missing because of
+    /// a crash gets an error result that says so.
     ///
     /// # Errors
-    /// [`AgentError::DuplicateTool`], and [`AgentError::Transcript`] when the repair cannot be written.
+    /// [`AgentError::DuplicateTool`], and [`AgentError::Transcript`] if the repair cannot be
+    /// written.
     pub fn open(transcript: TranscriptFile, mut parts: AgentParts) -> Result<Self, AgentError> {
         let defers = parts.model.defers_tools() && defer(&mut parts.tools);
         let head = Head::of(&parts.system, &parts.tools, defers)?;
         Self::with_head(transcript, parts, head)
     }
 
-    /// Begins a conversation where that of another agent stands, or carries such a one on. What was said before is
-    /// written into its transcript, so that it can be read and taken up without the other's.
+    /// Starts or continues a fork of another agent's conversation. The inherited messages are
+    /// written into its transcript, so that it can be read and continued without the parent's.
     pub(crate) fn fork(
         transcript: TranscriptFile,
         parts: AgentParts,
@@ -107,7 +109,7 @@ impl Session {
             transcript,
             delivered: HashSet::new(),
             pending: Vec::new(),
-            is_wary: false,
+            sync_first: false,
             totals: Totals::default(),
             last_message: None,
             halted: Mutex::default(),
@@ -123,8 +125,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Makes input part of the conversation; on return it is on disk. Messages that are there already are not added
-    /// again.
+    /// Adds input to the conversation; it is on disk on return. Messages that are already in the
+    /// transcript are not added again.
     ///
     /// # Errors
     /// [`AgentError::Transcript`]; nothing was delivered then.
@@ -133,21 +135,22 @@ impl Session {
         match entry {
             Some(entry) => {
                 if let Err(error) = self.append(entry) {
-                    self.forget_told();
+                    self.forget_announced();
                     return Err(error);
                 }
             }
-            // What is known may be on its way to the disk.
+            // Known messages may not be on disk yet.
             None => self.flush()?,
         }
         Ok(delivery)
     }
 
-    /// The same without the wait for the disk, which [`Session::sync_handle`] tells of: a request for an answer can be on its
-    /// way meanwhile. Only for messages, which come again where the disk fails, and not after it has failed.
+    /// Delivers input without waiting for the disk ([`Session::sync_handle`] reports it), so that a
+    /// model request can start meanwhile. This applies only to messages, which are sent again if
+    /// the disk fails, and not after a failure of the disk.
     pub(crate) fn begin_delivery(&mut self, input: Vec<Injected>) -> Result<Delivery, AgentError> {
-        let comes_again = |piece: &Injected| !piece.message_ids.is_empty();
-        if self.is_wary || !input.iter().all(comes_again) {
+        let is_message = |piece: &Injected| !piece.message_ids.is_empty();
+        if self.sync_first || !input.iter().all(is_message) {
             return self.deliver(input);
         }
         let (delivery, entry) = self.sort(input);
@@ -156,7 +159,7 @@ impl Session {
                 .flush()
                 .and_then(|()| self.transcript.begin(std::slice::from_ref(&entry)));
             if let Err(error) = begun {
-                self.forget_told();
+                self.forget_announced();
                 return Err(error);
             }
             self.pending.clone_from(&delivery.added);
@@ -165,31 +168,31 @@ impl Session {
         Ok(delivery)
     }
 
-    /// Waits for the disk where something was begun that nobody has waited for. Messages that it could not keep count as
-    /// not delivered.
+    /// Waits for writes that have started. If the disk fails, their messages count as not
+    /// delivered.
     ///
     /// # Errors
     /// [`AgentError::Transcript`], once.
     pub fn flush(&mut self) -> Result<(), AgentError> {
         let begun = std::mem::take(&mut self.pending);
-        let settled = self.transcript.sync();
-        if settled.is_err() {
-            self.is_wary = true;
+        let synced = self.transcript.sync();
+        if synced.is_err() {
+            self.sync_first = true;
             for id in &begun {
                 self.delivered.remove(id);
             }
         }
-        settled
+        synced
     }
 
-    /// The wait for what was submitted last: messages may be acknowledged once it is over. `None` where everything is on
-    /// disk.
+    /// Returns a handle for the last submitted write; its messages may be acknowledged once it
+    /// completes. `None` if everything is on disk.
     pub fn sync_handle(&self) -> Option<SyncHandle> {
         self.transcript.sync_handle()
     }
 
-    /// Tells input that is new from what the transcript has, and makes a line of it if there is any. Instructions that
-    /// the model has not read stand in front of it.
+    /// Separates new input from known messages and returns a transcript line for the new input,
+    /// preceded by new instructions and environment changes.
     fn sort(&mut self, input: Vec<Injected>) -> (Delivery, Option<Entry>) {
         let mut delivery = Delivery::default();
         let mut content = Vec::with_capacity(input.len());
@@ -199,7 +202,7 @@ impl Session {
                 .into_iter()
                 .partition(|id| self.has_message(id) || delivery.added.contains(id));
             if !fresh.is_empty() || known.is_empty() {
-                content.push(readable(piece.text));
+                content.push(non_empty(piece.text));
             }
             delivery.added.extend(fresh);
             delivery.known.extend(known);
@@ -220,7 +223,7 @@ impl Session {
     fn new_instructions(&mut self) -> Option<String> {
         let mut instructions = self.instructions.take()?;
         let is_first = self.history.is_empty();
-        let news = instructions.news(is_first, |text| self.history.says(text));
+        let news = instructions.news(is_first, |text| self.history.contains_user_text(text));
         self.instructions = Some(instructions);
         self.show_instructions(news)
     }
@@ -231,12 +234,12 @@ impl Session {
         environment.news(|| history.texts_from(CHANGED))
     }
 
-    /// Instructions that apply to the files that calls have touched since the last look.
+    /// Returns new instructions for the files that calls have touched since the last call.
     pub(crate) fn instructions_for_touched(&mut self) -> Option<String> {
         let paths = std::mem::take(self.touched.get_mut());
         let mut instructions = self.instructions.take()?;
         let news = (!paths.is_empty())
-            .then(|| instructions.touched(&paths, |text| self.history.says(text)));
+            .then(|| instructions.touched(&paths, |text| self.history.contains_user_text(text)));
         self.instructions = Some(instructions);
         self.show_instructions(news.flatten())
     }
@@ -249,7 +252,7 @@ impl Session {
         news.text
     }
 
-    pub(crate) fn forget_told(&mut self) {
+    pub(crate) fn forget_announced(&mut self) {
         if let Some(instructions) = &mut self.instructions {
             instructions.forget();
         }
@@ -258,24 +261,24 @@ impl Session {
         }
     }
 
-    /// Whether the agent gets instruction files.
+    /// Returns whether the agent reads instruction files.
     pub(crate) fn has_instructions(&self) -> bool {
         self.instructions.is_some()
     }
 
-    /// Whether a message is in the transcript already and only has to be acknowledged.
+    /// Returns whether a message is already in the transcript and only has to be acknowledged.
     pub fn has_message(&self, id: &MessageId) -> bool {
         self.delivered.contains(id)
     }
 
-    /// Whether the transcript ends in a user message to which no turn has come to an end: input was delivered, or a
-    /// crash came before the answer. A turn that was interrupted, failed or reached its limit has come to an end;
-    /// [`Session::run_turn`] takes it up again all the same when it is called.
+    /// Returns whether the transcript ends with a user message for which no turn has ended: input
+    /// was delivered, or a crash came before the response. A turn that was interrupted, failed or
+    /// reached its limit has ended; [`Session::run_turn`] continues it anyway.
     pub fn needs_turn(&self) -> bool {
         self.history.is_open()
     }
 
-    /// The last text of the model, if there is one.
+    /// Returns the last text of the model, if any.
     pub fn last_text(&self) -> Option<String> {
         let messages = self.history.for_model();
         let answers = messages.iter().rev();
@@ -291,27 +294,27 @@ impl Session {
         })
     }
 
-    /// Whether anything was said yet.
+    /// Returns whether the conversation has any message.
     pub fn is_begun(&self) -> bool {
         !self.history.is_empty()
     }
 
-    /// What the whole conversation has used, former processes included.
+    /// Returns the usage of the whole conversation, including earlier processes.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// The transcript.
+    /// Returns the transcript.
     pub fn transcript(&self) -> &TranscriptFile {
         &self.transcript
     }
 
-    /// What the agent is made of.
+    /// Returns the components of the agent.
     pub fn parts(&self) -> &AgentParts {
         &self.parts
     }
 
-    /// Tells tools and transcript of a team that the agent has joined or left since the session was opened.
+    /// Updates tools and transcript after the agent has joined or left a team.
     pub fn set_caller(&mut self, caller: Caller) {
         let author = TranscriptAuthor {
             agent: Some(caller.name.clone()),
@@ -322,12 +325,12 @@ impl Session {
         self.parts.tool_context.caller = caller;
     }
 
-    /// Writes a line, and makes it part of the conversation once it is on disk. A synced append takes about a
-    /// millisecond, so it is done where it stands.
+    /// Appends a line to the transcript and, once it is on disk, to the conversation. A synced
+    /// append takes about a millisecond, so it runs inline.
     pub(crate) fn append(&mut self, entry: Entry) -> Result<(), AgentError> {
         self.flush()?;
         let appended = self.transcript.append(&entry);
-        self.is_wary = appended.is_err();
+        self.sync_first = appended.is_err();
         appended?;
         self.take(entry);
         Ok(())
@@ -343,8 +346,8 @@ impl Session {
         Ok(())
     }
 
-    /// Makes a line part of the conversation although it could not be written: the next opening sees a turn that was
-    /// cut, which is what a full disk makes of it anyway.
+    /// Adds a line to the conversation, even if it could not be written: the next opening then sees
+    /// an unfinished turn, as after any full disk.
     pub(crate) fn take(&mut self, entry: Entry) {
         self.meter.take(&entry);
         match &entry {
@@ -357,7 +360,7 @@ impl Session {
                     .filter(|block| matches!(block, ContentBlock::ToolUse { .. }));
                 for call in calls {
                     self.totals.tool_calls += 1;
-                    self.recent.note(call);
+                    self.recent.record(call);
                 }
                 if id.is_none() || *id != self.last_message {
                     self.totals.requests += 1;
@@ -380,14 +383,15 @@ impl Session {
                     .iter()
                     .filter(|block| block.call_id().is_some())
                 {
-                    self.recent.note(&call.block());
+                    self.recent.record(&call.block());
                 }
             }
         }
         self.history.take(entry);
     }
 
-    /// Counts requests without an answer whose turn leaves no line; the next process does not know of them.
+    /// Counts the usage of requests without a response whose turn has no line in the transcript.
+    /// The next process does not know about them.
     pub(crate) fn count_unanswered(&mut self) {
         let usage = std::mem::take(&mut self.unanswered);
         self.totals.usage += usage;
@@ -402,7 +406,7 @@ impl Session {
         if cut.is_empty() {
             return Ok(());
         }
-        tracing::warn!(session = %self.transcript.author().session, calls = cut.len(), "answered tool calls that a crash had cut");
+        tracing::warn!(session = %self.transcript.author().session, calls = cut.len(), "added error results for tool calls interrupted by a crash");
         self.append(Entry::User {
             content: cut.iter().map(|id| error_result(id, INTERRUPTED)).collect(),
             message_ids: Vec::new(),
@@ -411,8 +415,8 @@ impl Session {
     }
 }
 
-/// A message counts even if it says nothing, and the model server refuses empty texts.
-fn readable(text: String) -> ContentBlock {
+/// Replaces an empty message, which the model server would reject.
+fn non_empty(text: String) -> ContentBlock {
     if text.trim().is_empty() {
         ContentBlock::text("(an empty message)")
     } else {

@@ -1,4 +1,4 @@
-//! Adding teammates: what the Agent tool asks for, and who can grant it.
+//! Spawning teammates for the Agent tool.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,60 +8,61 @@ use swarm_permissions::Isolation;
 use swarm_protocol::{AgentId, Color, Effort, MemberName, PaneId, PermissionMode};
 use tokio_util::sync::CancellationToken;
 
-/// A teammate as a model asked for it. Nothing in it is checked against rights yet: that is the spawner's part.
+/// A model's request for a teammate. The spawner checks it against the caller's permissions.
 #[derive(Debug, Clone)]
 pub struct SpawnRequest {
-    /// Its name.
+    /// Name of the new member.
     pub name: MemberName,
-    /// Its definition; `None` is the general one.
+    /// Agent type; `None` uses the general-purpose type.
     pub agent_type: Option<String>,
-    /// Its first message.
+    /// First message to the teammate.
     pub prompt: String,
-    /// Its work in a few words.
+    /// Summary of its work in a few words.
     pub description: String,
-    /// Its model; `None` inherits.
+    /// Model; `None` inherits the caller's.
     pub model: Option<String>,
-    /// Its effort; `None` is its definition's, or inherits.
+    /// Effort; `None` uses the definition's, or else inherits the caller's.
     pub effort: Option<Effort>,
-    /// Its permission mode; `None` inherits.
+    /// Permission mode; `None` inherits the caller's.
     pub mode: Option<PermissionMode>,
-    /// Whether it must have a plan approved before it changes anything.
+    /// Whether the teammate needs an approved plan before it changes anything.
     pub plan: bool,
-    /// Its working directory; `None` inherits.
+    /// Working directory; `None` inherits the caller's.
     pub cwd: Option<PathBuf>,
-    /// Its isolation; `None` shares the working directory.
+    /// Isolation; `None` shares the working directory.
     pub isolation: Option<Isolation>,
-    /// The team that the model named; `None` is the caller's.
+    /// Team that the model named; `None` is the caller's.
     pub team: Option<String>,
-    /// Falls when the caller's turn is interrupted: the spawn is then undone.
+    /// Cancelled when the caller's turn is interrupted; the spawn is undone then.
     pub cancel: CancellationToken,
 }
 
-/// A teammate that is there: its hello was committed.
+/// A committed teammate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawned {
     /// `name@team`.
     pub agent_id: AgentId,
-    /// Its colour.
+    /// Colour in panes and lists.
     pub color: Option<Color>,
-    /// The model in force.
+    /// Effective model.
     pub model: String,
-    /// The mode in force.
+    /// Effective permission mode.
     pub mode: PermissionMode,
-    /// Where it can be watched.
+    /// Pane that shows the teammate.
     pub pane: PaneId,
-    /// A sentence for the model where something is worth knowing; may be empty.
+    /// Additional remark for the model; may be empty.
     pub note: String,
 }
 
-/// Who can add teammates.
+/// Spawns teammates for an agent.
 #[async_trait]
 pub trait TeammateSpawner: Send + Sync + fmt::Debug {
-    /// Spawns a teammate and returns once it is committed. The error is for the model: what happened and what to do.
+    /// Spawns a teammate and returns once it is committed. The error is for the model: what failed
+    /// and what to do.
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String>;
 }
 
-/// The spawner of everybody but the lead.
+/// The spawner of agents other than the lead: it refuses every request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSpawner;
 
@@ -69,7 +70,7 @@ pub struct NoSpawner;
 impl TeammateSpawner for NoSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         Err(format!(
-            "`{}` was not spawned; the roster is flat: only the team lead adds teammates. Ask team-lead for it with SendMessage",
+            "`{}` was not spawned: only the team lead can add teammates. Send a request to team-lead with SendMessage",
             request.name
         ))
     }

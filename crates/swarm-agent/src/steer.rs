@@ -1,4 +1,4 @@
-//! What a person changes about a conversation between two turns.
+//! Changes that a person makes to a conversation between two turns.
 
 use std::sync::Arc;
 
@@ -9,11 +9,12 @@ use crate::compaction::Recent;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
 use crate::{AgentError, ReadyModel, Session, SessionLimits};
 
-/// What the model reads in the place of what was said before.
+/// Replaces the cleared conversation for the model.
 const CLEARED: &str = "[The user cleared the conversation: what was said before is gone.]";
 
 impl Session {
-    /// Has another model answer from the next request on. Sub-agents that name no model keep the one before.
+    /// Switches to another model from the next request on. Sub-agents whose definition names no
+    /// model keep the previous one.
     pub fn use_model(&mut self, model: ReadyModel) {
         let limits = &mut self.parts.limits;
         limits.window = model.window;
@@ -23,10 +24,11 @@ impl Session {
         self.emit(AgentEvent::ModelChanged { model: model.name });
     }
 
-    /// Begins the conversation anew, in the same file: what was said before stays there and is not read again.
+    /// Clears the conversation in the same file. Earlier messages stay in the file but are not read
+    /// again.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`]; the conversation is what it was then.
+    /// [`AgentError::Transcript`]; the conversation is unchanged then.
     pub fn clear(&mut self) -> Result<(), AgentError> {
         let message = Message {
             role: Role::User,
@@ -42,7 +44,7 @@ impl Session {
         }))?;
         self.unanswered = Usage::default();
         self.recent = Recent::default();
-        self.forget_told();
+        self.forget_announced();
         self.emit(AgentEvent::Notice {
             line: "conversation cleared".to_owned(),
         });

@@ -1,9 +1,11 @@
-//! Tool search: with many tools of MCP servers, a model is told only their names, and loads the schemas that it needs.
+//! Tool search: with many MCP tools, the model sees only their names and loads the schemas it
+//! needs.
 //!
-//! The request holds all tools, the deferred ones marked; the Messages API keeps those out of the prompt until a result
-//! refers to them (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool>). What is loaded comes at
-//! the end of the conversation, so the cached prefix stays. For other servers the client leaves them out and shows the
-//! schema in place of the reference.
+//! The request contains all tools and marks the deferred ones; the Messages API keeps those out of
+//! the prompt until a result refers to them
+//! (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool>). Loaded
+//! schemas are appended to the conversation, so the cached prefix does not change. For other
+//! servers the client omits deferred tools and sends the schema instead of the reference.
 
 use std::sync::Arc;
 
@@ -14,18 +16,19 @@ use serde_json::Value;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Attachment, Tool, ToolContext, ToolOutput, one_line, parse, prompt, schema};
 
-/// Tokens of schemas up to which nothing is deferred; a token is counted as four bytes.
+/// Up to this many tokens of schemas nothing is deferred; a token counts as four bytes.
 const MOST_TOKENS: usize = 10_000;
 
-/// Tools that a search returns where the call names no number, as in Claude Code.
+/// Default number of results, as in Claude Code.
 const MOST_RESULTS: usize = 5;
 
-/// Adds the search where the deferrable tools are too many for a prompt. Returns whether they are deferred.
+/// Adds the search tool if the deferrable tools are too large for a prompt. Returns whether they
+/// are deferred.
 pub(crate) fn defer(tools: &mut Vec<Arc<dyn Tool>>) -> bool {
-    let deferred: Vec<Found> = tools
+    let deferred: Vec<SearchEntry> = tools
         .iter()
         .filter(|tool| tool.is_deferrable())
-        .map(|tool| Found::of(&**tool))
+        .map(|tool| SearchEntry::of(&**tool))
         .collect();
     let bytes: usize = deferred.iter().map(|tool| tool.bytes).sum();
     if bytes / 4 <= MOST_TOKENS {
@@ -35,18 +38,18 @@ pub(crate) fn defer(tools: &mut Vec<Arc<dyn Tool>>) -> bool {
     true
 }
 
-/// What is searched of a tool.
+/// A searchable tool.
 #[derive(Debug)]
-struct Found {
+struct SearchEntry {
     name: String,
-    /// The name in lower case, and its parts.
+    /// The name in lower case.
     folded: String,
     description: String,
-    /// Bytes that it takes in a prompt.
+    /// Size in a prompt in bytes.
     bytes: usize,
 }
 
-impl Found {
+impl SearchEntry {
     fn of(tool: &dyn Tool) -> Self {
         let (name, description) = (tool.name().to_owned(), tool.description());
         let schema = tool.input_schema().to_string();
@@ -58,7 +61,7 @@ impl Found {
         }
     }
 
-    /// How well a word fits; 0 where it does not.
+    /// Returns how well a word matches; 0 means no match.
     fn rank(&self, word: &str) -> usize {
         let mut parts = self.folded.split(['_', '-']);
         if parts.any(|part| part == word) {
@@ -76,13 +79,13 @@ impl Found {
 /// Loads the schemas of deferred tools.
 #[derive(Debug)]
 struct ToolSearch {
-    deferred: Vec<Found>,
+    deferred: Vec<SearchEntry>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// `select:NAME,NAME` for tools by name, or keywords; a keyword behind `+` must occur
+    /// `select:NAME,NAME` for tools by name, or keywords; a keyword prefixed with `+` is required
     query: String,
     /// The most tools to return [default: 5]
     #[schemars(range(min = 1))]
@@ -126,22 +129,22 @@ impl Tool for ToolSearch {
         let found = self.search(input.query.trim(), most);
         if found.is_empty() {
             let text = "No deferred tool matches. Try other keywords, or select one by its name.";
-            return ToolOutput::ok(text, "no tool");
+            return ToolOutput::ok(text, "no match");
         }
         let line = match &found[..] {
             [one] => one_line(&one.name),
             many => format!("{} tools", many.len()),
         };
         let references = found.iter().map(|tool| tool.name.clone());
-        // The API takes no text beside them.
+        // The API does not accept text next to references.
         ToolOutput::ok("", line)
             .with_attachments(references.map(Attachment::ToolReference).collect())
     }
 }
 
 impl ToolSearch {
-    /// The tools that a query means, the best first.
-    fn search(&self, query: &str, most: usize) -> Vec<&Found> {
+    /// Returns the tools that match a query, best first.
+    fn search(&self, query: &str, most: usize) -> Vec<&SearchEntry> {
         let named = |name: &str| {
             let name = name.trim();
             let mut all = self.deferred.iter();
@@ -164,14 +167,14 @@ impl ToolSearch {
                 _ => words.push(word),
             }
         }
-        let mut ranked: Vec<(usize, &Found)> = self
+        let mut ranked: Vec<(usize, &SearchEntry)> = self
             .deferred
             .iter()
             .filter(|tool| needed.iter().all(|word| tool.rank(word) > 0))
             .map(|tool| (words.iter().map(|word| tool.rank(word)).sum(), tool))
             .filter(|(rank, _)| *rank > 0)
             .collect();
-        // Stable, so that tools of one rank keep their order.
+        // The sort is stable, so that tools with the same rank keep their order.
         ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
         ranked
             .into_iter()
@@ -186,7 +189,7 @@ mod tests {
     use super::*;
 
     fn search(query: &str, most: usize) -> Vec<String> {
-        let tool = |name: &str, description: &str| Found {
+        let tool = |name: &str, description: &str| SearchEntry {
             name: name.to_owned(),
             folded: name.to_lowercase(),
             description: description.to_lowercase(),
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_selected_by_name_or_found_by_words_the_best_first() {
+    fn tools_are_selected_by_name_or_ranked_by_keywords() {
         for (query, most, found) in [
             (
                 "select:mcp__mail__send, MCP__tickets__list,nobody",

@@ -1,15 +1,15 @@
-//! Sums over a conversation.
+//! Usage totals of a conversation.
 
 use swarm_protocol::Usage;
 
-/// What a turn, or a whole conversation, has used.
+/// Usage of a turn or of a whole conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Tokens.
+    /// Tokens of all requests.
     pub usage: Usage,
-    /// Answers of the model.
+    /// Number of model responses.
     pub requests: u64,
-    /// Tool calls that the model made.
+    /// Number of tool calls.
     pub tool_calls: u64,
 }
 
@@ -22,7 +22,7 @@ impl std::ops::AddAssign for Totals {
 }
 
 impl Totals {
-    /// What came on top of `earlier`, an older sum of the same conversation.
+    /// Returns the difference to `earlier`, an older total of the same conversation.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let (usage, past) = (self.usage, earlier.usage);

@@ -10,7 +10,7 @@ use swarm_agent::{
     AgentEnvironment, AgentError, AgentParts, AgentRuntime, Brief, EnvironmentFact, EventSink,
     ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections, Isolator,
     MANAGED_INSTRUCTIONS, ModelFactory, PromptEnvironment, Rights, Session, SessionLimits,
-    SubAgentKit, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
+    SubAgentServices, SubAgents, TeammateSpawner, TranscriptAuthor, TranscriptFile, own_tools,
     without_unreadable,
 };
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
@@ -181,7 +181,7 @@ impl MemberSetup {
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());
         system.extend(servers.prompt_block());
-        let sub_agents = SubAgents::new(SubAgentKit {
+        let sub_agents = SubAgents::new(SubAgentServices {
             agent_config: Arc::clone(&self.agent_config),
             model: self.model_name.clone(),
             models: Arc::clone(&self.models),

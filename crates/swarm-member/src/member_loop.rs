@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_agent::{Injected, TurnOutcome, told_by_hooks};
+use swarm_agent::{Injected, TurnOutcome, hook_context};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Envelope, Event, MemberState};
 use swarm_team::{Incoming, MemberContext};
@@ -304,7 +304,7 @@ impl<R: Role> MemberLoop<R> {
         let fields = json!({"source": source});
         let event = HookEvent::SessionStart;
         let fired = self.session.fire(event, Some(source), fields, &self.stop);
-        self.context.extend(told_by_hooks(&fired.await));
+        self.context.extend(hook_context(&fired.await));
     }
 
     /// Tells a model that goes on in a new process how its team stands, before the first message.

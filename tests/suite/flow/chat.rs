@@ -117,7 +117,7 @@ fn a_member_that_waits_for_its_model_says_so_and_goes_on() {
     });
     was_seen.store(true, Ordering::SeqCst);
     assert!(
-        detail.contains("asks the model again in") && detail.contains("made up by the test"),
+        detail.contains("retries in") && detail.contains("made up by the test"),
         "{detail}"
     );
     wait_for_state(&world, "bob", "idle");

@@ -97,7 +97,7 @@ fn a_member_is_compacted_told_of_its_team_and_respawned_behind_the_summary() {
     let first = first_message(&request);
     for part in [
         "SUMMARY: the notes were read.",
-        "Your team at this moment:",
+        "Your team now:",
         "You are bob of team demo.",
         "- team-lead (team-lead): ",
         "- #1 [pending] Paint the boat",
@@ -216,7 +216,10 @@ fn who_cannot_be_compacted_says_why() {
     let world = with_bob(&api);
     let error = world.swarm(&["compact", "bob", "--json"]).error(9);
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("the model wrote no summary"), "{message}");
+    assert!(
+        message.contains("the response contains no summary"),
+        "{message}"
+    );
     assert_eq!(summaries(&api), 3);
     wait_for_state(&world, "bob", "idle");
     assert!(

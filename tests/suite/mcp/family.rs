@@ -161,7 +161,7 @@ fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused(
     let (why, is_error) = result(&api, "team-lead", "sub");
     assert!(
         is_error
-            && why.contains("`caller` needs MCP servers that are not there: brok")
+            && why.contains("`caller` requires MCP servers that are not available: brok")
             && why.contains("the licence has run out"),
         "{why}"
     );

@@ -1,11 +1,11 @@
-//! What a model is told of the agents that it may start.
+//! Describes to a model which agents it may start.
 
 use swarm_permissions::{AgentCatalog, AgentDefinition, denied_type, servers_without_tools};
 use swarm_tools::prompt;
 
 use crate::subagent::Parent;
 
-/// Refuses a type that a permission rule or a definition above forbids.
+/// Returns an error for a type that a permission rule or a definition above forbids.
 pub(super) fn refuse_denied(parent: &Parent, agent_type: &str) -> Result<(), String> {
     if let Some(why) = denied_type(agent_type, &parent.parts.rights.rules()) {
         return Err(format!(
@@ -18,7 +18,8 @@ pub(super) fn refuse_denied(parent: &Parent, agent_type: &str) -> Result<(), Str
     }
 }
 
-/// The definitions that an agent may use, by name: the same list at every call.
+/// Returns the definitions that an agent may use, sorted by name, so that the list is the same at
+/// every call.
 pub(super) fn usable<'a>(catalog: &'a AgentCatalog, parent: &Parent) -> Vec<&'a AgentDefinition> {
     let mut usable: Vec<_> = catalog
         .winners()
@@ -29,7 +30,7 @@ pub(super) fn usable<'a>(catalog: &'a AgentCatalog, parent: &Parent) -> Vec<&'a 
     usable
 }
 
-/// The MCP servers that a definition needs and that have given no tool.
+/// Returns the MCP servers that a definition requires and that provide no tools.
 pub(crate) fn missing_servers<'a>(
     definition: &'a AgentDefinition,
     tool_names: &[String],
@@ -37,7 +38,7 @@ pub(crate) fn missing_servers<'a>(
     servers_without_tools(definition, tool_names.iter().map(String::as_str))
 }
 
-/// The description of the tool.
+/// Returns the description of the tool.
 pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
     let context = if forks {
         prompt!("tools/Agent-context-fork")
@@ -49,7 +50,7 @@ pub(super) fn description(types: &[&AgentDefinition], forks: bool) -> String {
         .replace("{types}", &list(types))
 }
 
-/// The description of the tool for a coordinator, which starts workers with it.
+/// Returns the description of the tool for a coordinator, which starts workers with it.
 pub(super) fn describe_to_coordinator(types: &[&AgentDefinition]) -> String {
     prompt!("tools/Agent-coordinator").replace("{types}", &list(types))
 }

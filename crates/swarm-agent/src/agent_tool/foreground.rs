@@ -1,4 +1,4 @@
-//! Waiting for a sub-agent.
+//! Foreground runs of sub-agents.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::subagent::{Link, Parent, SubAgents, completed, launched};
 
-/// Waits for a sub-agent's end; less long where it goes to the background.
+/// Waits until a sub-agent has ended or has moved to the background.
 pub(super) async fn wait(
     agents: &SubAgents,
     parent: &Parent,
@@ -33,7 +33,8 @@ pub(super) async fn wait(
             }
             () = cancel.cancelled(), if !record.view().background => {
                 record.parent_left();
-                // It ends within its own grace; the turn gives up on us sooner if that is shorter.
+                // The sub-agent stops within its own grace period; if the turn's is shorter, this
+                // call is dropped earlier.
                 let _late = tokio::time::timeout(Duration::from_mins(1), record.until(|view| view.settled)).await;
                 break;
             }

@@ -12,7 +12,7 @@ use swarm_tools::{parse, schema};
 use crate::coordinator::{WORKER, refuse_delegated_understanding};
 use crate::fork::FORK;
 
-/// What a call may say.
+/// Parameters of a call.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
@@ -36,7 +36,7 @@ pub(super) struct Input {
     /// Permission mode, at most your own
     #[schemars(with = "Option<String>", extend("enum" = PermissionMode::ALL.map(PermissionMode::name)))]
     pub(super) mode: Option<PermissionMode>,
-    /// Give it a git worktree of its own
+    /// Run it in a separate git worktree
     #[schemars(with = "Option<String>", extend("enum" = ["worktree"]))]
     pub(super) isolation: Option<Isolation>,
     /// Another working directory than your own
@@ -45,13 +45,13 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Whether a name is that of a sub-agent in the background, and not of a teammate.
+    /// Returns whether `name` denotes a background sub-agent and not a teammate.
     pub(super) fn is_named_sub_agent(&self) -> bool {
         self.run_in_background == Some(true) && self.team_name.is_none()
     }
 
-    /// The same call as a coordinator means it: a worker in the background, with the model of its definition or its parent.
-    /// The error is for the model.
+    /// Converts the call of a coordinator to one for a worker: a background sub-agent with the
+    /// model of its definition or parent. The error is for the model.
     pub(super) fn for_worker(mut self) -> Result<Self, String> {
         let refused = |why: String| format!("Agent was not called: {why}.");
         if self.team_name.is_some() {
@@ -76,7 +76,7 @@ impl Input {
         let input: Self = parse("Agent", input)?;
         if input.prompt.trim().is_empty() {
             return Err(
-                "Agent was not called: `prompt` is empty. Say everything the agent needs to know"
+                "Agent was not called: `prompt` is empty. It must contain everything the agent needs to know"
                     .to_owned(),
             );
         }
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// The parameters that a coordinator is offered: without those that its calls do not choose.
+/// Returns the schema for a coordinator, without the parameters that it cannot choose.
 pub(super) fn worker_schema() -> Value {
     let mut schema = schema::<Input>();
     if let Some(fields) = schema["properties"].as_object_mut() {

@@ -1,4 +1,4 @@
-//! The Agent tool: how a model adds teammates and sub-agents.
+//! The Agent tool, with which a model starts teammates and sub-agents.
 
 mod describe;
 mod foreground;

@@ -1,4 +1,5 @@
-//! The Skill tool of an agent that can start others: a skill with `context: fork` is followed by an agent of its own.
+//! The Skill tool of an agent that can start others: a separate agent follows a skill with
+//! `context: fork`.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -8,12 +9,12 @@ use swarm_tools::{SkillTool, Tool, ToolContext, ToolOutput, skill_text};
 use super::AgentTool;
 use crate::rights::allowed;
 
-/// Whether one of these skills needs an agent of its own.
+/// Returns whether one of these skills requires a separate agent.
 pub(crate) fn has_forks(skills: &[Skill]) -> bool {
     skills.iter().any(|skill| skill.fork)
 }
 
-/// Loads a skill, or has it followed.
+/// Loads a skill, or starts an agent that follows it.
 #[derive(Debug, Clone)]
 pub(crate) struct SkillCall {
     skills: SkillTool,
@@ -58,7 +59,7 @@ impl Tool for SkillCall {
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let (skill, arguments) = match self.skills.asked(input.clone()) {
             Ok((skill, arguments)) if skill.fork => (skill, arguments),
-            // It reads it, or says what is wrong with the call.
+            // Loads the skill, or returns the error of the call.
             _ => return self.skills.call(input, ctx).await,
         };
         let text = match skill_text(&skill, &arguments) {
@@ -66,7 +67,7 @@ impl Tool for SkillCall {
             Err(error) => {
                 let (name, path) = (&skill.name, skill.path.display());
                 return ToolOutput::error(format!(
-                    "The skill {name} cannot be read from {path}: {error}."
+                    "Cannot read the skill {name} from {path}: {error}."
                 ));
             }
         };

@@ -1,4 +1,4 @@
-//! The tool itself, and which way a call goes.
+//! The tool `Agent`, which starts teammates and sub-agents.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -11,16 +11,17 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, schema};
 
 use super::describe::{describe_to_coordinator, description, refuse_denied, usable};
 use super::foreground;
-use super::fork::refuse_choices;
+use super::fork::reject_overrides;
 use super::input::{Input, worker_schema};
 use crate::fork::{FORK, directive, fork_definition};
 use crate::subagent::{Parent, SubAgentRequest, SubAgents, launched};
 use crate::{SpawnRequest, Spawned, TeammateSpawner};
 
-/// Other names of the tool.
+/// Aliases of the tool.
 const ALIASES: &[&str] = &["Task"];
 
-/// The tool `Agent`, with the parameters of Claude Code's. Each agent has one that knows whose it is.
+/// The tool `Agent`, with the parameters of Claude Code's. Each agent has its own instance, which
+/// knows its caller.
 #[derive(Debug, Clone)]
 pub struct AgentTool {
     spawner: Arc<dyn TeammateSpawner>,
@@ -29,13 +30,14 @@ pub struct AgentTool {
 }
 
 impl AgentTool {
-    /// The name models call it by.
+    /// Name of the tool.
     pub(crate) const NAME: &'static str = "Agent";
 
-    /// The type of an agent for which no type is named.
+    /// The type of an agent if the call names none.
     pub(crate) const GENERAL: &'static str = "general-purpose";
 
-    /// The tool of `parent`, which asks `spawner` for teammates and `agents` for sub-agents.
+    /// Creates the tool of `parent`, which starts teammates with `spawner` and sub-agents with
+    /// `agents`.
     pub(crate) fn new(
         spawner: Arc<dyn TeammateSpawner>,
         agents: Weak<SubAgents>,
@@ -53,14 +55,14 @@ impl AgentTool {
         agents.is_some_and(|agents| agents.coordinates())
     }
 
-    /// Whether a call of this name is one of this tool.
+    /// Returns whether `name` is a name of this tool.
     pub(crate) fn is_called(name: &str) -> bool {
         name == Self::NAME || ALIASES.contains(&name)
     }
 
     async fn teammate(&self, name: &str, input: Input, ctx: &ToolContext) -> ToolOutput {
         let wanted = input.subagent_type.as_deref().unwrap_or(Self::GENERAL);
-        // A type is found in any letter case, and rules name it as its definition does.
+        // Types are matched case-insensitively; rules use the name in the definition.
         let agents = self.agents.upgrade();
         let found = agents
             .as_ref()
@@ -95,13 +97,13 @@ impl AgentTool {
         ctx: &ToolContext,
     ) -> Result<ToolOutput, String> {
         let agents = self.agents.upgrade();
-        let agents = agents.ok_or("Agent was not called: this process is about to end")?;
+        let agents = agents.ok_or("Agent was not called: this process is shutting down")?;
         let name = input.name.as_deref().map(MemberName::teammate).transpose();
         let name = name.map_err(|error| format!("Agent was not called: {error}"))?;
         let named = input.subagent_type.as_deref();
         let origin = if agents.forks(named) {
             refuse_denied(&self.parent, FORK)?;
-            refuse_choices(&input)?;
+            reject_overrides(&input)?;
             Some(self.parent.fork_origin()?)
         } else {
             None
@@ -143,7 +145,7 @@ impl AgentTool {
         Ok(foreground::wait(&agents, &self.parent, record, &ctx.cancel).await)
     }
 
-    /// Does what a call asks; a sub-agent gets `granted` as rules of its own.
+    /// Executes a call; a sub-agent gets the additional rules `granted`.
     pub(super) async fn start(
         &self,
         input: Value,
@@ -168,8 +170,9 @@ impl AgentTool {
             .unwrap_or_else(ToolOutput::error)
     }
 
-    /// The directory that a sub-agent is to work in, with every symbolic link resolved. It lies in one of this agent's: what
-    /// a mode allows in the working directory would be allowed anywhere else.
+    /// Returns the working directory of a sub-agent with symbolic links resolved. It must be inside
+    /// one of this agent's directories, because the permission mode applies to the whole working
+    /// directory.
     fn directory(&self, asked: &Path, ctx: &ToolContext) -> Result<PathBuf, String> {
         let path = ctx.cwd.join(asked);
         let found = path.canonicalize().ok().filter(|found| found.is_dir());
@@ -185,13 +188,13 @@ impl AgentTool {
             return Ok(found);
         }
         Err(format!(
-            "Agent was not called: `cwd` {} lies outside of your working directory {}; leave it out",
+            "Agent was not called: `cwd` {} is outside your working directory {}; leave it out",
             found.display(),
             ctx.cwd.display()
         ))
     }
 
-    /// The definition of a type, if this agent may use it.
+    /// Returns the definition of a type, if this agent may use it.
     fn definition(
         &self,
         agents: &SubAgents,
@@ -204,8 +207,8 @@ impl AgentTool {
             (None, None) => AgentDefinition::new(Self::GENERAL, "", ""),
             (None, Some(named)) if same_agent_type(named, FORK) => {
                 return Err(
-                    "Agent was not called: there are no forks here (setting agents.fork). Name another type, or none for \
-                     a general one, and say in `prompt` all that the agent has to know"
+                    "Agent was not called: forks are disabled (setting agents.fork). Use another type, or none for \
+                     a general-purpose agent, and put everything the agent needs to know into `prompt`"
                         .to_owned(),
                 );
             }
@@ -213,10 +216,10 @@ impl AgentTool {
                 let usable = usable(catalog, &self.parent);
                 let types: Vec<_> = usable.iter().map(|found| found.name.as_str()).collect();
                 return Err(format!(
-                    "Agent was not called: there is no agent type `{}`. There is {}.",
+                    "Agent was not called: agent type `{}` not found. Available types: {}.",
                     wanted.escape_debug(),
                     if types.is_empty() {
-                        "none but the general one, without subagent_type".to_owned()
+                        "only the general-purpose type, without `subagent_type`".to_owned()
                     } else {
                         types.join(", ")
                     }
@@ -312,7 +315,7 @@ fn report(spawned: &Spawned) -> ToolOutput {
     let name = &agent_id.name;
     let mut content = format!(
         "Teammate added.\nagent_id: {agent_id}\nname: {name}\nteam_name: {}\nmodel: {model}\nmode: {mode}\npane: {pane}\n\
-         It has its instructions as its first message and is at work. Its reports reach you as messages.",
+         It has received its instructions and is working. Its reports arrive as messages.",
         agent_id.team
     );
     if !note.is_empty() {

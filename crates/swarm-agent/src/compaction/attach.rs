@@ -1,4 +1,4 @@
-//! What stands in the first message of a compacted conversation besides the summary.
+//! Attachments of a compacted conversation's first message besides the summary.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,27 +11,25 @@ use swarm_tools::{Tool, ToolContext};
 use super::Recent;
 use crate::fork::opens_fork;
 
-/// The most files that are attached.
+/// Most files to attach.
 const FILES: usize = 5;
 
-/// The to-do list and the plan.
+/// Returns the to-do list and the plan.
 pub(super) fn notes(recent: &Recent) -> Vec<String> {
     let todos = recent
         .todos()
         .map(|todos| reminder("Your to-do list:", &todos));
-    let plan = recent
-        .plan()
-        .map(|plan| reminder("The plan that you made:", plan));
+    let plan = recent.plan().map(|plan| reminder("Your plan:", plan));
     todos.into_iter().chain(plan).collect()
 }
 
-/// The team at the moment.
+/// Returns the current state of the team.
 pub(super) fn team(brief: &str) -> String {
-    reminder("Your team at this moment:", brief)
+    reminder("Your team now:", brief)
 }
 
-/// Files that the agent read or changed last, as they are now, each of them whole. Those without room in `bytes` are left
-/// out, as are those that `shown` has.
+/// Returns the current content of the files that the agent read or changed last. Files that do not
+/// fit into `bytes` as a whole and files in `shown` are left out.
 pub(super) async fn files(
     recent: &Recent,
     read: &Arc<dyn Tool>,
@@ -61,13 +59,13 @@ pub(super) async fn files(
             continue;
         }
         room -= size;
-        let title = format!("The file {path} as it is now, as Read shows it:");
+        let title = format!("Current content of {path}, as returned by Read:");
         attached.push(reminder(&title, &output.content));
     }
     attached
 }
 
-/// The directive of a fork, by which it knows what it is.
+/// Returns the directive of a fork. Without it the model would not know that it is a fork.
 pub(super) fn directive(conversation: &[Arc<StoredMessage>]) -> Option<StoredBlock> {
     let users = conversation
         .iter()

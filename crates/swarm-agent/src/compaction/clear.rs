@@ -1,4 +1,4 @@
-//! Clearing results of old calls, which costs no request.
+//! Clears the results of old tool calls, which needs no model request.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use crate::history::CLEARED;
 use crate::transcript::{Clearing, Entry};
 use crate::{AgentError, Session};
 
-/// Bytes of a result for which a placeholder is not much shorter.
+/// Results up to this many bytes are kept: the placeholder would hardly be shorter.
 const SHORT: u64 = 300;
 
-/// A sweep has to free this part of the window: after it, the server reads what is left without its prompt cache once.
+/// A sweep must free at least this fraction (1/n) of the window, because the server then has to
+/// read the rest once without its prompt cache.
 const WORTHWHILE: u64 = 4;
 
 impl Session {
-    /// Clears all results but the last ones in one sweep, if that frees enough. Returns whether it did.
+    /// Clears all but the latest results in one sweep if that frees enough. Returns whether it did.
     pub(crate) fn clear_old_results(&mut self) -> Result<bool, AgentError> {
         let limits = &self.parts.limits;
         let Some(window) = limits.window.filter(|_| limits.clear_tool_results) else {
@@ -46,7 +47,8 @@ impl Session {
     }
 }
 
-/// The calls whose results can be cleared, and what that frees. An id that comes again among the last messages stays.
+/// Returns the calls whose results can be cleared and the bytes that frees. Ids that recur in the
+/// last messages are kept.
 fn old_results(old: &[Arc<StoredMessage>], last: &[Arc<StoredMessage>]) -> (Vec<String>, u64) {
     let results = |messages: &'_ [Arc<StoredMessage>]| -> Vec<StoredBlock> {
         let blocks = messages.iter().flat_map(|message| &message.blocks);

@@ -1,51 +1,52 @@
-//! How full the context window is.
+//! Measures how full the context window is.
 
 use serde_json::Value;
 use swarm_model::{BlockKind, ContentBlock, StoredBlock, StoredMessage};
 
 use crate::transcript::Entry;
 
-/// Bytes that are taken for a token where no server has counted.
+/// Bytes per token, for text that no server has counted.
 pub(super) const BYTES_A_TOKEN: u64 = 4;
 
-/// Bytes of text that take as much room as a picture: the Messages API counts at most about 1600 tokens for one.
+/// Weight of an image in bytes of text: the Messages API counts at most about 1600 tokens.
 const PICTURE: usize = 6_400;
 
-/// Bytes of a document in base64 for a byte of text that takes as much room.
+/// Base64 bytes of a document that weigh as much as one byte of text.
 const DOCUMENT: usize = 10;
 
-/// Counts the tokens of a conversation: what the server counted for the last answer, and an estimate of what was said since.
+/// Counts the tokens of a conversation: the server's count for the last response plus an estimate
+/// of what follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    /// Tokens of the last request and its answer, as the server counted them.
+    /// Tokens of the last request and its response, counted by the server.
     counted: u64,
-    /// Bytes said since.
-    since: u64,
-    /// The numbers of the next answer contain those of attempts that failed.
+    /// Bytes added after that response.
+    added: u64,
+    /// The server's next count includes failed attempts, so it is not used.
     pub(crate) next_is_inflated: bool,
 }
 
 impl Meter {
-    /// Tokens of the conversation.
+    /// Returns the tokens of the conversation.
     pub(crate) fn tokens(&self) -> u64 {
-        self.counted + self.since / BYTES_A_TOKEN
+        self.counted + self.added / BYTES_A_TOKEN
     }
 
     pub(crate) fn take(&mut self, entry: &Entry) {
         match entry {
-            Entry::User { content, .. } => self.since += said(content),
+            Entry::User { content, .. } => self.added += content_size(content),
             Entry::Assistant { content, usage, .. } => {
                 let is_inflated = std::mem::take(&mut self.next_is_inflated);
                 if usage.total() > 0 && !is_inflated {
-                    (self.counted, self.since) = (usage.total(), 0);
+                    (self.counted, self.added) = (usage.total(), 0);
                 } else {
-                    self.since += said(content);
+                    self.added += content_size(content);
                 }
             }
-            Entry::Inherited(message) => self.since += size(message),
+            Entry::Inherited(message) => self.added += size(message),
             Entry::Compacted(compaction) => {
                 self.counted = 0;
-                self.since = compaction
+                self.added = compaction
                     .messages
                     .iter()
                     .map(|message| size(message))
@@ -53,19 +54,20 @@ impl Meter {
             }
             Entry::Cleared(cleared) => {
                 let left = self.tokens().saturating_sub(cleared.saved);
-                (self.counted, self.since) = (left, 0);
+                (self.counted, self.added) = (left, 0);
             }
             Entry::TurnEnd { .. } => {}
         }
     }
 }
 
-/// Bytes of a message as it is sent, pictures and documents counted as the text that takes as much room.
+/// Returns the bytes of a message as it is sent. Images and documents count as the text that costs
+/// as many tokens.
 pub(super) fn size(message: &StoredMessage) -> u64 {
     message.blocks.iter().map(block_size).sum()
 }
 
-/// The same of one block.
+/// Returns the bytes of one block, counted as in [`size`].
 pub(super) fn block_size(block: &StoredBlock) -> u64 {
     let bytes = match block.kind() {
         BlockKind::Other => match block.block() {
@@ -77,7 +79,7 @@ pub(super) fn block_size(block: &StoredBlock) -> u64 {
     bytes as u64
 }
 
-fn said(content: &[ContentBlock]) -> u64 {
+fn content_size(content: &[ContentBlock]) -> u64 {
     let bytes = content.iter().map(|block| match block {
         ContentBlock::Text { text } => text.len(),
         ContentBlock::ToolResult { content, .. } => content.len(),
@@ -92,7 +94,7 @@ fn said(content: &[ContentBlock]) -> u64 {
     bytes.sum::<usize>() as u64
 }
 
-/// Bytes of a text that takes as much room as a value.
+/// Returns the bytes of text that cost as many tokens as a value.
 fn weight(value: &Value) -> usize {
     let source = &value["source"];
     match (value["type"].as_str(), source["data"].as_str()) {
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_weighs_what_it_costs_and_not_what_its_file_has() {
+    fn an_image_counts_by_its_token_cost_and_not_by_its_file_size() {
         let data = "A".repeat(1_000_000);
         let picture = json!({"type": "image", "source": {"type": "base64", "data": data}});
         let result = json!({"type": "tool_result", "tool_use_id": "t", "content": [picture]});

@@ -1,8 +1,9 @@
-//! Compaction: a conversation that fills the context window goes on from a summary of itself.
+//! Compaction: replaces a conversation that fills the context window with a summary of itself.
 //!
-//! A summary is asked for with one request that begins with the bytes of the last one, so that it is read from the prompt
-//! cache. The conversation that follows it is built anew once: instructions, summary, to-do list, recent files, and the
-//! last messages as they were said. Before that, results of old calls are cleared where that frees enough. Forks that run keep the messages with which they began.
+//! The request for a summary begins with the bytes of the last request, so that the server reads
+//! them from its prompt cache. The new conversation consists of instructions, summary, to-do list,
+//! recent files and the last messages unchanged. Before that, the results of old calls are cleared
+//! if that frees enough. Running forks keep the messages with which they began.
 
 mod attach;
 mod clear;

@@ -1,23 +1,23 @@
-//! What an agent works with at the moment, as its calls tell.
+//! The agent's current work, derived from its tool calls.
 
 use serde_json::Value;
 use swarm_model::ContentBlock;
 
-/// Files that are remembered.
+/// Most files to remember.
 const FILES: usize = 10;
 
-/// The to-do list, the plan, and the files that were read or changed last.
+/// The to-do list, the plan, and the files read or changed last.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     todos: Vec<Value>,
     plan: Option<String>,
-    /// Paths as they were written, the last one at the end.
+    /// Paths as the model wrote them, latest last.
     files: Vec<String>,
 }
 
 impl Recent {
-    /// Takes in a call of the agent.
-    pub(crate) fn note(&mut self, call: &ContentBlock) {
+    /// Records a call of the agent.
+    pub(crate) fn record(&mut self, call: &ContentBlock) {
         let ContentBlock::ToolUse { name, input, .. } = call else {
             return;
         };
@@ -30,14 +30,14 @@ impl Recent {
             "ExitPlanMode" => self.plan = input["plan"].as_str().map(str::to_owned),
             "Read" | "Edit" | "Write" => {
                 if let Some(path) = input["file_path"].as_str() {
-                    self.saw(path);
+                    self.record_file(path);
                 }
             }
             _ => {}
         }
     }
 
-    fn saw(&mut self, path: &str) {
+    fn record_file(&mut self, path: &str) {
         self.files.retain(|known| known != path);
         if self.files.len() >= FILES {
             self.files.remove(0);
@@ -45,17 +45,17 @@ impl Recent {
         self.files.push(path.to_owned());
     }
 
-    /// The files, the last one first.
+    /// Returns the files, latest first.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().rev().map(String::as_str)
     }
 
-    /// The plan that was shown last.
+    /// Returns the latest plan.
     pub(super) fn plan(&self) -> Option<&str> {
         self.plan.as_deref()
     }
 
-    /// The to-do list as text; `None` where nothing on it is open.
+    /// Returns the to-do list as text; `None` if nothing on it is open.
     pub(super) fn todos(&self) -> Option<String> {
         let is_done = |item: &Value| item["status"] == "completed";
         if self.todos.iter().all(is_done) {
@@ -88,25 +88,25 @@ mod tests {
     }
 
     #[test]
-    fn the_last_files_are_first_and_each_is_there_once() {
+    fn recent_files_are_listed_once_latest_first() {
         let mut recent = Recent::default();
         for number in 0..FILES + 2 {
-            recent.note(&call("Read", json!({"file_path": format!("/{number}")})));
+            recent.record(&call("Read", json!({"file_path": format!("/{number}")})));
         }
-        recent.note(&call("Edit", json!({"file_path": "/5"})));
+        recent.record(&call("Edit", json!({"file_path": "/5"})));
         let files: Vec<&str> = recent.files().collect();
         assert_eq!(files.len(), FILES);
         assert_eq!(files[..3], ["/5", "/11", "/10"]);
     }
 
     #[test]
-    fn a_list_of_done_things_is_no_list() {
+    fn a_completed_to_do_list_is_not_attached() {
         let mut recent = Recent::default();
         let item = |status| json!({"content": "a", "status": status, "activeForm": "a"});
-        recent.note(&call("TodoWrite", json!({"todos": [item("completed")]})));
+        recent.record(&call("TodoWrite", json!({"todos": [item("completed")]})));
         assert_eq!(recent.todos(), None);
         let todos = json!([item("completed"), item("in_progress"), item("pending")]);
-        recent.note(&call("TodoWrite", json!({"todos": todos})));
+        recent.record(&call("TodoWrite", json!({"todos": todos})));
         assert_eq!(recent.todos().unwrap(), "[x] a\n[>] a\n[ ] a");
     }
 }

@@ -1,4 +1,4 @@
-//! Compacting a conversation.
+//! Compacts a conversation.
 
 use std::sync::Arc;
 
@@ -16,28 +16,30 @@ use super::shorten::{last_of, with_short_results};
 use super::{attach, summary, tail};
 use crate::instructions::Instructions;
 use crate::transcript::{CompactTrigger, Compaction, Entry};
-use crate::{AgentError, Session, TurnSignals, told_by_hooks};
+use crate::{AgentError, Session, TurnSignals, hook_context};
 
-/// Attempts before it is given up.
+/// Most attempts per compaction.
 const ATTEMPTS: usize = 3;
 
-/// Parts of the window: for the last messages, for files, and for the summary.
+/// Fractions (1/n) of the window for the last messages, for files, and for the summary.
 pub(super) const TAIL: u64 = 6;
 const FILES: u64 = 10;
 const SUMMARY: u64 = 10;
 
-/// Words of a summary for each hundred tokens.
+/// Words of a summary per hundred tokens.
 const WORDS: u64 = 60;
 
-/// Output tokens that a request for a summary allows for adaptive thinking.
+/// Output tokens that the summary request reserves for adaptive thinking.
 const ADAPTIVE_THINKING: u64 = 16_000;
 
-/// What goes into the request for a summary and what is kept, from attempt to attempt.
+/// How much of the conversation the summary request contains and how much is kept; each failed
+/// attempt reduces it.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
-    /// Characters of a result in the request, and percent of the window that all of it may have.
+    /// Characters per result in the request, and the percentage of the window that the request may
+    /// use; `None` sends everything.
     asked: Option<(usize, u64)>,
-    /// Whether files and further messages are kept besides what has to be.
+    /// Keep only what is required: no files, and a shorter tail of messages.
     is_lean: bool,
 }
 
@@ -45,23 +47,24 @@ struct Extent {
 enum Failure {
     /// The request for a summary does not fit.
     TooLong(String),
-    /// What is kept does not fit.
+    /// The retained part does not fit.
     TooMuch(String),
-    /// Another attempt may succeed.
+    /// A retry may succeed.
     Other(String),
-    /// No other attempt would succeed.
+    /// A retry cannot succeed.
     Final(AgentError),
 }
 
 impl Session {
-    /// Whether the conversation has grown to the part of the window at which it is compacted.
+    /// Returns whether the conversation has reached the size at which it is compacted.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.ceiling()
             .is_some_and(|ceiling| self.meter.tokens() >= ceiling)
             && self.history.has_answer()
     }
 
-    /// Tokens at which the conversation is compacted. There has to be room for an answer above it, where that leaves room for a conversation.
+    /// Returns the tokens at which the conversation is compacted. Above it there must be room for a
+    /// response, unless that would leave less than half of the window for the conversation.
     fn ceiling(&self) -> Option<u64> {
         let limits = &self.parts.limits;
         let window = limits.window?;
@@ -74,14 +77,14 @@ impl Session {
         })
     }
 
-    /// Whether the window has room for an answer to the conversation as it is.
+    /// Returns whether the window has room for a response to the current conversation.
     pub(crate) fn has_room(&self) -> bool {
         let limits = &self.parts.limits;
         let full = self.meter.tokens() + u64::from(limits.room_for_answer());
         limits.window.is_some_and(|window| full <= window)
     }
 
-    /// Says how full the window is.
+    /// Emits how full the window is.
     pub(crate) fn emit_context(&self) {
         if let Some(window) = self.parts.limits.window {
             let tokens = self.meter.tokens();
@@ -89,10 +92,11 @@ impl Session {
         }
     }
 
-    /// Compacts the conversation because somebody asks for it. `wish` is what the summary is to observe.
+    /// Compacts the conversation at a person's request. `wish` is an additional instruction for the
+    /// summary.
     ///
     /// # Errors
-    /// [`AgentError::NotCompacted`], and what keeps the model from answering. The conversation is what it was then.
+    /// [`AgentError::NotCompacted`], and errors of the model. The conversation is unchanged then.
     pub async fn compact_by_hand(
         &mut self,
         wish: Option<&str>,
@@ -108,11 +112,12 @@ impl Session {
         compacted
     }
 
-    /// Has the conversation go on from a summary of itself. `wish` is what somebody wants of the summary.
+    /// Replaces the conversation with a summary of itself. `wish` is an additional instruction for
+    /// the summary.
     ///
     /// # Errors
-    /// [`AgentError::NotCompacted`] after three attempts, and what keeps the model from answering at all. The
-    /// conversation is what it was then.
+    /// [`AgentError::NotCompacted`] after three attempts, and permanent errors of the model. The
+    /// conversation is unchanged then.
     pub(crate) async fn compact(
         &mut self,
         trigger: CompactTrigger,
@@ -145,7 +150,7 @@ impl Session {
         signals: &TurnSignals,
     ) -> Result<(u64, String), AgentError> {
         let hooks = self.ask_hooks(trigger, wish, signals).await?;
-        let wishes: Vec<String> = wish
+        let extra_instructions: Vec<String> = wish
             .map(str::to_owned)
             .into_iter()
             .chain(hooks.model_context())
@@ -156,7 +161,10 @@ impl Session {
         };
         let mut reasons: Vec<String> = Vec::new();
         for _ in 0..ATTEMPTS {
-            let why = match self.attempt(trigger, &wishes, extent, signals).await {
+            let why = match self
+                .attempt(trigger, &extra_instructions, extent, signals)
+                .await
+            {
                 Ok(done) => return Ok(done),
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::TooLong(why)) => {
@@ -180,7 +188,8 @@ impl Session {
         Err(AgentError::NotCompacted { why })
     }
 
-    /// Lets hooks add to what the model is asked, or refuse.
+    /// Runs `PreCompact` hooks, which may add instructions for the summary or refuse the
+    /// compaction.
     async fn ask_hooks(
         &self,
         trigger: CompactTrigger,
@@ -206,11 +215,12 @@ impl Session {
         }
     }
 
-    /// Asks for a summary and goes on from it. Returns the tokens before, and the summary.
+    /// Requests a summary and rebuilds the conversation from it. Returns the tokens before, and the
+    /// summary.
     async fn attempt(
         &mut self,
         trigger: CompactTrigger,
-        wishes: &[String],
+        extra_instructions: &[String],
         extent: Extent,
         signals: &TurnSignals,
     ) -> Result<(u64, String), Failure> {
@@ -218,7 +228,7 @@ impl Session {
         let whole = within_limits(self.history.for_model());
         let window = self.window(&whole);
         let (summary, usage) = self
-            .summary(&whole, window, wishes, extent.asked, signals)
+            .summary(&whole, window, extra_instructions, extent.asked, signals)
             .await?;
         let (messages, instructions) = self
             .rebuilt(&whole, &summary, window, extent, signals)
@@ -232,7 +242,7 @@ impl Session {
         if after >= most {
             self.unanswered += usage;
             return Err(Failure::TooMuch(format!(
-                "what has to be kept is about {after} tokens long, and {most} are too many"
+                "the retained part has about {after} tokens and must have less than {most}"
             )));
         }
         let mut spent = usage;
@@ -252,24 +262,24 @@ impl Session {
         Ok((before, summary))
     }
 
-    /// The window's tokens, or as many as the conversation has where they are not known.
+    /// Returns the window in tokens, or the size of the conversation if the window is unknown.
     fn window(&self, conversation: &[Arc<StoredMessage>]) -> u64 {
         let known = self.parts.limits.window;
         known.unwrap_or_else(|| self.estimate(conversation))
     }
 
-    /// About how many tokens a request with these messages has.
+    /// Estimates the tokens of a request with these messages.
     fn estimate(&self, messages: &[Arc<StoredMessage>]) -> u64 {
         let messages: u64 = messages.iter().map(|message| size(message)).sum();
         (self.head.bytes() + messages) / BYTES_A_TOKEN
     }
 
-    /// Has the model summarize the conversation.
+    /// Requests a summary of the conversation from the model.
     async fn summary(
         &mut self,
         whole: &[Arc<StoredMessage>],
         window: u64,
-        wishes: &[String],
+        extra_instructions: &[String],
         asked: Option<(usize, u64)>,
         signals: &TurnSignals,
     ) -> Result<(String, Usage), Failure> {
@@ -280,10 +290,10 @@ impl Session {
                 last_of(short, window * BYTES_A_TOKEN * percent / 100)
             }
         };
-        let question = summary::question(window / SUMMARY * WORDS / 100, wishes);
+        let question = summary::question(window / SUMMARY * WORDS / 100, extra_instructions);
         let messages = conversation.into_iter().chain([question]).collect();
         let request = self.request();
-        // Thinking comes on top of the summary. The limit is no part of the cached prefix.
+        // The limit includes thinking; it is not part of the cached prefix.
         let most = thinking_room(request.thinking) + window / SUMMARY * 2;
         let request = ModelRequest {
             messages,
@@ -310,7 +320,7 @@ impl Session {
         }
     }
 
-    /// The conversation from here on, and the state of its instructions.
+    /// Returns the rebuilt conversation and the state of its instructions.
     async fn rebuilt(
         &self,
         whole: &[Arc<StoredMessage>],
@@ -327,7 +337,7 @@ impl Session {
         };
         let mut tail = tail::tail(whole, for_tail);
         if extent.asked.is_some() {
-            // The server may have refused the bytes of pictures, of which the next request must not have as many.
+            // The server may have rejected the request because of the bytes of its images.
             tail = with_short_results(&tail, usize::MAX);
         }
         let (news, instructions) = self.fresh_instructions();
@@ -357,7 +367,7 @@ impl Session {
         (std::iter::once(first).chain(tail).collect(), instructions)
     }
 
-    /// The instructions as at the beginning of a conversation.
+    /// Returns the instructions as at the start of a conversation.
     fn fresh_instructions(&self) -> (Option<String>, Option<Instructions>) {
         let Some(sources) = self.parts.instructions.clone() else {
             return (None, None);
@@ -368,7 +378,7 @@ impl Session {
         (news.and_then(|news| news.text), Some(fresh))
     }
 
-    /// What the hooks of the beginning of a session add; those of sub-agents have none.
+    /// Returns what `SessionStart` hooks add. Sub-agents do not run them.
     async fn session_hooks(&self, signals: &TurnSignals) -> Option<String> {
         if self.parts.hooks.end_event() != HookEvent::Stop {
             return None;
@@ -378,7 +388,7 @@ impl Session {
         let outcome = self
             .fire(event, Some("compact"), fields, &signals.cancel)
             .await;
-        told_by_hooks(&outcome).map(|told| told.text)
+        hook_context(&outcome).map(|context| context.text)
     }
 
     async fn recent_files(&self, shown: &[String], bytes: u64) -> Vec<String> {
@@ -392,7 +402,7 @@ impl Session {
     }
 }
 
-/// Output tokens that thinking may take before a summary.
+/// Returns the output tokens that thinking may use before the summary.
 fn thinking_room(thinking: Thinking) -> u64 {
     match thinking {
         Thinking::Off => 0,

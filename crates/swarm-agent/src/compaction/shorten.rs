@@ -1,19 +1,19 @@
-//! A conversation with less in it, for a request that would not fit otherwise.
+//! Shortens a conversation for a request that would not fit otherwise.
 
 use std::sync::Arc;
 
 use swarm_model::{BlockKind, ContentBlock, Message, Role, StoredBlock, StoredMessage};
 
 use super::meter::size;
-use super::pictures::{has_pictures, without_pictures};
+use super::pictures::{has_images, without_images};
 use crate::limits::cut;
 
-/// Stands where the beginning of a conversation is left out.
-const LEFT_OUT: &str =
-    "[The beginning of this conversation is left out here: it is too long for one request.]";
+/// Replaces the omitted beginning of a conversation.
+const OMITTED: &str =
+    "[The beginning of this conversation is omitted here because it is too long for one request.]";
 
-/// The same messages with at most `chars` characters of each result, and without pictures and documents: servers limit the
-/// bytes of a request, and the model has read them before.
+/// Returns the messages with at most `chars` characters per result and without images and
+/// documents: servers limit the bytes of a request, and the model has seen them before.
 pub(super) fn with_short_results(
     messages: &[Arc<StoredMessage>],
     chars: usize,
@@ -34,12 +34,12 @@ pub(super) fn with_short_results(
 }
 
 fn is_long(block: &StoredBlock, chars: usize) -> bool {
-    has_pictures(block) || (block.kind() == BlockKind::ToolResult && block.json().len() > chars)
+    has_images(block) || (block.kind() == BlockKind::ToolResult && block.json().len() > chars)
 }
 
 fn short(block: &StoredBlock, chars: usize) -> StoredBlock {
-    let block = if has_pictures(block) {
-        without_pictures(block)
+    let block = if has_images(block) {
+        without_images(block)
     } else {
         block.clone()
     };
@@ -57,7 +57,8 @@ fn short(block: &StoredBlock, chars: usize) -> StoredBlock {
     }
 }
 
-/// The last messages that have room in `bytes`, behind a word about what is left out. No call is parted from its result.
+/// Returns the last messages that fit into `bytes`, preceded by a note about the omission. Calls
+/// are not separated from their results.
 pub(super) fn last_of(messages: Vec<Arc<StoredMessage>>, bytes: u64) -> Vec<Arc<StoredMessage>> {
     let mut left: u64 = messages.iter().map(|message| size(message)).sum();
     if left <= bytes {
@@ -73,12 +74,13 @@ pub(super) fn last_of(messages: Vec<Arc<StoredMessage>>, bytes: u64) -> Vec<Arc<
         }
         left -= size(message);
     }
-    let note = Arc::new(StoredMessage::from(Message::user_text(LEFT_OUT)));
+    let note = Arc::new(StoredMessage::from(Message::user_text(OMITTED)));
     let rest = messages.into_iter().skip(beginning);
     std::iter::once(note).chain(rest).collect()
 }
 
-/// Where a conversation may begin so that every call in it has its result, and every result its call.
+/// Returns whether a conversation can begin with this message so that every call has its result and
+/// every result its call.
 pub(super) fn is_beginning(message: &StoredMessage) -> bool {
     let mut blocks = message.blocks.iter();
     message.role == Role::Assistant || !blocks.any(|block| block.result_id().is_some())

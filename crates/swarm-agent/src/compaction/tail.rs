@@ -1,4 +1,4 @@
-//! The last messages of a conversation, which a compaction keeps as they were said.
+//! The last messages of a conversation, which a compaction keeps unchanged.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use swarm_model::{StoredBlock, StoredMessage};
 use super::meter::size;
 use super::shorten::{is_beginning, with_short_results};
 
-/// Where the last messages begin that have room in `bytes`: at least the last one, with the calls that it answers. And how
-/// long they are.
+/// Returns the index at which the last messages that fit into `bytes` begin, and their size. At
+/// least the last message and the calls that it answers are included.
 pub(super) fn beginning(messages: &[Arc<StoredMessage>], bytes: u64) -> (usize, u64) {
     let (mut kept, mut all) = (None, 0);
     for (at, message) in messages.iter().enumerate().rev() {
@@ -23,7 +23,8 @@ pub(super) fn beginning(messages: &[Arc<StoredMessage>], bytes: u64) -> (usize, 
     kept.unwrap_or((0, all))
 }
 
-/// The last messages that have room in `bytes`. Where not even the last of them has, its results are cut.
+/// Returns the last messages that fit into `bytes`. If not even the last one does, its results are
+/// cut.
 pub(super) fn tail(messages: &[Arc<StoredMessage>], bytes: u64) -> Vec<Arc<StoredMessage>> {
     let (at, all) = beginning(messages, bytes);
     let last = &messages[at..];
@@ -35,13 +36,13 @@ pub(super) fn tail(messages: &[Arc<StoredMessage>], bytes: u64) -> Vec<Arc<Store
     with_short_results(last, share(bytes, results))
 }
 
-/// Bytes of one of so many results.
+/// Returns the bytes available for each of `results` results.
 fn share(bytes: u64, results: usize) -> usize {
     let share = bytes / results.max(1) as u64;
     usize::try_from(share).unwrap_or(usize::MAX)
 }
 
-/// The paths of the files that these messages show.
+/// Returns the paths of the files that these messages read.
 pub(super) fn files_read(messages: &[Arc<StoredMessage>]) -> Vec<String> {
     let blocks = messages.iter().flat_map(|message| &message.blocks);
     let calls = blocks.filter(|block| block.call_id().is_some());
@@ -63,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// A prompt, and answers with one or two calls, each with its results behind it.
+    /// A prompt, and responses with one or two calls, each followed by its results.
     fn conversation() -> Vec<Arc<StoredMessage>> {
         let mut messages = vec![Message::user_text("go")];
         for turn in 0..6 {
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_parts_a_call_from_its_result() {
+    fn no_size_limit_separates_a_call_from_its_result() {
         let whole = conversation();
         let all: u64 = whole.iter().map(|message| size(message)).sum();
         let mut lengths = Vec::new();

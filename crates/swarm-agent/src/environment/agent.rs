@@ -1,4 +1,4 @@
-//! What one agent is told about its environment, kept beside its transcript.
+//! The environment of one agent, saved next to its transcript.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use swarm_protocol::Clock;
 
 use super::section::{EnvironmentFact, PromptEnvironment, changeable};
 
-/// Extension of the file that keeps a section.
-const KEPT: &str = "environment.md";
+/// Extension of the file with the saved section.
+const SAVED_EXTENSION: &str = "environment.md";
 
 /// The environment of one agent: its section of the system prompt, and the facts that may change.
 pub struct AgentEnvironment {
@@ -21,20 +21,22 @@ pub struct AgentEnvironment {
 }
 
 impl AgentEnvironment {
-    /// The environment of a conversation. The section that its first process was given is kept next to the transcript, in
-    /// `<transcript>.environment.md`, so that the prompt is the same when the conversation is resumed.
+    /// Creates the environment of a conversation. The section of its first process is saved next to
+    /// the transcript, in `<transcript>.environment.md`, so that the prompt is unchanged when the
+    /// conversation is resumed.
     pub fn of(transcript: &Path, at: &PromptEnvironment<'_>, clock: Arc<dyn Clock>) -> Self {
-        let path = transcript.with_extension(KEPT);
-        let kept = read_optional(&path).ok().flatten();
-        let kept = kept.and_then(|bytes| String::from_utf8(bytes).ok());
-        let section = kept
+        let path = transcript.with_extension(SAVED_EXTENSION);
+        let saved = read_optional(&path).ok().flatten();
+        let saved = saved.and_then(|bytes| String::from_utf8(bytes).ok());
+        let section = saved
             .map(|text| text.trim_end().to_owned())
             .filter(|text| !text.is_empty())
             .unwrap_or_else(|| {
                 let section = at.section();
                 if let Err(error) = replace_passing(&path, section.as_bytes()) {
-                    // A resumed conversation then begins its prompt anew, which costs no more than its cache.
-                    tracing::warn!(%error, "the environment section is not kept");
+                    // A resumed conversation then has a new prompt, which only costs its cache
+                    // entry.
+                    tracing::warn!(%error, "cannot save the environment section");
                 }
                 section
             });
@@ -46,12 +48,12 @@ impl AgentEnvironment {
         }
     }
 
-    /// The section of the system prompt.
+    /// Returns the section of the system prompt.
     pub fn section(&self) -> &str {
         &self.section
     }
 
-    /// The facts at this moment that may change, but for those of a team.
+    /// Returns the current values of the facts that may change, except those of a team.
     pub(super) fn facts(&self) -> Vec<EnvironmentFact> {
         changeable(&self.cwd, &self.model, self.clock.now())
     }

@@ -1,4 +1,4 @@
-//! The environment of an agent: the section of its system prompt, and what it is told when a fact changes.
+//! The environment of an agent: a section of its system prompt, and announcements of changed facts.
 
 mod agent;
 mod news;

@@ -1,4 +1,4 @@
-//! Changes of an agent's environment.
+//! Announces changes of an agent's environment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::{AgentEnvironment, EnvironmentFact};
 use crate::Brief;
 
-/// The beginning of a message about changes, by which it is found again in a conversation.
+/// The start of a change announcement, by which announcements are found in a conversation.
 pub(crate) const CHANGED: &str = "<system-reminder>\nThe environment has changed:\n";
 
-/// What one agent knows about its environment.
+/// The environment as one agent's conversation describes it.
 #[derive(Debug)]
 pub(crate) struct EnvironmentNews {
     environment: Arc<AgentEnvironment>,
     team: Option<Arc<dyn Brief>>,
-    /// The value that the conversation has for each label; `None` where the conversation must be searched for them.
-    told: Option<HashMap<String, String>>,
+    /// The last value per label in the conversation; `None` if the conversation must be searched.
+    known_values: Option<HashMap<String, String>>,
 }
 
 impl EnvironmentNews {
@@ -23,32 +23,33 @@ impl EnvironmentNews {
         Self {
             environment,
             team,
-            told: None,
+            known_values: None,
         }
     }
 
-    /// What the agent was told may be missing from its conversation: the next look searches it.
+    /// Discards the known values, because the conversation may have lost them. The next call of
+    /// [`Self::news`] searches it.
     pub(crate) fn forget(&mut self) {
-        self.told = None;
+        self.known_values = None;
     }
 
-    /// What has changed since the agent was told. `announced` returns the messages about changes that its conversation has,
-    /// oldest first.
+    /// Returns the changes since the last announcement. `announced` returns the announcements in
+    /// the conversation, oldest first.
     pub(crate) fn news(&mut self, announced: impl FnOnce() -> Vec<String>) -> Option<String> {
         let mut facts = self.environment.facts();
         facts.extend(self.team.iter().flat_map(|team| team.facts()));
-        let told = self.told.get_or_insert_with(|| {
+        let known_values = self.known_values.get_or_insert_with(|| {
             let section = self.environment.section().to_owned();
             let texts = std::iter::once(section).chain(announced());
             texts.flat_map(|text| values(&text, &facts)).collect()
         });
-        let is_news = |fact: &&EnvironmentFact| told.get(fact.label) != Some(&fact.value);
+        let is_news = |fact: &&EnvironmentFact| known_values.get(fact.label) != Some(&fact.value);
         let fresh: Vec<EnvironmentFact> = facts.iter().filter(is_news).cloned().collect();
         let lines: Vec<String> = fresh
             .iter()
             .map(|fact| format!("{}: {}\n", fact.label, fact.value))
             .collect();
-        told.extend(
+        known_values.extend(
             fresh
                 .into_iter()
                 .map(|fact| (fact.label.to_owned(), fact.value)),
@@ -57,7 +58,7 @@ impl EnvironmentNews {
     }
 }
 
-/// What a text says about these facts.
+/// Returns the values of these facts in a text.
 fn values(text: &str, facts: &[EnvironmentFact]) -> Vec<(String, String)> {
     let labelled = text.lines().filter_map(|line| line.split_once(": "));
     let known = labelled.filter(|(label, _)| facts.iter().any(|fact| fact.label == *label));

@@ -8,14 +8,14 @@ use swarm_worktree::{GitSummary, seen};
 
 use crate::ProgramDocs;
 
-/// The machine of a process, as its agents are told. The program that starts the process gathers it once.
+/// Facts about the machine for agents, collected once by the program that starts the process.
 #[derive(Debug, Clone, Default)]
 pub struct HostFacts {
-    /// Name of the platform: `linux`.
+    /// Name of the platform, for example `linux`.
     pub platform: String,
     /// Name, version and architecture of the operating system.
     pub os_version: String,
-    /// The user's shell; commands run in bash whatever it is.
+    /// The user's shell; the Bash tool uses bash regardless.
     pub shell: Option<String>,
     /// The state of the checkout in which the process started.
     pub git: Option<GitSummary>,
@@ -23,22 +23,23 @@ pub struct HostFacts {
     pub docs: ProgramDocs,
 }
 
-/// Where an agent works. The section stays the same for a whole conversation, so that the prompt stays cached.
+/// The input of an environment section. The section does not change during a conversation, so that
+/// the prompt stays cached.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptEnvironment<'a> {
     /// The working directory.
     pub cwd: &'a Path,
-    /// The machine.
+    /// Facts about the machine.
     pub host: &'a HostFacts,
-    /// Directories outside of the working directory in which the agent may work too.
+    /// Additional directories in which the agent may work.
     pub directories: &'a [PathBuf],
-    /// Name of the model, without provider.
+    /// Name of the model without its provider.
     pub model: &'a str,
-    /// How far the model's knowledge reaches, where that is known.
+    /// Knowledge cutoff of the model, if known.
     pub knowledge: Option<&'a str>,
-    /// The present time; the section has the date in UTC.
+    /// The current time; the section contains the date in UTC.
     pub now: UnixMs,
-    /// The agent's team.
+    /// Facts about the agent's team.
     pub team: &'a [EnvironmentFact],
 }
 
@@ -81,7 +82,8 @@ impl PromptEnvironment<'_> {
         text
     }
 
-    /// The checkout. Its lines begin with two spaces where git or an author of commits wrote them.
+    /// Describes the checkout. Lines that git or authors of commits wrote are indented by two
+    /// spaces.
     fn repository(&self) -> String {
         let Some(seen) = seen(self.cwd) else {
             return "Git repository: no\n".to_owned();
@@ -118,7 +120,7 @@ impl PromptEnvironment<'_> {
     }
 }
 
-/// The facts that can change while a conversation lasts, but for those of a team.
+/// Returns the facts that can change during a conversation, except those of a team.
 pub(super) fn changeable(cwd: &Path, model: &str, now: UnixMs) -> Vec<EnvironmentFact> {
     let iso = now.iso().to_string();
     let date = iso.split('T').next().unwrap_or_default();
@@ -134,7 +136,7 @@ pub(super) fn changeable(cwd: &Path, model: &str, now: UnixMs) -> Vec<Environmen
     facts
 }
 
-/// Text of a single line that ends no tag.
+/// Returns a text as a single line that cannot close a tag.
 pub(super) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     defang(&words.join(" "))
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_has_the_place_the_machine_the_model_and_the_state_of_the_checkout() {
+    fn a_section_describes_directory_machine_model_and_checkout() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         assert!(section(&top, &host()).ends_with("\nGit repository: no"));
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn another_checkout_gets_no_status_of_this_one() {
+    fn the_status_of_another_checkout_is_left_out() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         fs::create_dir_all(top.join(".git")).unwrap();
@@ -229,14 +231,14 @@ mod tests {
 /// One line of an environment section, such as the branch or the members of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentFact {
-    /// What it is about.
+    /// Name of the fact.
     pub(super) label: &'static str,
-    /// What it says, in one line.
+    /// Value in a single line.
     pub(super) value: String,
 }
 
 impl EnvironmentFact {
-    /// A fact. White space in the value becomes single spaces.
+    /// Creates a fact. White space in the value becomes single spaces.
     pub fn new(label: &'static str, value: &str) -> Self {
         let value = one_line(value);
         Self { label, value }

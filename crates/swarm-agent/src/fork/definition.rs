@@ -1,14 +1,14 @@
-//! What a fork is.
+//! The definition of a fork.
 
 use swarm_permissions::AgentDefinition;
 
-/// The type of a fork.
+/// The agent type of a fork.
 pub(crate) const FORK: &str = "fork";
 
-/// Model requests in one turn of a fork. Claude Code's.
+/// Most model requests in one turn of a fork, as in Claude Code.
 const MAX_TURNS: u32 = 200;
 
-/// What a fork is: nobody can define it otherwise.
+/// Returns the built-in definition of a fork. Definition files cannot override it.
 pub(crate) fn fork_definition() -> AgentDefinition {
     AgentDefinition {
         max_turns: Some(MAX_TURNS),

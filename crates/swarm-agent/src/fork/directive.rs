@@ -1,17 +1,17 @@
-//! What a fork is told.
+//! The first user text of a fork.
 
 use std::sync::Arc;
 
 use swarm_model::{BlockKind, Role, StoredBlock, StoredMessage};
 use swarm_tools::prompt;
 
-/// What begins the text of every fork, by which one is known. Claude Code's.
+/// The start of every fork's first text, by which a fork is recognized. From Claude Code.
 const OPENING: &str = "<fork-boilerplate>";
 
-/// What stands between the rules and the work. Claude Code's.
+/// Separates the rules from the task. From Claude Code.
 const DIRECTIVE: &str = "Your directive: ";
 
-/// The first text of a fork.
+/// Returns the first text of a fork: the rules and its task.
 pub(crate) fn directive(work: &str) -> String {
     format!(
         "{OPENING}\n{}\n</fork-boilerplate>\n\n{DIRECTIVE}{work}",
@@ -19,7 +19,7 @@ pub(crate) fn directive(work: &str) -> String {
     )
 }
 
-/// Whether a conversation is a fork's: the rules stand in it.
+/// Returns whether a conversation is a fork's, which means that it contains the rules.
 pub(crate) fn is_inside(conversation: &[Arc<StoredMessage>]) -> bool {
     let users = conversation
         .iter()
@@ -27,9 +27,9 @@ pub(crate) fn is_inside(conversation: &[Arc<StoredMessage>]) -> bool {
     users.flat_map(|message| &message.blocks).any(opens_fork)
 }
 
-/// Whether a block is what a fork was told first.
+/// Returns whether a block is the first text of a fork.
 pub(crate) fn opens_fork(block: &StoredBlock) -> bool {
-    // There is nothing in the opening that JSON writes in another way.
+    // JSON does not escape any character of the opening.
     block.kind() == BlockKind::Text && block.json().contains(OPENING)
 }
 
@@ -40,29 +40,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fork_is_known_by_what_it_was_told_and_nobody_else() {
-        let told = directive("count the files");
-        assert!(told.starts_with("<fork-boilerplate>\n"), "{told}");
+    fn only_a_fork_directive_marks_a_fork() {
+        let text = directive("count the files");
+        assert!(text.starts_with("<fork-boilerplate>\n"), "{text}");
         assert!(
-            told.ends_with("\n\nYour directive: count the files"),
-            "{told}"
+            text.ends_with("\n\nYour directive: count the files"),
+            "{text}"
         );
         let stored = |message: Message| Arc::new(StoredMessage::from(message));
-        let fork = ["hi", &told].map(|text| stored(Message::user_text(text)));
+        let fork = ["hi", &text].map(|said| stored(Message::user_text(said)));
         assert!(is_inside(&fork));
         let quoted = ContentBlock::ToolResult {
             tool_use_id: "a".into(),
-            content: told.clone(),
+            content: text.clone(),
             is_error: false,
         };
         let reader = Message {
             role: Role::User,
             content: vec![quoted],
         };
-        let talker = Message::assistant(vec![ContentBlock::text(told)]);
+        let talker = Message::assistant(vec![ContentBlock::text(text)]);
         assert!(
             !is_inside(&[stored(reader), stored(talker)]),
-            "results and answers are no directives"
+            "results and responses are not directives"
         );
     }
 }

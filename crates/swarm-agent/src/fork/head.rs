@@ -1,4 +1,4 @@
-//! What stands before the messages of every request.
+//! The part of a request before the messages.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use swarm_tools::Tool;
 
 use crate::AgentError;
 
-/// The rendered system prompt, and what the model is told of the tools: fixed once, so that every request begins with
-/// the same bytes, and a fork's requests with those of its parent.
+/// The rendered system prompt and tool specifications. Rendered once, so that every request, and
+/// those of forks, begins with the same bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) system: Arc<[SystemBlock]>,
@@ -17,7 +17,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Renders both. `defers` says whether deferrable tools are.
+    /// Renders both. `defers` says whether deferrable tools are deferred.
     pub(crate) fn of(
         system: &[String],
         tools: &[Arc<dyn Tool>],
@@ -29,18 +29,19 @@ impl Head {
         })
     }
 
-    /// About how many bytes it has in a request.
+    /// Returns the approximate size in a request, in bytes. Deferred tools do not count.
     pub(crate) fn bytes(&self) -> u64 {
         let system = self.system.iter().map(|block| block.text.len());
-        let told = self.specs.iter().filter(|tool| !tool.deferred);
-        let tools = told.map(|tool| {
+        let sent = self.specs.iter().filter(|tool| !tool.deferred);
+        let tools = sent.map(|tool| {
             tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
         });
         system.chain(tools).sum::<usize>() as u64
     }
 }
 
-/// The prompt cache keeps everything up to the last block: tools and system prompt are the same for a whole life.
+/// Marks the last block for the prompt cache, which covers everything before it: tools and system
+/// prompt never change in a conversation.
 fn system_blocks(texts: &[String]) -> Arc<[SystemBlock]> {
     let last = texts.len().saturating_sub(1);
     texts

@@ -1,14 +1,14 @@
-//! The part of a conversation that all forks of one answer have in common.
+//! The part of a conversation that all forks of one response share.
 
 use std::sync::Arc;
 
 use swarm_model::{ContentBlock, Role, StoredBlock, StoredMessage};
 
-/// The result of every call of the answer, for a fork. Claude Code's.
+/// The result of every call of the response, in a fork. From Claude Code.
 const PLACEHOLDER: &str = "Fork started — processing in background";
 
-/// A conversation up to its last answer, whole, and one message in which each of the answer's calls has the same
-/// result, whatever came of it. What stands behind the answer is left out.
+/// Returns a conversation up to its last response, and one message that gives each call of that
+/// response the same placeholder result. Anything after the response is left out.
 pub(crate) fn inherited(conversation: &[Arc<StoredMessage>]) -> Vec<Arc<StoredMessage>> {
     let answer = conversation
         .iter()
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_of_the_answer_has_the_same_result() {
+    fn every_call_of_the_response_gets_the_placeholder_result() {
         let thinking = ContentBlock::Thinking {
             thinking: "hm".into(),
             signature: "c2ln".into(),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_of_a_conversation_without_an_answer() {
+    fn a_conversation_without_a_response_has_nothing_to_inherit() {
         assert_eq!(inherited(&[Arc::new(Message::user_text("hi").into())]), []);
     }
 }

@@ -1,7 +1,7 @@
-//! Agents that begin with another's conversation.
+//! Forks: sub-agents that begin with their parent's conversation.
 //!
-//! All forks of one answer send the same bytes but for their directive, so that they read from the model server's
-//! prompt cache what their parent has put there.
+//! The requests of all forks of one response differ only in the directive, so that they hit the
+//! prompt cache entry of their parent.
 
 mod definition;
 mod directive;
@@ -14,4 +14,4 @@ pub(crate) use directive::{directive, is_inside, opens_fork};
 pub(crate) use head::Head;
 pub(crate) use inherit::inherited;
 pub use point::ForkPoint;
-pub(crate) use point::{Held, Origin};
+pub(crate) use point::{ForkPointGuard, Origin};

@@ -1,4 +1,4 @@
-//! Where forks of an agent begin.
+//! The point in a conversation at which forks begin.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use swarm_tools::Tool;
 
 use super::Head;
 
-/// The conversation of an agent at the calls that are running; nothing between calls. Clones are the same point.
+/// The conversation at which forks of an agent begin, set only while calls run. Clones share it.
 #[derive(Clone, Default)]
 pub struct ForkPoint(Arc<Mutex<Option<Arc<Origin>>>>);
 
-/// What the forks of one answer have in common.
+/// What the forks of one response share.
 pub(crate) struct Origin {
     /// The beginning of each request.
     pub(crate) head: Head,
-    /// The tools behind the specs.
+    /// The tools that the specifications describe.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
-    /// The parent's conversation, up to and with the placeholders of its calls.
+    /// The parent's conversation including the placeholder results of its calls.
     pub(crate) messages: Vec<Arc<StoredMessage>>,
 }
 
@@ -38,22 +38,23 @@ impl fmt::Debug for Origin {
 }
 
 impl ForkPoint {
-    /// The calls of an answer begin to run: forks begin here until the returned value is dropped.
-    pub(crate) fn hold(&self, origin: Origin) -> Held {
+    /// Sets the origin for forks until the returned guard is dropped.
+    pub(crate) fn set(&self, origin: Origin) -> ForkPointGuard {
         *self.0.lock() = Some(Arc::new(origin));
-        Held(self.clone())
+        ForkPointGuard(self.clone())
     }
 
-    /// Where a fork begins now.
+    /// Returns the current origin; `None` between calls.
     pub(crate) fn origin(&self) -> Option<Arc<Origin>> {
         self.0.lock().clone()
     }
 }
 
-/// Keeps the tools of an agent reachable from themselves no longer than their calls run.
-pub(crate) struct Held(ForkPoint);
+/// Clears the fork point on drop, so that the tools keep no reference to themselves after their
+/// calls.
+pub(crate) struct ForkPointGuard(ForkPoint);
 
-impl Drop for Held {
+impl Drop for ForkPointGuard {
     fn drop(&mut self) {
         *self.0.0.lock() = None;
     }

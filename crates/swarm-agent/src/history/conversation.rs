@@ -8,28 +8,29 @@ use swarm_model::{BlockArena, BlockKind, ContentBlock, Role, StoredBlock, Stored
 use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
 
-/// Stands in place of a result that was cleared. Claude Code's.
+/// Placeholder of a cleared result. From Claude Code.
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
-/// What was said, in order. Lines of one role in a row are one message, but for input that comes after a turn has
-/// ended without an answer: it begins a message of its own, as it begins a turn. Grows at its end, until a compaction replaces it.
+/// The messages in order. Consecutive lines of one role form one message. Input after a turn that
+/// ended without a response is the exception: it starts a new message. The history only grows,
+/// until a compaction replaces it.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// Everything before the last message, as it is sent; nothing changes there any more.
+    /// Everything before the last message in the form that is sent; it does not change any more.
     sent: Valid,
     /// The message before the last.
-    former: Option<Arc<StoredMessage>>,
+    previous: Option<Arc<StoredMessage>>,
     last: Option<Arc<StoredMessage>>,
-    /// The user message at the end has not been answered, nor been given up.
+    /// The user message at the end has neither a response nor the end of a turn.
     open: bool,
-    /// What comes next begins a message.
-    apart: bool,
+    /// The next line starts a new message, even with the same role.
+    separate: bool,
     /// Where the blocks are stored.
     arena: BlockArena,
 }
 
 impl History {
-    /// Takes in one line of the transcript.
+    /// Applies one line of the transcript.
     pub(crate) fn take(&mut self, entry: Entry) {
         match entry {
             Entry::User { content, .. } => {
@@ -40,11 +41,11 @@ impl History {
                 self.push(Role::Assistant, &content);
                 self.open = false;
             }
-            // As it was sent, so that it is sent so again.
+            // Kept as a message, so that it is sent again with the same bytes.
             Entry::Inherited(message) => {
                 self.begin(message);
                 self.open = false;
-                self.apart = false;
+                self.separate = false;
             }
             Entry::Compacted(compaction) => {
                 *self = Self::default();
@@ -52,27 +53,28 @@ impl History {
                     self.begin(message);
                 }
                 self.open = compaction.open;
-                self.apart = !compaction.open;
+                self.separate = !compaction.open;
             }
             Entry::Cleared(cleared) => self.clear_results(&cleared.calls),
             Entry::TurnEnd { how, text, .. } => {
-                // A failure is the program's affair; a stop is something the model has to know of.
+                // The model does not need to know about a failure of the program, but about an
+                // interruption.
                 if how != TurnEnd::Failed && self.waits() {
                     self.push(Role::User, &[ContentBlock::text(format!("[{text}]"))]);
                 }
                 self.open = false;
-                self.apart = true;
+                self.separate = true;
             }
         }
     }
 
-    /// Whether nothing was said yet.
+    /// Returns whether the conversation is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// Whether a text is part of something that the model was told.
-    pub(crate) fn says(&self, text: &str) -> bool {
+    /// Returns whether a user message contains a text.
+    pub(crate) fn contains_user_text(&self, text: &str) -> bool {
         let json = serde_json::Value::from(text).to_string();
         let written = &json[1..json.len() - 1];
         let messages = self.for_model();
@@ -83,7 +85,7 @@ impl History {
         })
     }
 
-    /// The texts that the model was told and that begin so, oldest first.
+    /// Returns the texts of user messages that start with `beginning`, oldest first.
     pub(crate) fn texts_from(&self, beginning: &str) -> Vec<String> {
         let messages = self.for_model();
         let told = messages.iter().filter(|said| said.role == Role::User);
@@ -96,19 +98,19 @@ impl History {
         texts.collect()
     }
 
-    /// Whether the last word is a user message to which no turn has come to an end.
+    /// Returns whether the conversation ends with a user message for which no turn has ended.
     pub(crate) fn is_open(&self) -> bool {
         self.open && self.waits()
     }
 
-    /// Whether the last word is a user message.
+    /// Returns whether the conversation ends with a user message.
     pub(crate) fn waits(&self) -> bool {
         self.last
             .as_ref()
             .is_some_and(|last| last.role == Role::User)
     }
 
-    /// The texts of the user message at the end.
+    /// Returns the texts of the user message at the end.
     pub(crate) fn waiting_texts(&self) -> Vec<String> {
         let last = self.last.iter().filter(|last| last.role == Role::User);
         let texts = last
@@ -120,22 +122,24 @@ impl History {
         texts.collect()
     }
 
-    /// Whether the model has said something.
+    /// Returns whether there is a response of the model.
     pub(crate) fn has_answer(&self) -> bool {
         let last = self.last.as_ref();
-        self.former.is_some() || last.is_some_and(|last| last.role == Role::Assistant)
+        self.previous.is_some() || last.is_some_and(|last| last.role == Role::Assistant)
     }
 
-    /// Ids of the calls at the end that have no result yet, in their order.
+    /// Returns the ids of the calls at the end that have no result yet, in their order.
     pub(crate) fn unanswered(&self) -> Vec<String> {
-        valid::unanswered(self.former.as_deref(), self.last.as_deref())
+        valid::unanswered(self.previous.as_deref(), self.last.as_deref())
     }
 
-    /// The conversation as the Messages API takes it: begins with a user message, nothing is empty, every call has its
-    /// result in the message behind it, and roles alternate but for input after a turn that was given up: that is a
-    /// second user message, which the server joins to the first.
+    /// Returns the conversation in the form that the Messages API accepts: it begins with a user
+    /// message, no message is empty, and the results of calls follow in the next message. Roles
+    /// alternate, except for input after a turn that ended without a response: the server joins it
+    /// to the user message before it.
     ///
-    /// What stands before the last message never changes again, so that the prompt cache holds. It is shared, not copied.
+    /// Everything before the last message never changes again, which keeps the prompt cache valid.
+    /// It is shared, not copied.
     pub(crate) fn for_model(&self) -> Vec<Arc<StoredMessage>> {
         let mut sent = self.sent.clone();
         if let Some(last) = &self.last {
@@ -144,10 +148,11 @@ impl History {
         sent.finish()
     }
 
-    /// Leaves out the results of these calls. Requests that were made share nothing with what is changed.
+    /// Replaces the results of these calls with a placeholder. Earlier requests do not see the
+    /// change.
     fn clear_results(&mut self, calls: &[String]) {
         let calls: HashSet<&str> = calls.iter().map(String::as_str).collect();
-        let ends = self.former.iter_mut().chain(&mut self.last);
+        let ends = self.previous.iter_mut().chain(&mut self.last);
         for message in self.sent.messages_mut().chain(ends) {
             let is_meant = |block: &StoredBlock| {
                 let id = block.result_id();
@@ -174,10 +179,10 @@ impl History {
     }
 
     fn push(&mut self, role: Role, content: &[ContentBlock]) {
-        let apart = std::mem::take(&mut self.apart);
+        let separate = std::mem::take(&mut self.separate);
         let blocks = content.iter().map(|block| self.arena.store(block));
         match &mut self.last {
-            Some(last) if last.role == role && !apart => {
+            Some(last) if last.role == role && !separate => {
                 Arc::make_mut(last).blocks.extend(blocks);
             }
             _ => {
@@ -191,7 +196,7 @@ impl History {
         if let Some(last) = &self.last {
             self.sent.take(last);
         }
-        self.former = self.last.replace(message);
+        self.previous = self.last.replace(message);
     }
 }
 
@@ -200,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sent_is_shared_with_the_next_request_and_not_copied() {
+    fn the_next_request_shares_the_earlier_messages() {
         let mut history = History::default();
         let answer = |content| Entry::Assistant {
             content,

@@ -1,19 +1,19 @@
-//! From what was said to what the Messages API accepts.
+//! Turns a recorded conversation into one that the Messages API accepts.
 
 use std::sync::Arc;
 
 use swarm_model::{BlockKind, ContentBlock, Message, Role, StoredBlock, StoredMessage};
 
-/// The result of a call whose own result was lost.
+/// The result of a call whose actual result was lost.
 pub(crate) const INTERRUPTED: &str = "The call was interrupted before its result was recorded. It may have run: look at its effects before you repeat it.";
 
-/// Stands in front of a result whose call is lost.
+/// Precedes a result whose call was lost.
 const ORPHAN: &str = "[Result of an earlier tool call that is no longer part of this conversation]";
 
-/// Stands where the beginning of a conversation is lost.
+/// Replaces the lost beginning of a conversation.
 const LOST_BEGINNING: &str = "[The beginning of this conversation is lost]";
 
-/// A result that says why a call failed.
+/// Returns an error result with the reason for the failure.
 pub(crate) fn error_result(id: &str, why: &str) -> ContentBlock {
     ContentBlock::ToolResult {
         tool_use_id: id.to_owned(),
@@ -22,12 +22,13 @@ pub(crate) fn error_result(id: &str, why: &str) -> ContentBlock {
     }
 }
 
-/// Ids of the calls at the end that have no result, in their order. `last` is the last message, `former` the one before.
+/// Returns the ids of the calls at the end that have no result, in their order. `previous` is the
+/// message before `last`.
 pub(super) fn unanswered(
-    former: Option<&StoredMessage>,
+    previous: Option<&StoredMessage>,
     last: Option<&StoredMessage>,
 ) -> Vec<String> {
-    let (calls, after) = match (former, last) {
+    let (calls, after) = match (previous, last) {
         (_, Some(calls)) if calls.role == Role::Assistant => (calls, &[][..]),
         (Some(calls), Some(after)) => (calls, &after.blocks[..]),
         _ => return Vec::new(),
@@ -45,20 +46,21 @@ pub(super) fn unanswered(
         .collect()
 }
 
-/// A conversation in valid form, message by message. Clones share the messages.
+/// A valid conversation, built message by message. Clones share the messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Valid {
     messages: Vec<Arc<StoredMessage>>,
-    /// Calls of the last answers that have no result yet.
+    /// Calls of the last responses that have no result yet.
     calls: Vec<Arc<str>>,
     last_role: Option<Role>,
 }
 
 impl Valid {
-    /// Takes in the next message.
+    /// Adds the next message.
     pub(super) fn take(&mut self, message: &Arc<StoredMessage>) {
-        // Two user messages that were kept apart stay apart; those between which nothing is left do not.
-        let apart = message.role == Role::User && self.last_role == Some(Role::User);
+        // Two separate user messages stay separate, unless the assistant message between them was
+        // dropped as empty.
+        let separate = message.role == Role::User && self.last_role == Some(Role::User);
         self.last_role = Some(message.role);
         let calls = match message.role {
             Role::User => std::mem::take(&mut self.calls),
@@ -69,17 +71,17 @@ impl Valid {
             Role::Assistant => call_ids(&message.blocks).cloned().collect(),
         });
         if is_valid(message, &calls) {
-            return self.push(Arc::clone(message), apart);
+            return self.push(Arc::clone(message), separate);
         }
         let blocks = match message.role {
             Role::User => results_first(&calls, visible(&message.blocks)),
-            Role::Assistant => spoken(&message.blocks),
+            Role::Assistant => without_trailing_thinking(&message.blocks),
         };
         let role = message.role;
-        self.push(Arc::new(StoredMessage { role, blocks }), apart);
+        self.push(Arc::new(StoredMessage { role, blocks }), separate);
     }
 
-    /// The whole conversation, with results for calls that have none.
+    /// Returns the whole conversation, with results for calls that have none.
     pub(super) fn finish(mut self) -> Vec<Arc<StoredMessage>> {
         if !self.calls.is_empty() {
             let blocks = results_first(&std::mem::take(&mut self.calls), Vec::new());
@@ -89,17 +91,17 @@ impl Valid {
         self.messages
     }
 
-    /// The messages, to shorten results in them.
+    /// Returns the messages so that results can be replaced.
     pub(super) fn messages_mut(&mut self) -> impl Iterator<Item = &mut Arc<StoredMessage>> {
         self.messages.iter_mut()
     }
 
-    fn push(&mut self, message: Arc<StoredMessage>, apart: bool) {
+    fn push(&mut self, message: Arc<StoredMessage>, separate: bool) {
         if message.blocks.is_empty() {
             return;
         }
         match self.messages.last_mut() {
-            Some(last) if last.role == message.role && !apart => {
+            Some(last) if last.role == message.role && !separate => {
                 let blocks = message.blocks.iter().cloned();
                 Arc::make_mut(last).blocks.extend(blocks);
             }
@@ -112,8 +114,8 @@ impl Valid {
     }
 }
 
-/// Whether a message is sent as it was said: nothing in it is to be left out, and its first blocks are the results of
-/// `calls`, in their order.
+/// Returns whether a message can be sent unchanged: it contains nothing to leave out, and it begins
+/// with the results of `calls` in their order.
 fn is_valid(message: &StoredMessage, calls: &[Arc<str>]) -> bool {
     let blocks = &message.blocks;
     if blocks.iter().any(is_blank) {
@@ -140,14 +142,15 @@ fn is_thinking(block: &StoredBlock) -> bool {
     )
 }
 
-/// Without text blocks that are empty, which the server refuses.
+/// Returns the blocks without empty text blocks, which the server rejects.
 fn visible(blocks: &[StoredBlock]) -> Vec<StoredBlock> {
     let filled = blocks.iter().filter(|block| !is_blank(block));
     filled.cloned().collect()
 }
 
-/// What the model said, without thinking that led to nothing: an answer cut off while thinking cannot be replayed.
-fn spoken(blocks: &[StoredBlock]) -> Vec<StoredBlock> {
+/// Returns the model's blocks without trailing thinking: a response cut off while thinking cannot
+/// be replayed.
+fn without_trailing_thinking(blocks: &[StoredBlock]) -> Vec<StoredBlock> {
     let mut blocks = visible(blocks);
     while blocks.last().is_some_and(is_thinking) {
         blocks.pop();
@@ -155,7 +158,8 @@ fn spoken(blocks: &[StoredBlock]) -> Vec<StoredBlock> {
     blocks
 }
 
-/// A user message behind the calls `calls`: one result for each, in their order, then everything else.
+/// Returns the blocks of the user message after `calls`: one result per call in their order, then
+/// everything else.
 fn results_first(calls: &[Arc<str>], blocks: Vec<StoredBlock>) -> Vec<StoredBlock> {
     let is_result = |block: &StoredBlock| block.result_id().is_some();
     let (mut results, rest): (Vec<_>, Vec<_>) = blocks.into_iter().partition(is_result);
@@ -176,7 +180,7 @@ fn results_first(calls: &[Arc<str>], blocks: Vec<StoredBlock>) -> Vec<StoredBloc
     out
 }
 
-/// A result without its call, as text.
+/// Returns a result without its call as text.
 fn orphan(result: &StoredBlock) -> Option<StoredBlock> {
     match result.block() {
         ContentBlock::ToolResult { content, .. } => {

@@ -1,4 +1,4 @@
-//! What one agent has been told of its instructions, and what is news to it.
+//! The instructions that an agent's conversation contains, and announcements of changes.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -15,14 +15,13 @@ use super::loaded::LoadedFile;
 use super::probe::Probes;
 
 const FIRST: &str = "Instructions of the user and of the project follow, from the general to the specific. They take \
-                     precedence over your default behavior: follow them exactly. Where two of them contradict each \
-                     other, the later one counts.";
-const CHANGED: &str =
-    "Instruction files have changed. What follows replaces what you were told before.";
-const TOUCHED: &str = "These instructions apply to files that you have just worked with.";
+                     precedence over your default behavior: follow them exactly. If two of them contradict each \
+                     other, the later one wins.";
+const CHANGED: &str = "Instruction files have changed. The following replaces the earlier content.";
+const TOUCHED: &str = "These instructions apply to files that you have just used.";
 
-/// Directories whose files are other people's or git's own.
-const FOREIGN: [&str; 2] = [".git", "node_modules"];
+/// Directories that belong to dependencies or to git.
+const EXCLUDED: [&str; 2] = [".git", "node_modules"];
 
 /// The instructions of one agent's conversation.
 #[derive(Debug)]
@@ -30,21 +29,21 @@ pub(crate) struct Instructions {
     sources: Arc<InstructionSources>,
     cwd: PathBuf,
     repository: Repository,
-    /// The text of each file that the model has, by path; `None` until the files were first read.
-    told: Option<HashMap<PathBuf, String>>,
-    /// Rules that wait for a file to be touched.
+    /// The text of each file that the conversation contains, by path; `None` until the first read.
+    announced: Option<HashMap<PathBuf, String>>,
+    /// Rules that apply once a matching file is touched.
     conditional: Vec<InstructionFile>,
-    /// Directories that were looked at because a file in them was touched.
-    opened: HashSet<PathBuf>,
+    /// Directories that were searched because a file in them was touched.
+    searched: HashSet<PathBuf>,
     probes: Probes,
     problems: Vec<String>,
-    /// Why the first look reads files.
+    /// The load reason of the first read, for hooks.
     first_reason: &'static str,
-    /// What the model was told and hooks were not yet.
+    /// Files that are in the conversation but were not reported to hooks yet.
     loaded: Vec<LoadedFile>,
 }
 
-/// Something for the model, and what a person sees of it.
+/// An announcement for the model, and notices for the person.
 #[derive(Debug)]
 pub(crate) struct News {
     pub(crate) text: Option<String>,
@@ -53,15 +52,15 @@ pub(crate) struct News {
 
 impl Instructions {
     pub(crate) fn new(sources: Arc<InstructionSources>, cwd: &Path) -> Self {
-        // Tools name the files that they touch without symbolic links.
+        // Tools report touched files without symbolic links.
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         Self {
             sources,
             repository: Repository::around(&cwd),
             cwd,
-            told: None,
+            announced: None,
             conditional: Vec::new(),
-            opened: HashSet::new(),
+            searched: HashSet::new(),
             probes: Probes::default(),
             problems: Vec::new(),
             first_reason: "session_start",
@@ -69,7 +68,7 @@ impl Instructions {
         }
     }
 
-    /// The same for a conversation that begins anew after a compaction.
+    /// Returns the instructions for a conversation that was compacted.
     pub(crate) fn after_compaction(self) -> Self {
         Self {
             first_reason: "compact",
@@ -77,56 +76,57 @@ impl Instructions {
         }
     }
 
-    /// Files that became part of the conversation since the last call, for hooks.
+    /// Returns the files added to the conversation since the last call, for hooks.
     pub(crate) fn take_loaded(&mut self) -> Vec<LoadedFile> {
         std::mem::take(&mut self.loaded)
     }
 
-    /// What the model said it was told may not have been kept: the next look compares with the conversation again.
+    /// Discards the known texts, because the conversation may have lost them. The next read
+    /// compares the files with the conversation.
     pub(crate) fn forget(&mut self) {
-        self.told = None;
+        self.announced = None;
     }
 
-    /// What has to stand before the next input. `said` tells whether the conversation has a text already, which it does
-    /// when it was carried on or begins with another one's.
+    /// Returns the announcement before the next input. `said` returns whether the conversation
+    /// already contains a text, which is the case if it was resumed or forked.
     pub(crate) fn news(&mut self, is_first: bool, said: impl Fn(&str) -> bool) -> Option<News> {
-        if self.told.is_some() && !self.probes.changed() {
+        if self.announced.is_some() && !self.probes.changed() {
             return None;
         }
         let mut loaded = LoadedInstructions::load(&self.sources, &self.cwd);
-        let dirs: Vec<PathBuf> = self.opened.iter().cloned().collect();
+        let dirs: Vec<PathBuf> = self.searched.iter().cloned().collect();
         let known = canonical(&loaded.files);
         let nested =
             LoadedInstructions::of_directories(&self.sources, &self.repository, &dirs, known);
-        let before = self.told.take();
-        let is_first_look = before.is_none();
-        let (mut told, mut fresh) = (HashMap::new(), Vec::new());
-        // A nested file or a rule is news only if the model has an older text of it.
+        let before = self.announced.take();
+        let is_first_read = before.is_none();
+        let (mut announced, mut fresh) = (HashMap::new(), Vec::new());
+        // A nested file or a rule is announced only if the conversation contains an older version.
         let later = nested.files.iter().chain(&loaded.conditional);
         let later = later.filter(|file| {
             let before = before.as_ref();
-            before.is_some_and(|told| told.contains_key(&file.path))
+            before.is_some_and(|announced| announced.contains_key(&file.path))
         });
         for file in loaded.files.iter().chain(later) {
             let is_known = match &before {
-                Some(told) => told.get(&file.path) == Some(&file.text),
+                Some(announced) => announced.get(&file.path) == Some(&file.text),
                 None => !is_first && said(&defang(&file.text)),
             };
             if !is_known {
                 fresh.push(file.clone());
             }
-            told.insert(file.path.clone(), file.text.clone());
+            announced.insert(file.path.clone(), file.text.clone());
         }
         let gone: Vec<PathBuf> = before
             .into_iter()
             .flatten()
             .map(|(path, _)| path)
-            .filter(|path| !told.contains_key(path))
+            .filter(|path| !announced.contains_key(path))
             .collect();
         let mut probes = std::mem::take(&mut loaded.probes);
         probes.extend(nested.probes);
         self.probes = probes;
-        self.told = Some(told);
+        self.announced = Some(announced);
         self.conditional = loaded.conditional;
         let mut notices = self.new_problems(loaded.problems);
         if fresh.is_empty() && gone.is_empty() {
@@ -135,7 +135,7 @@ impl Instructions {
                 notices,
             });
         }
-        let reason = if is_first_look {
+        let reason = if is_first_read {
             self.first_reason
         } else {
             "change"
@@ -154,14 +154,14 @@ impl Instructions {
         })
     }
 
-    /// What applies to files that a call has touched, and was not told before.
+    /// Returns the instructions that apply to touched files and were not announced before.
     pub(crate) fn touched(
         &mut self,
         paths: &[PathBuf],
         said: impl Fn(&str) -> bool,
     ) -> Option<News> {
-        let known = self.told.as_ref()?;
-        let dirs = self.unopened(paths);
+        let known = self.announced.as_ref()?;
+        let dirs = self.unsearched(paths);
         let mut seen: HashSet<PathBuf> = known.keys().filter_map(real).collect();
         seen.extend(self.conditional.iter().filter_map(|file| real(&file.path)));
         let loaded =
@@ -172,7 +172,7 @@ impl Instructions {
             let below = path.strip_prefix(base).ok();
             below.is_some_and(|below| RuleFile::applies_to(&file.paths, below))
         };
-        self.opened.extend(dirs);
+        self.searched.extend(dirs);
         self.conditional.extend(loaded.conditional);
         let matching = |file: &InstructionFile| paths.iter().any(|path| applies(file, path));
         let (now, wait) = std::mem::take(&mut self.conditional)
@@ -181,11 +181,11 @@ impl Instructions {
         self.conditional = wait;
         let mut fresh = loaded.files;
         fresh.extend::<Vec<InstructionFile>>(now);
-        let told = self.told.get_or_insert_default();
+        let announced = self.announced.get_or_insert_default();
         for file in &fresh {
-            told.insert(file.path.clone(), file.text.clone());
+            announced.insert(file.path.clone(), file.text.clone());
         }
-        // The same text in another checkout, or before a restart, says nothing new.
+        // The same text in another checkout, or from before a restart, is not announced again.
         fresh.retain(|file| !said(&defang(&file.text)));
         self.loaded.extend(fresh.iter().map(|file| {
             let near = |path: &Path| match file.path.parent() {
@@ -205,8 +205,9 @@ impl Instructions {
         })
     }
 
-    /// The directories of touched files that are not above the working directory and were not looked at, outermost first.
-    fn unopened(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+    /// Returns the directories of touched files that are not above the working directory and were
+    /// not searched yet, outermost first.
+    fn unsearched(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let mut dirs: Vec<PathBuf> = Vec::new();
         for path in paths {
             let dir = if path.is_dir() {
@@ -217,17 +218,17 @@ impl Instructions {
             let Some(dir) = dir.filter(|dir| dir.starts_with(&self.repository.top)) else {
                 continue;
             };
-            let is_foreign =
-                |part: Component<'_>| FOREIGN.iter().any(|name| part.as_os_str() == *name);
+            let is_excluded =
+                |part: Component<'_>| EXCLUDED.iter().any(|name| part.as_os_str() == *name);
             let below = dir.strip_prefix(&self.repository.top).unwrap_or(dir);
-            if below.components().any(is_foreign) {
+            if below.components().any(is_excluded) {
                 continue;
             }
             let inside = dir
                 .ancestors()
                 .take_while(|dir| dir.starts_with(&self.repository.top));
             for dir in inside {
-                let is_new = !self.cwd.starts_with(dir) && !self.opened.contains(dir);
+                let is_new = !self.cwd.starts_with(dir) && !self.searched.contains(dir);
                 if is_new && !dirs.iter().any(|known| known == dir) {
                     dirs.push(dir.to_owned());
                 }
@@ -237,7 +238,7 @@ impl Instructions {
         dirs
     }
 
-    /// Problems that the person has not been told.
+    /// Returns the problems that were not reported to the person yet.
     fn new_problems(&mut self, problems: Vec<String>) -> Vec<String> {
         let fresh: Vec<String> = problems
             .into_iter()
@@ -251,7 +252,8 @@ impl Instructions {
     }
 }
 
-/// The directory from which the patterns of a rule start: that which has `.claude`, or the repository for the user's.
+/// Returns the directory to which the patterns of a rule are relative: the parent of `.claude`, or
+/// the repository for the user's rules.
 fn rule_base<'a>(file: &'a InstructionFile, root: &Path, repository: &'a Repository) -> &'a Path {
     if file.path.starts_with(root.join("rules")) {
         return &repository.top;
@@ -281,14 +283,14 @@ fn reminder(heading: &str, files: &[InstructionFile], gone: &[PathBuf]) -> Strin
         text.push_str(&section(file));
     }
     for path in gone {
-        // Into a String, which takes everything.
+        // Writing into a String cannot fail.
         _ = write!(text, "\n{} no longer applies.\n", path.display());
     }
     text.push_str("</system-reminder>");
     text
 }
 
-/// One line for the person.
+/// Returns a notice for the person.
 fn summary(verb: &str, files: &[InstructionFile], gone: &[PathBuf]) -> String {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -296,7 +298,7 @@ fn summary(verb: &str, files: &[InstructionFile], gone: &[PathBuf]) -> String {
     };
     let chars: usize = files.iter().map(|file| file.text.chars().count()).sum();
     let mut names: Vec<String> = files.iter().map(|file| name(&file.path)).collect();
-    names.extend(gone.iter().map(|path| format!("{} (gone)", name(path))));
+    names.extend(gone.iter().map(|path| format!("{} (removed)", name(path))));
     format!(
         "instructions {verb}: {} ({chars} characters; `swarm instructions` lists the files)",
         names.join(", ")

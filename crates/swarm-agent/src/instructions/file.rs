@@ -1,26 +1,26 @@
-//! An instruction file, and where such files are looked for.
+//! Instruction files and their sources.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use swarm_permissions::{InstructionSettings, ReadFilter};
 
-/// Where instructions come from.
+/// The sources of instruction files.
 #[derive(Debug, Clone)]
 pub struct InstructionSources {
-    /// Which files count.
+    /// File names, exclusions and trust.
     pub settings: InstructionSettings,
-    /// The file of the machine's administrator: [`crate::MANAGED_INSTRUCTIONS`].
+    /// The administrator's file: [`crate::MANAGED_INSTRUCTIONS`].
     pub managed: PathBuf,
-    /// The config directory, which has the user's own `CLAUDE.md` and `rules`.
+    /// The config directory with the user's `CLAUDE.md` and `rules`.
     pub root: PathBuf,
     /// The user's home directory, for imports that begin with `~/`.
     pub home: Option<PathBuf>,
-    /// Files that deny rules keep from the agent: no import leads to them.
+    /// Files covered by deny rules, which cannot be imported.
     pub unreadable: ReadFilter,
 }
 
-/// Whose instructions a file has.
+/// The author of an instruction file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InstructionKind {
@@ -28,14 +28,14 @@ pub enum InstructionKind {
     Managed,
     /// The user, for all projects.
     User,
-    /// The project, for everybody who works on it.
+    /// The project, for all contributors.
     Project,
     /// The user, for this project.
     Local,
 }
 
 impl InstructionKind {
-    /// The word for tables.
+    /// Returns the name in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Managed => "managed",
@@ -45,12 +45,12 @@ impl InstructionKind {
         }
     }
 
-    /// What a model is told about such a file.
+    /// Returns the description of such a file for a model.
     pub(super) fn description(self) -> &'static str {
         match self {
             Self::Managed => "managed policy of this machine",
             Self::User => "the user's instructions for all projects",
-            Self::Project => "project instructions, shared by everybody who works on it",
+            Self::Project => "project instructions, shared by all contributors",
             Self::Local => "the user's private instructions for this project",
         }
     }
@@ -60,15 +60,16 @@ impl InstructionKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InstructionFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whose instructions it has.
+    /// Author of the instructions.
     pub kind: InstructionKind,
-    /// What it says, without frontmatter.
+    /// Content without frontmatter.
     #[serde(skip)]
     pub text: String,
-    /// The file that imports it.
+    /// The file that imports this one, if any.
     pub imported_by: Option<PathBuf>,
-    /// Patterns of the files that it applies to; it is loaded when such a file is touched. Empty if it always applies.
+    /// Patterns of the files that it applies to; it is loaded when such a file is touched. Empty if
+    /// it always applies.
     pub paths: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! The directories whose instruction files count for a working directory.
+//! The directories whose instruction files apply to a working directory.
 
 use std::path::{Path, PathBuf};
 
 use swarm_os::{LinkedTree, repository_top};
 
-/// A directory, and the same one of the main checkout where the first is in a linked worktree: what git does not track
-/// exists only there.
+/// A directory and, in a linked worktree, its counterpart in the main checkout, which alone
+/// contains untracked files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layer {
     pub(super) dir: PathBuf,
@@ -15,9 +15,9 @@ pub(super) struct Layer {
 /// The repository around a working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// Top of the checkout that the directory is in.
+    /// Top directory of the checkout that contains the working directory.
     pub(super) top: PathBuf,
-    /// The main checkout, if that is another one.
+    /// The main checkout, if it is a different one.
     pub(super) main: Option<PathBuf>,
 }
 
@@ -30,12 +30,12 @@ impl Repository {
         Self { top, main }
     }
 
-    /// The tops of its checkouts.
+    /// Returns the top directories of its checkouts.
     pub(super) fn tops(&self) -> impl Iterator<Item = &PathBuf> {
         self.main.iter().chain(std::iter::once(&self.top))
     }
 
-    /// A directory of the checkout with its counterpart.
+    /// Returns a directory of the checkout with its counterpart.
     pub(super) fn layer(&self, dir: &Path) -> Layer {
         let below = dir.strip_prefix(&self.top).ok();
         let main = self.main.as_ref().zip(below);
@@ -45,8 +45,9 @@ impl Repository {
         }
     }
 
-    /// From the root of the file system down to the working directory. Of a worktree inside its main checkout, the
-    /// directories in between are left out: they are the main checkout's, and its files count as counterparts.
+    /// Returns the layers from the root of the file system down to the working directory. For a
+    /// worktree inside its main checkout, the directories in between are left out: they belong to
+    /// the main checkout, whose files are the counterparts.
     pub(super) fn layers(&self, cwd: &Path) -> Vec<Layer> {
         let outer = self.main.as_ref().unwrap_or(&self.top);
         let mut layers: Vec<Layer> = outer

@@ -1,5 +1,5 @@
-//! Finding instruction files, in the order in which Claude Code loads them: managed policy, the user's, and those of each
-//! directory from the root of the file system down.
+//! Finds instruction files in the order in which Claude Code loads them: managed policy, the
+//! user's, and those of each directory from the root of the file system down.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,18 +12,18 @@ use super::layers::{Layer, Repository};
 use super::probe::Probes;
 use super::reader::Reader;
 
-/// The file of the machine's administrator, as in Claude Code.
+/// The administrator's file, as in Claude Code.
 pub const MANAGED_INSTRUCTIONS: &str = "/etc/claude-code/CLAUDE.md";
 
-/// Levels of directories below `rules`.
+/// Most levels of directories below `rules`.
 const RULE_DEPTH: usize = 8;
 
-/// What was found for a working directory.
+/// The instruction files of a working directory.
 #[derive(Debug, Default)]
 pub struct LoadedInstructions {
-    /// Files that apply from the beginning, in the order in which a model reads them.
+    /// Files that always apply, in the order in which a model reads them.
     pub files: Vec<InstructionFile>,
-    /// Rules that wait until a matching file is touched.
+    /// Rules that apply once a matching file is touched.
     pub conditional: Vec<InstructionFile>,
     /// Files that were not read, each with the reason.
     pub problems: Vec<String>,
@@ -31,7 +31,7 @@ pub struct LoadedInstructions {
 }
 
 impl LoadedInstructions {
-    /// Finds and reads everything that applies to an agent that works in `cwd`.
+    /// Loads all instruction files for an agent that works in `cwd`.
     pub fn load(sources: &InstructionSources, cwd: &Path) -> Self {
         let repository = Repository::around(cwd);
         let layers = repository.layers(cwd);
@@ -46,7 +46,8 @@ impl LoadedInstructions {
         loader.finish()
     }
 
-    /// Those of directories below or beside the working directory, without files that are known (by canonical path).
+    /// Loads the files of directories outside the path to the working directory, except known files
+    /// (by canonical path).
     pub(super) fn of_directories(
         sources: &InstructionSources,
         repository: &Repository,
@@ -85,7 +86,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// What one directory has, its private file last.
+    /// Loads the files of one directory, its private file last.
     fn directory(&mut self, layer: &Layer) {
         let names = &self.reader.sources.settings.files;
         let mut found = false;
@@ -106,7 +107,8 @@ impl<'a> Loader<'a> {
         self.file_of(layer, Path::new("CLAUDE.local.md"), InstructionKind::Local);
     }
 
-    /// Reads a file of a directory, from its counterpart in the main checkout if only that has it.
+    /// Reads a file of a directory, or its counterpart in the main checkout if only that exists.
+    /// Returns whether one exists.
     fn file_of(&mut self, layer: &Layer, name: &Path, kind: InstructionKind) -> bool {
         if self.file(&layer.dir.join(name), kind) {
             return true;
@@ -115,14 +117,14 @@ impl<'a> Loader<'a> {
         main.is_some_and(|main| self.file(&main, kind))
     }
 
-    /// Reads a file; tells whether it exists.
+    /// Reads a file. Returns whether it exists.
     fn file(&mut self, path: &Path, kind: InstructionKind) -> bool {
         let files = self.reader.read(path, kind);
         self.loaded.files.extend(files);
         path.is_file()
     }
 
-    /// Reads the rules below a directory; tells whether it exists.
+    /// Reads the rules below a directory. Returns whether it exists.
     fn rules(&mut self, dir: &Path, kind: InstructionKind) -> bool {
         let mut paths = Vec::new();
         markdown_below(dir, RULE_DEPTH, &mut self.reader.probes, &mut paths);
@@ -152,7 +154,8 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The Markdown files below a directory, in the order of their names. Links to directories are followed a few levels.
+/// Collects the Markdown files below a directory in name order. Symbolic links to directories are
+/// followed up to `depth` levels.
 fn markdown_below(dir: &Path, depth: usize, probes: &mut Probes, found: &mut Vec<PathBuf>) {
     probes.add(dir);
     let Ok(entries) = fs::read_dir(dir) else {

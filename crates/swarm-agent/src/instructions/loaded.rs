@@ -1,4 +1,4 @@
-//! Instruction files that a model was told of, as hooks hear of them.
+//! Loaded instruction files in the form that hooks receive.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::file::{InstructionFile, InstructionKind};
 
-/// A file that became part of a conversation. The words are those of Claude Code's `InstructionsLoaded`, but `change`.
+/// A file that was added to a conversation. The reasons are those of Claude Code's
+/// `InstructionsLoaded`, plus `change`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoadedFile {
     path: PathBuf,
@@ -14,12 +15,12 @@ pub(crate) struct LoadedFile {
     reason: &'static str,
     globs: Vec<String>,
     imported_by: Option<PathBuf>,
-    /// The file that a call touched.
+    /// The touched file that caused the load.
     trigger: Option<PathBuf>,
 }
 
 impl LoadedFile {
-    /// A file that was read for this reason, unless another file imports it.
+    /// Creates an entry with this reason, or with `include` if another file imports it.
     pub(super) fn new(file: &InstructionFile, reason: &'static str) -> Self {
         let imported = file.imported_by.is_some();
         Self {
@@ -32,7 +33,7 @@ impl LoadedFile {
         }
     }
 
-    /// A file that was read because calls touched these files.
+    /// Creates an entry for a file that was loaded because these files were touched.
     pub(super) fn touched(
         file: &InstructionFile,
         touched: &[PathBuf],
@@ -50,12 +51,12 @@ impl LoadedFile {
         }
     }
 
-    /// Why it was read, which is what matchers are held against.
+    /// Returns the load reason, which matchers of hooks are compared with.
     pub(crate) fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// The fields of the event.
+    /// Returns the fields of the hook event.
     pub(crate) fn fields(&self) -> Value {
         let mut fields = json!({
             "file_path": self.path,

@@ -1,4 +1,5 @@
-//! Instruction files (`CLAUDE.md`, `AGENTS.md`, rules): which there are, what they say, and when an agent is told.
+//! Instruction files (`CLAUDE.md`, `AGENTS.md`, rules): search, content, and announcements to
+//! agents.
 
 mod announce;
 mod file;

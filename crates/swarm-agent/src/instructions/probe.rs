@@ -1,24 +1,27 @@
-//! Whether files are as they were when they were read, at the price of one `stat` each.
+//! Detects changes of files with one `stat` each.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What was seen of a path: device, inode, size and time of change; `None` if it was not there.
-type Seen = Option<(u64, u64, u64, i64, i64)>;
+/// The state of a path: device, inode, size, and modification time in seconds and nanoseconds;
+/// `None` if it did not exist.
+type FileState = Option<(u64, u64, u64, i64, i64)>;
 
-/// Paths that were looked at, and what was seen.
+/// Paths and their state when they were last read.
 #[derive(Debug, Default)]
-pub(super) struct Probes(Vec<(PathBuf, Seen)>);
+pub(super) struct Probes(Vec<(PathBuf, FileState)>);
 
 impl Probes {
     pub(super) fn add(&mut self, path: &Path) {
-        self.0.push((path.to_owned(), see(path)));
+        self.0.push((path.to_owned(), file_state(path)));
     }
 
-    /// Whether any path differs from what was seen.
+    /// Returns whether any path has changed.
     pub(super) fn changed(&self) -> bool {
-        self.0.iter().any(|(path, seen)| see(path) != *seen)
+        self.0
+            .iter()
+            .any(|(path, recorded)| file_state(path) != *recorded)
     }
 
     pub(super) fn extend(&mut self, other: Self) {
@@ -26,7 +29,7 @@ impl Probes {
     }
 }
 
-fn see(path: &Path) -> Seen {
+fn file_state(path: &Path) -> FileState {
     let metadata = fs::metadata(path).ok()?;
     Some((
         metadata.dev(),

@@ -1,4 +1,4 @@
-//! Reading one instruction file with everything that it imports.
+//! Reads instruction files with their imports.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,21 +12,21 @@ use super::file::{InstructionFile, InstructionKind, InstructionSources};
 use super::layers::Repository;
 use super::probe::Probes;
 
-/// Bytes of one file that an agent is told.
+/// Most bytes of one file.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Bytes of all files together.
+/// Most bytes of all files together.
 const MAX_TOTAL: u64 = 1024 * 1024;
 
-/// Levels of imports, as in Claude Code.
+/// Most levels of imports, as in Claude Code.
 const MAX_DEPTH: usize = 5;
 
-/// Reads files, each once.
+/// Reads each file at most once.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     pub(super) sources: &'a InstructionSources,
     pub(super) repository: &'a Repository,
-    /// Canonical paths of the files that were read.
+    /// Canonical paths of the files read so far.
     pub(super) seen: HashSet<PathBuf>,
     /// Bytes read so far.
     pub(super) total: u64,
@@ -35,7 +35,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a file and its imports, the file first. Nothing if it does not exist, is excluded, or was read before.
+    /// Reads a file followed by its imports. Returns nothing if the file does not exist, is
+    /// excluded, or was read before.
     pub(super) fn read(&mut self, path: &Path, kind: InstructionKind) -> Vec<InstructionFile> {
         let mut files = Vec::new();
         self.read_into(path, kind, None, &mut files);
@@ -58,7 +59,7 @@ impl Reader<'_> {
         if depth >= MAX_DEPTH && !imported.is_empty() {
             self.problem(
                 path,
-                &format!("is imported over {MAX_DEPTH} levels: what it imports is not read"),
+                &format!("is imported over {MAX_DEPTH} levels: its imports are not read"),
             );
             imported.clear();
         }
@@ -83,7 +84,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text of a file that may be read and has not been read before.
+    /// Returns the text of a file that may be read and was not read before.
     fn text(
         &mut self,
         path: &Path,
@@ -109,7 +110,7 @@ impl Reader<'_> {
         if !self.may_read(&canonical, path, kind, imported_by) {
             self.problem(
                 path,
-                "is outside the repository, so it is not read until you trust the repository (`swarm trust`)",
+                "is outside the repository and is not read unless you trust the repository (`swarm trust`)",
             );
             return None;
         }
@@ -123,7 +124,7 @@ impl Reader<'_> {
         if self.total + bytes.len() as u64 > MAX_TOTAL {
             self.problem(
                 path,
-                &format!("is not read: instruction files exceed {MAX_TOTAL} bytes in all"),
+                &format!("is not read: instruction files exceed {MAX_TOTAL} bytes in total"),
             );
             return None;
         }
@@ -135,11 +136,12 @@ impl Reader<'_> {
         self.seen.insert(canonical);
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
-        (!text.is_empty()).then(|| shortened(text, metadata.len()))
+        (!text.is_empty()).then(|| with_cut_note(text, metadata.len()))
     }
 
-    /// The user's own files may lead anywhere. Those of a repository stay in it unless it is trusted, through imports
-    /// and symbolic links alike.
+    /// Returns whether a file may be read. The user's files may import any file. Files of a
+    /// repository may only import files inside it unless it is trusted, through imports and
+    /// symbolic links alike.
     fn may_read(
         &self,
         canonical: &Path,
@@ -172,7 +174,7 @@ impl Reader<'_> {
     }
 }
 
-/// How many files lead to one that this file imports.
+/// Returns the import depth of a file that is imported by `imported_by`.
 fn chain_length<'a>(mut imported_by: Option<&'a Path>, files: &'a [InstructionFile]) -> usize {
     let mut length = 0;
     while let Some(path) = imported_by {
@@ -183,7 +185,7 @@ fn chain_length<'a>(mut imported_by: Option<&'a Path>, files: &'a [InstructionFi
     length
 }
 
-/// Whether a word after `@` can only be meant as a path: `@alice` may be a person.
+/// Returns whether a word after `@` is certainly a path: `@alice` may be a person.
 fn is_explicit(import: &str) -> bool {
     ["./", "../", "~/", "/"]
         .iter()
@@ -191,7 +193,8 @@ fn is_explicit(import: &str) -> bool {
         || Path::new(import).extension().is_some_and(|end| end == "md")
 }
 
-/// Other users' files are not read: above a repository, anybody may have left one. The policy is the administrator's.
+/// Reads the beginning of a file. Files of other users are not read, because anyone could have
+/// placed one above a repository, except for the administrator's file.
 fn beginning(path: &Path, kind: InstructionKind) -> Result<Vec<u8>, String> {
     if kind != InstructionKind::Managed {
         let read = read_beginning(path, MAX_BYTES).map_err(|error| error.to_string())?;
@@ -203,8 +206,8 @@ fn beginning(path: &Path, kind: InstructionKind) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Says at the end of a text that the file goes on.
-fn shortened(text: &str, length: u64) -> String {
+/// Adds a note to the text of a file that was cut.
+fn with_cut_note(text: &str, length: u64) -> String {
     if length <= MAX_BYTES {
         return text.to_owned();
     }

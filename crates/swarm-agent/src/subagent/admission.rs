@@ -1,4 +1,4 @@
-//! How many sub-agents there may be. Each bound refuses by its name.
+//! Limits on the number of sub-agents. A refusal names the limit.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use swarm_protocol::SubAgentId;
 
 use super::Parent;
 
-/// The sub-agents that run, and how many there were.
+/// The running sub-agents with their parents, and the number of starts.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
     running: HashMap<SubAgentId, Option<SubAgentId>>,
@@ -15,7 +15,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Lets a new sub-agent run, or says which bound is reached.
+    /// Admits a new sub-agent, or returns which limit is reached.
     pub(super) fn admit(
         &mut self,
         limits: &AgentLimits,
@@ -26,7 +26,7 @@ impl Admission {
             return Err(reached(
                 "max_depth",
                 u64::from(limits.max_depth),
-                "sub-agents above one another",
+                "nested sub-agents",
                 "do this work yourself",
             ));
         }
@@ -34,7 +34,7 @@ impl Admission {
             return Err(reached(
                 "max_total",
                 limits.max_total,
-                "sub-agents in the life of this process",
+                "sub-agents per process",
                 "do this work yourself",
             ));
         }
@@ -43,7 +43,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Lets a sub-agent run again that had ended.
+    /// Admits a sub-agent that runs again after its end, or returns which limit is reached.
     pub(super) fn readmit(
         &mut self,
         limits: &AgentLimits,
@@ -54,8 +54,8 @@ impl Admission {
             return Err(reached(
                 "max_concurrent",
                 limits.max_concurrent as u64,
-                "sub-agents at once",
-                "wait for one of them to end",
+                "concurrent sub-agents",
+                "wait until one of them has ended",
             ));
         }
         let siblings = self.running.values().filter(|of| **of == parent.id).count();
@@ -63,22 +63,22 @@ impl Admission {
             return Err(reached(
                 "max_per_parent",
                 limits.max_per_parent as u64,
-                "sub-agents of one agent at once",
-                "wait for one of yours to end",
+                "concurrent sub-agents per agent",
+                "wait until one of yours has ended",
             ));
         }
         self.running.insert(id.clone(), parent.id.clone());
         Ok(())
     }
 
-    /// A sub-agent has ended.
+    /// Releases the slot of a sub-agent that has ended.
     pub(super) fn release(&mut self, id: &SubAgentId) {
         self.running.remove(id);
     }
 }
 
-fn reached(cap: &str, limit: u64, of_what: &str, instead: &str) -> String {
+fn reached(setting: &str, limit: u64, of_what: &str, instead: &str) -> String {
     format!(
-        "The sub-agent was not started: the cap agents.{cap} of {limit} {of_what} is reached. Instead, {instead}."
+        "The sub-agent was not started: the limit agents.{setting} of {limit} {of_what} is reached. Instead, {instead}."
     )
 }

@@ -1,4 +1,4 @@
-//! What an agent is given so that it can have sub-agents.
+//! Gives the agent of the process its tools for sub-agents.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::agent_tool::{SkillCall, has_forks};
 use crate::{AgentParts, AgentTool, TeammateSpawner, TranscriptFile};
 
 impl SubAgents {
-    /// Gives the agent that the process is for its tools for sub-agents; `spawner` adds teammates for it. The tools that
-    /// it then has are the pool of its sub-agents, as far as its own `definition` has them. Files of sub-agents lie in the directory `subagents` of the session
-    /// of `transcript`.
+    /// Adds the tools for sub-agents to the agent of the process; `spawner` adds teammates for it.
+    /// Its tools become the pool of its sub-agents, as far as its `definition` has them. Files of
+    /// sub-agents are in the directory `subagents` of the session of `transcript`.
     pub fn attach(
         &self,
         parts: &mut AgentParts,
@@ -45,7 +45,7 @@ impl SubAgents {
             parent,
         };
         if self.coordinates() {
-            let tools = pool::of_coordinator(&root.pool);
+            let tools = pool::coordinator_tools(&root.pool);
             parts.tools = tools.offered;
             parts.withheld = tools.withheld;
         }
@@ -57,11 +57,11 @@ impl SubAgents {
         self.kit().commands.on_change(move || {
             if let Some(agents) = me.upgrade() {
                 agents.show_commands();
-                agents.stir();
+                agents.notify_changed();
             }
         });
         if self.root.set(root.clone()).is_err() {
-            tracing::error!("sub-agents of one process were given to two agents");
+            tracing::error!("the sub-agent registry of a process was attached to two agents");
             return;
         }
         self.reopen(&root);

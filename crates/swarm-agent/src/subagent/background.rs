@@ -1,4 +1,4 @@
-//! Sub-agents beside their parent: how they get there, how they are heard of, and how they are ended.
+//! Background sub-agents: start, notification and shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,28 +13,28 @@ use super::{ReadyModel, SubAgents};
 use crate::{AgentError, Injected, Session};
 
 impl SubAgents {
-    /// The bounds of sub-agents.
+    /// Returns the limits of sub-agents.
     pub(crate) fn limits(&self) -> &AgentLimits {
         &self.kit().agent_config.limits
     }
 
-    /// Notes that the agent of the process has changed its model: sub-agents that it starts later have this one.
+    /// Sets the model that sub-agents started from now on inherit.
     pub fn use_model(&self, model: &ReadyModel) {
         self.lock().model = Some(model.clone());
     }
 
-    /// Whether the agent of the process is a coordinator and its sub-agents are workers.
+    /// Returns whether the agent of the process is a coordinator with workers.
     pub(crate) fn coordinates(&self) -> bool {
         self.kit().agent_config.coordinator.is_some()
     }
 
-    /// What sub-agents there may be.
+    /// Returns the definitions of sub-agents.
     pub(crate) fn catalog(&self) -> &AgentCatalog {
         &self.kit().agent_config.agents
     }
 
-    /// Lets the parents of sub-agents in the foreground go on: of this one, or of all whose parent is the agent of the
-    /// process. Gives how many.
+    /// Moves foreground sub-agents to the background, so that their parents continue: the given
+    /// one, or all whose parent is the agent of the process. Returns how many were moved.
     pub fn send_to_background(&self, only: Option<&SubAgentId>) -> usize {
         let records = self.lock().records.clone();
         let mut moved = 0;
@@ -55,24 +55,24 @@ impl SubAgents {
             }
         }
         if moved > 0 {
-            self.stir();
+            self.notify_changed();
         }
         moved
     }
 
-    /// Names of the sub-agents that work in the background.
+    /// Returns the names of background sub-agents.
     pub fn background(&self) -> Vec<String> {
         let records = self.in_background();
         records.iter().map(|record| record.name.clone()).collect()
     }
 
-    /// The commands that the agent of the process has running in the background.
+    /// Returns the running background commands of the process's agent.
     pub fn commands(&self) -> Vec<String> {
         let running = self.kit().commands.running();
         running.iter().map(|command| command.one_line()).collect()
     }
 
-    /// Reports the commands that run.
+    /// Emits the running commands.
     pub(super) fn show_commands(&self) {
         if let Ok(root) = self.root() {
             let running = self.commands();
@@ -80,19 +80,22 @@ impl SubAgents {
         }
     }
 
-    /// Whether the agent of the process has something to wait for: a sub-agent works in the background, or the word of
-    /// its end or of a command's was not taken yet. A command that runs may be a server, for whose end nobody waits.
+    /// Returns whether the agent of the process has something to wait for: a background sub-agent
+    /// runs, or a notification is pending. A running command does not count, because it may be a
+    /// server.
     pub fn is_busy(&self) -> bool {
-        // In this order: the word is there before it is said that the work is over.
+        // Checked in this order, because the notification is queued before the sub-agent stops
+        // being busy.
         !self.in_background().is_empty()
             || !self.lock().mail.is_empty()
             || self.kit().commands.has_unreported()
     }
 
-    /// Takes the ends of sub-agents and commands into the conversation of the agent of the process; tells whether there were any.
+    /// Delivers pending notifications to the conversation of the process's agent. Returns whether
+    /// there were any.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`]; they come again then.
+    /// [`AgentError::Transcript`]; the notifications stay pending then.
     pub fn deliver_to(&self, session: &mut Session) -> Result<bool, AgentError> {
         let ended = self.take_notifications();
         if ended.is_empty() {
@@ -100,8 +103,8 @@ impl SubAgents {
         }
         match session.deliver(ended.clone()) {
             Ok(delivery) => {
-                self.told(&delivery.added);
-                self.told(&delivery.known);
+                self.mark_delivered(&delivery.added);
+                self.mark_delivered(&delivery.known);
                 Ok(!delivery.added.is_empty())
             }
             Err(error) => {
@@ -111,7 +114,7 @@ impl SubAgents {
         }
     }
 
-    /// Takes the words to the agent of the process that have come since the last call.
+    /// Takes the notifications for the process's agent since the last call.
     pub(super) fn take_notifications(&self) -> Vec<Injected> {
         let (mail, past) = {
             let mut inner = self.lock();
@@ -138,8 +141,9 @@ impl SubAgents {
             .collect()
     }
 
-    /// Notes that the agent of the process is about to read a result, so that the word of the end does not repeat it.
-    pub(super) fn hand_out(&self, record: &Record) {
+    /// Records that the process's agent is about to receive a result, so that the notification does
+    /// not repeat it.
+    pub(super) fn mark_retrieved(&self, record: &Record) {
         if record.parent.id.is_some() {
             return;
         }
@@ -147,24 +151,24 @@ impl SubAgents {
             let mut live = record.live();
             live.handed_out = live.runs;
         }
-        let word = notification(record, self.limits().output_chars);
+        let notice = notification(record, self.limits().output_chars);
         let mut inner = self.lock();
         let mut waiting = inner.mail.iter_mut();
-        if let Some(waiting) = waiting.find(|waits| waits.message_ids == word.message_ids) {
-            *waiting = word;
+        if let Some(waiting) = waiting.find(|waits| waits.message_ids == notice.message_ids) {
+            *waiting = notice;
         }
     }
 
-    /// Whether a message is the word of a sub-agent's end.
+    /// Returns whether a message is a notification of a sub-agent or command.
     pub(super) fn is_notification(&self, id: &MessageId) -> bool {
         BackgroundCommands::is_command(id.as_str()) || self.of_notification(id).is_some()
     }
 
-    /// Notes that these words are in a durable transcript. Ids of other messages are passed over.
-    pub(super) fn told(&self, ids: &[MessageId]) {
+    /// Records that these notifications are in a durable transcript. Other ids are ignored.
+    pub(super) fn mark_delivered(&self, ids: &[MessageId]) {
         for id in ids {
             if let Some(record) = self.of_notification(id) {
-                record.live().told = true;
+                record.live().notified = true;
                 record.note();
             }
         }
@@ -175,8 +179,8 @@ impl SubAgents {
         records.into_iter().find(|record| message_id(record) == *id)
     }
 
-    /// Ends every sub-agent and every command in the background, because the process ends. Sub-agents in the background are
-    /// told of when the conversation is carried on. Returns after `within` at the latest.
+    /// Stops all sub-agents and background commands because the process ends. The next process
+    /// reports interrupted background sub-agents. Returns after `within` at the latest.
     pub async fn shut_down(&self, within: Duration) {
         let commands = self.kit().commands.shut_down(within);
         tokio::join!(commands, self.shut_down_agents(within));
@@ -195,13 +199,13 @@ impl SubAgents {
             }
         };
         if tokio::time::timeout(within, all).await.is_err() {
-            tracing::warn!("sub-agents did not end in time");
+            tracing::warn!("sub-agents did not stop in time");
         }
     }
 }
 
 impl Record {
-    /// The parent's turn ended before it.
+    /// Stops the sub-agent because its parent's turn has ended.
     pub(crate) fn parent_left(&self) {
         self.stop(StoppedBy::Parent);
     }

@@ -1,4 +1,4 @@
-//! Where a sub-agent begins, and where it is taken up again.
+//! Starting and resuming sub-agents.
 
 use std::sync::Arc;
 
@@ -12,30 +12,28 @@ use super::child::Child;
 use super::drive::{Ended, drive};
 use super::record::{Finding, Link, Record, SubAgentStatus, View};
 use super::{Parent, SubAgentRequest, SubAgents};
-use crate::{Injected, Totals, told_by_hooks};
+use crate::{Injected, Totals, hook_context};
 
 impl SubAgents {
-    /// Starts a sub-agent and returns as soon as it works. The error is for the model.
+    /// Starts a sub-agent and returns once it is running. The error is for the model.
     ///
-    /// Who gives this future up has started nothing: what was half done is undone behind its back.
+    /// Dropping the future cancels the start; a partial start is undone in the background.
     pub(crate) async fn start(
         &self,
         parent: &Arc<Parent>,
         request: SubAgentRequest,
         cancel: &CancellationToken,
     ) -> Result<Link, String> {
-        let (agents, parent) = (self.me()?, Arc::clone(parent));
+        let (agents, parent) = (self.strong()?, Arc::clone(parent));
         let cancel = cancel.child_token();
         let given_up = cancel.clone().drop_guard();
-        let start = async move { agents.start_whole(&parent, request, &cancel).await };
+        let start = async move { agents.start_detached(&parent, request, &cancel).await };
         let started = tokio::spawn(start).await;
         given_up.disarm();
-        started.unwrap_or_else(|_| {
-            Err("The sub-agent was not started through a defect of the program.".to_owned())
-        })
+        started.unwrap_or_else(|_| Err("The sub-agent was not started: internal error.".to_owned()))
     }
 
-    async fn start_whole(
+    async fn start_detached(
         &self,
         parent: &Arc<Parent>,
         request: SubAgentRequest,
@@ -57,37 +55,41 @@ impl SubAgents {
         match self.prepare(&record, cancel).await {
             Ok(child) => match self.begin(&record, child, vec![prompt], cancel).await {
                 Ok(()) => Ok(Link(record)),
-                Err(why) => Err(self.forget(&record, &why).await),
+                Err(why) => Err(self.discard(&record, &why).await),
             },
-            Err(why) => Err(self.forget(&record, &why).await),
+            Err(why) => Err(self.discard(&record, &why).await),
         }
     }
 
-    /// Takes a sub-agent up again that has ended, with something new to read; it works in the background. The error is
-    /// for the model. It goes its way even if nobody waits for this.
+    /// Resumes a sub-agent in the background with new input. The error is for the model. The work
+    /// continues if the future is dropped.
     pub(crate) async fn resume(
         &self,
         record: &Arc<Record>,
         input: Vec<Injected>,
     ) -> Result<(), String> {
-        let (agents, record) = (self.me()?, Arc::clone(record));
-        let resume = async move { agents.resume_whole(&record, input).await };
-        tokio::spawn(resume).await.unwrap_or_else(|_| {
-            Err("the sub-agent does not go on through a defect of the program".to_owned())
-        })
+        let (agents, record) = (self.strong()?, Arc::clone(record));
+        let resume = async move { agents.resume_detached(&record, input).await };
+        tokio::spawn(resume)
+            .await
+            .unwrap_or_else(|_| Err("the sub-agent was not resumed: internal error".to_owned()))
     }
 
-    async fn resume_whole(&self, record: &Arc<Record>, input: Vec<Injected>) -> Result<(), String> {
+    async fn resume_detached(
+        &self,
+        record: &Arc<Record>,
+        input: Vec<Injected>,
+    ) -> Result<(), String> {
         if let Some(why) = record.hindrance() {
             return Err(format!(
-                "{} cannot go on: {why}. Start another agent",
+                "{} cannot be resumed: {why}. Start another agent",
                 record.name
             ));
         }
         {
             let mut live = record.live();
             if live.open {
-                // Somebody else has taken it up meanwhile.
+                // Another caller has resumed it meanwhile.
                 live.mail.extend(input);
                 return Ok(());
             }
@@ -107,7 +109,7 @@ impl SubAgents {
             live.cancel = CancellationToken::new();
             live.stopped_by = None;
             live.below = Totals::default();
-            live.told = false;
+            live.notified = false;
         }
         record.view.send_replace(View {
             status: SubAgentStatus::Running,
@@ -124,13 +126,13 @@ impl SubAgents {
                 error: Some(why.clone()),
                 ..Finding::default()
             };
-            self.undo(record, finding).await;
+            self.abort_resume(record, finding).await;
             return Err(why);
         }
         Ok(())
     }
 
-    /// Makes its directory, starts its servers and opens its conversation.
+    /// Creates the sub-agent's directory, starts its servers and opens its conversation.
     async fn prepare(
         &self,
         record: &Arc<Record>,
@@ -139,8 +141,8 @@ impl SubAgents {
         if record.request.isolation == Some(Isolation::Worktree) {
             let Some(isolator) = &self.kit().isolator else {
                 return Err(
-                    "The sub-agent was not started: isolated worktrees for sub-agents are not available; leave \
-                     isolation out."
+                    "The sub-agent was not started: isolated worktrees are not available for sub-agents; leave \
+                     `isolation` out."
                         .to_owned(),
                 );
             };
@@ -154,7 +156,7 @@ impl SubAgents {
         self.open(record)
     }
 
-    /// The one place where a sub-agent begins a run: everything that has to happen then happens here.
+    /// Begins a run of a sub-agent. Every run begins here.
     async fn begin(
         &self,
         record: &Arc<Record>,
@@ -172,8 +174,8 @@ impl SubAgents {
                 .filter(|notice| !notice.is_empty())
                 .map(Injected::prompt),
         );
-        let outcome = announce(&child, record, cancel).await?;
-        input.extend(told_by_hooks(&outcome));
+        let outcome = run_start_hooks(&child, record, cancel).await?;
+        input.extend(hook_context(&outcome));
         child
             .session
             .deliver(input)
@@ -193,8 +195,8 @@ impl SubAgents {
             description: record.request.description.clone(),
             background: record.view().background,
         });
-        self.stir();
-        let (agents, record) = (self.me()?, Arc::clone(record));
+        self.notify_changed();
+        let (agents, record) = (self.strong()?, Arc::clone(record));
         let stall = self.kit().agent_config.limits.stall();
         tokio::spawn(async move {
             let model = child.session.parts().model_name.clone();
@@ -207,7 +209,7 @@ impl SubAgents {
             let ended = work.await.unwrap_or_else(|_| Ended {
                 status: SubAgentStatus::Failed,
                 finding: Finding {
-                    error: Some("it broke down through a defect of the program".to_owned()),
+                    error: Some("internal error".to_owned()),
                     ..Finding::default()
                 },
             });
@@ -217,8 +219,9 @@ impl SubAgents {
     }
 }
 
-/// Tells the hooks, which may take their time: the caller can give up meanwhile, and the sub-agent can be stopped.
-async fn announce(
+/// Runs the `SubagentStart` hooks. Meanwhile the caller can cancel, and the sub-agent can be
+/// stopped.
+async fn run_start_hooks(
     child: &Child,
     record: &Record,
     cancel: &CancellationToken,
@@ -226,13 +229,13 @@ async fn announce(
     let (stopped, cancel) = (record.live().cancel.clone(), cancel.child_token());
     let hooks = &child.session.parts().hooks;
     let agent_type = Some(record.agent_type());
-    let told = hooks.fire(HookEvent::SubagentStart, agent_type, json!({}), &cancel);
-    tokio::pin!(told);
+    let fired = hooks.fire(HookEvent::SubagentStart, agent_type, json!({}), &cancel);
+    tokio::pin!(fired);
     let outcome = tokio::select! {
-        outcome = &mut told => outcome,
+        outcome = &mut fired => outcome,
         () = stopped.cancelled() => {
             cancel.cancel();
-            told.await
+            fired.await
         }
     };
     if cancel.is_cancelled() || stopped.is_cancelled() {

@@ -1,4 +1,4 @@
-//! Making a session of a request.
+//! Creates the session of a sub-agent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,14 +10,15 @@ use swarm_permissions::{Anchors, ModeSource, ModelCandidates, choose_mode, choos
 use swarm_tools::{Confinement, FileState, SkillTool, Tool, ToolContext, Workplace};
 use tokio_util::sync::CancellationToken;
 
-use super::gate::{Answered, ChildGate};
-use super::hold::HeldModel;
+use super::gate::{ChildGate, RequestObserver};
+use super::hold::PausableModel;
 use super::mailbox::Mailbox;
+use super::pool::{self, ToolSelection};
 use super::prompt::system_prompt;
 use super::record::Record;
 use super::servers::pool_with;
 use super::sink::ChildSink;
-use super::{Parent, ReadyModel, SubAgents, pool};
+use super::{Parent, ReadyModel, SubAgents};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::coordinator::{scratchpad_rules, scratchpad_section};
 use crate::{
@@ -25,19 +26,19 @@ use crate::{
     PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
 };
 
-/// A sub-agent that is ready to take its turn.
+/// A sub-agent with an open session.
 pub(super) struct Child {
     pub(super) session: Session,
     pub(super) sink: Arc<ChildSink>,
 }
 
 #[derive(Debug)]
-struct Bell(std::sync::Weak<SubAgents>);
+struct ChangeNotifier(std::sync::Weak<SubAgents>);
 
-impl Answered for Bell {
-    fn answered(&self) {
+impl RequestObserver for ChangeNotifier {
+    fn request_ended(&self) {
         if let Some(agents) = self.0.upgrade() {
-            agents.stir();
+            agents.notify_changed();
         }
     }
 }
@@ -49,7 +50,7 @@ impl SubAgents {
         let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
         record.begin_commands(self.limits().output_chars);
         let mut parts = self.parts(record, model, &sink)?;
-        record.live().held.get_or_insert_with(|| {
+        record.live().initial_tools.get_or_insert_with(|| {
             let tools = parts.tools.iter();
             tools.map(|tool| tool.name().to_owned()).collect()
         });
@@ -76,14 +77,17 @@ impl SubAgents {
         Ok(Child { session, sink })
     }
 
-    /// A sub-agent of an earlier process as those below it know it. The error says, as half a sentence, what of it is gone.
+    /// Returns a sub-agent of an earlier process as a parent. The error is a clause that says what
+    /// is missing.
     pub(super) fn as_recalled_parent(&self, record: &Arc<Record>) -> Result<Parent, String> {
         let name = &record.name;
-        if let Some(why) = &record.barred {
-            return Err(format!("{name} above it cannot go on either: {why}"));
+        if let Some(why) = &record.blocked {
+            return Err(format!("its parent {name} cannot be resumed either: {why}"));
         }
         if record.request.isolation.is_some() && record.live().directory.is_none() {
-            return Err(format!("the directory of {name} above it is gone"));
+            return Err(format!(
+                "the directory of its parent {name} no longer exists"
+            ));
         }
         let model = self.model_for(record)?;
         let sink = Arc::new(ChildSink::new(self.root()?.events, record.id.clone()));
@@ -91,8 +95,8 @@ impl SubAgents {
         Ok(as_parent(record, &parts))
     }
 
-    /// The Agent tool of the pool is its owner's: each agent has one that knows who calls. So is the Skill tool, where
-    /// skills need agents of their own.
+    /// Replaces the Agent tool of the pool with one that knows its caller, and the Skill tool if
+    /// skills need separate agents.
     fn bound(&self, tool: Arc<dyn Tool>, parent: &Arc<Parent>) -> Arc<dyn Tool> {
         let agents = || AgentTool::new(Arc::new(NoSpawner), self.weak(), Arc::clone(parent));
         let skills = &self.kit().agent_config.skills;
@@ -110,7 +114,7 @@ impl SubAgents {
         }
     }
 
-    /// The model that is chosen; the parent's client where that is the parent's own.
+    /// Returns the chosen model, with the parent's client if it is the parent's model.
     fn model_for(&self, record: &Record) -> Result<ReadyModel, String> {
         let parent = self.parent_model(record);
         let kit = self.kit();
@@ -128,7 +132,7 @@ impl SubAgents {
         model.map_err(|error| chosen.explain(Some(&record.request.definition), &error))
     }
 
-    /// The model that a sub-agent's parent has at present.
+    /// Returns the current model of a sub-agent's parent.
     fn parent_model(&self, record: &Record) -> ReadyModel {
         let changed = self.lock().model.clone();
         if let Some(model) = changed.filter(|_| record.parent.id.is_none()) {
@@ -143,21 +147,21 @@ impl SubAgents {
         }
     }
 
-    /// The directory to which the agent of the process had moved when this sub-agent began, if its parent works where that
-    /// one began. It stays there whatever becomes of that.
+    /// Returns the directory to which the process's agent had moved when this sub-agent began, if
+    /// its parent works where that agent began. It does not follow later moves.
     pub(super) fn moved(&self, record: &Record) -> Result<Option<Workplace>, String> {
         let mut live = record.live();
-        if live.runs > 0 || live.place.is_some() {
-            return Ok(live.place.clone());
+        if live.runs > 0 || live.moved_to.is_some() {
+            return Ok(live.moved_to.clone());
         }
         let origin = &record.parent.parts.tool_context.cwd;
         let pool = self.root()?.pool;
-        live.place = pool.iter().find_map(|tool| tool.workplace(origin));
-        Ok(live.place.clone())
+        live.moved_to = pool.iter().find_map(|tool| tool.workplace(origin));
+        Ok(live.moved_to.clone())
     }
 
-    /// What its definition adds. A memory may be written to from within a worktree too; where the sub-agent has one of
-    /// its own, the memory is its parent's repository's, since the worktree goes.
+    /// Loads its definition. A sub-agent in a worktree may also write to its memory, which belongs
+    /// to its parent's repository, because the worktree is removed.
     fn load_definition(
         &self,
         record: &Record,
@@ -165,14 +169,14 @@ impl SubAgents {
     ) -> Result<LoadedDefinition, String> {
         let kit = self.kit();
         let definition = &record.request.definition;
-        let home = match record.request.isolation {
+        let memory_base = match record.request.isolation {
             Some(_) => &record.parent.parts.tool_context.cwd,
             None => &context.cwd,
         };
         let mut loaded = LoadedDefinition::of(
             definition,
             &kit.agent_config.skills,
-            home,
+            memory_base,
             &kit.root,
             kit.host.docs,
         )
@@ -216,9 +220,12 @@ impl SubAgents {
             let own = live.servers.as_ref();
             let all = self.root()?.pool;
             match &request.origin {
-                Some(origin) => (pool::Tools::exactly(&origin.tools), parent.system.clone()),
-                // Of an earlier process: what its parent has now comes nearest.
-                None if record.is_fork() => (pool::Tools::exactly(&all), parent.system.clone()),
+                Some(origin) => (
+                    ToolSelection::for_fork(&origin.tools),
+                    parent.system.clone(),
+                ),
+                // A fork of an earlier process gets the closest match, the parent's current tools.
+                None if record.is_fork() => (ToolSelection::for_fork(&all), parent.system.clone()),
                 None => {
                     let all = pool_with(all, definition, own);
                     let own_environment = self.environment(record, &context.cwd, &model.name);
@@ -232,10 +239,10 @@ impl SubAgents {
                 }
             }
         };
-        if let Some(held) = &record.live().held {
-            tools = tools.within(held);
+        if let Some(initial) = &record.live().initial_tools {
+            tools = tools.restricted_to(initial);
         }
-        // Where nobody asks for a stricter mode it stays the parent's, whatever becomes of that.
+        // Unless a stricter mode is requested, the mode follows the parent's.
         let stricter = (mode.source != ModeSource::Parent).then_some(mode.mode);
         let own_effort = definition.effort.as_deref();
         let own_effort = own_effort.and_then(|word| word.parse().ok());
@@ -243,7 +250,7 @@ impl SubAgents {
             name: format!("{}/{}", parent.name, record.agent_type()),
             system,
             runtime: Arc::new(ModelLoop),
-            model: Arc::new(HeldModel {
+            model: Arc::new(PausableModel {
                 inner: model.client,
                 agents: self.weak(),
                 record: Arc::clone(record),
@@ -262,7 +269,7 @@ impl SubAgents {
                 parent: Arc::clone(&parent.gate),
                 id: record.id.clone(),
                 agent_type: record.agent_type().to_owned(),
-                answered: Box::new(Bell(self.weak())),
+                observer: Box::new(ChangeNotifier(self.weak())),
             }),
             events: Arc::clone(sink) as Arc<dyn crate::EventSink>,
             hooks: parent.hooks.for_subagent(
@@ -315,7 +322,7 @@ impl SubAgents {
     }
 }
 
-/// The agent of a record as its own sub-agents know it.
+/// Returns the agent of a record as a parent of its sub-agents.
 fn as_parent(record: &Record, parts: &AgentParts) -> Parent {
     let definition = Some(&record.request.definition);
     let ceiling = record.parent.tool_ceiling.below(definition);
@@ -325,7 +332,7 @@ fn as_parent(record: &Record, parts: &AgentParts) -> Parent {
     }
 }
 
-/// Where the parent's relative rules start for the sub-agent.
+/// Returns the directories to which the parent's relative rules refer for the sub-agent.
 fn anchors(record: &Record, moved: Option<&Workplace>) -> Anchors {
     let parent = &record.parent.parts;
     let origin = &parent.tool_context.cwd;
@@ -336,7 +343,8 @@ fn anchors(record: &Record, moved: Option<&Workplace>) -> Anchors {
     anchors.below(moved.unwrap_or(origin), copy)
 }
 
-/// What the calls of the sub-agent get. What it knows of files is its parent's knowledge at this moment.
+/// Returns the context of the sub-agent's tool calls. It starts with its parent's current knowledge
+/// of files.
 fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) -> ToolContext {
     let parts = &record.parent.parts;
     let parent = &parts.tool_context;
@@ -357,7 +365,9 @@ fn tool_context(record: &Record, moved: Option<Workplace>, anchors: &Anchors) ->
         Arc::clone(&parent.protected)
     } else {
         let (home, anchors) = (parts.home.as_deref(), anchors.clone());
-        parts.rights.hiding(&parent.protected, &cwd, anchors, home)
+        parts
+            .rights
+            .with_hidden(&parent.protected, &cwd, anchors, home)
     };
     ToolContext {
         cwd,

@@ -1,4 +1,4 @@
-//! A sub-agent's work, from its first turn to its last.
+//! Runs a sub-agent from its first turn to its last.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::record::{Finding, Record, StoppedBy, SubAgentStatus};
 use super::sink::ChildSink;
 use crate::{Totals, TurnOutcome};
 
-/// How often a silent sub-agent is looked at.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval between checks for a stall while none can be due.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How a run came to its end.
+/// How a run of a sub-agent ended.
 pub(super) struct Ended {
     pub(super) status: SubAgentStatus,
     pub(super) finding: Finding,
 }
 
-/// Lets the sub-agent work until it has nothing more to read, is stopped, or cannot go on.
+/// Runs turns until the sub-agent has no more input, is stopped, or fails.
 pub(super) async fn drive(
     child: &mut Child,
     record: &Record,
@@ -36,13 +36,13 @@ pub(super) async fn drive(
         }
         match close(record, &outcome, totals) {
             Some(ended) => return ended,
-            // What came at the last moment is read too.
+            // Input that arrived during the last turn starts another one.
             None if is_finished => {
                 let mail = std::mem::take(&mut record.live().mail);
                 let ids = match child.session.deliver(mail.clone()) {
                     Ok(delivery) => delivery.added,
                     Err(error) => {
-                        // It is read when the sub-agent is taken up again.
+                        // The input is delivered when the sub-agent is resumed.
                         let mut live = record.live();
                         live.mail.splice(0..0, mail);
                         live.open = false;
@@ -72,7 +72,7 @@ async fn turn(
     turn.await
 }
 
-/// Resolves when a sub-agent in the background has been silent for too long.
+/// Resolves when a background sub-agent has been silent for longer than the stall limit.
 async fn stalled(sink: &ChildSink, record: &Record, limit: Option<Duration>) {
     let Some(limit) = limit else {
         return std::future::pending().await;
@@ -83,12 +83,12 @@ async fn stalled(sink: &ChildSink, record: &Record, limit: Option<Duration>) {
         match end {
             Some(end) if end <= Instant::now() => return,
             Some(end) => tokio::time::sleep_until(end).await,
-            None => tokio::time::sleep(LOOK.min(limit)).await,
+            None => tokio::time::sleep(CHECK_INTERVAL.min(limit)).await,
         }
     }
 }
 
-/// What the end of a turn makes of the run; none where there is something left to read.
+/// Closes the run after a turn; returns `None` if there is more input.
 fn close(record: &Record, outcome: &TurnOutcome, totals: Totals) -> Option<Ended> {
     let mut live = record.live();
     let stopped_by = live.stopped_by;
@@ -104,7 +104,7 @@ fn close(record: &Record, outcome: &TurnOutcome, totals: Totals) -> Option<Ended
         (_, Some(StoppedBy::Parent | StoppedBy::Process)) => (SubAgentStatus::Interrupted, None),
         (outcome, None) => (SubAgentStatus::Failed, outcome.trouble()),
     };
-    // From here on nothing is put into its mail.
+    // From here on nothing is added to its mail.
     live.open = false;
     drop(live);
     let text = outcome.text().trim().to_owned();

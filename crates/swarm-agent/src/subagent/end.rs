@@ -1,4 +1,5 @@
-//! Where a sub-agent ends: first its status, then its servers and its directory, then the word to its parent.
+//! The end of a sub-agent: first its status, then its servers and its directory, then the
+//! notification of its parent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use super::drive::Ended;
 use super::notification::notification;
 use super::record::{Finding, Record, StoppedBy, SubAgentStatus};
 
-/// How long the commands of a sub-agent may take to end with it.
-const ENDING: Duration = Duration::from_secs(10);
+/// How long the commands of a sub-agent may take to stop at its end.
+const COMMAND_GRACE: Duration = Duration::from_secs(10);
 
 impl SubAgents {
-    /// The one place where a run of a sub-agent ends: everything that has to happen then happens here.
+    /// Ends a run of a sub-agent. Every run ends here.
     pub(super) async fn end(&self, record: &Arc<Record>, ended: Ended, model: &str) {
         let Ended {
             status,
@@ -31,7 +32,8 @@ impl SubAgents {
             live.open = false;
             live.mail
                 .retain(|piece| !piece.message_ids.iter().any(is_of_command));
-            // Words to itself wait for its next run; of the ends of its own sub-agents somebody else has to hear.
+            // Messages to it wait for its next run; notifications of its own sub-agents go to the
+            // agent of the process.
             let (words, ends) = std::mem::take(&mut live.mail)
                 .into_iter()
                 .partition(|piece| piece.message_ids.is_empty());
@@ -45,8 +47,8 @@ impl SubAgents {
         write_result(record, &finding);
         record.note();
         let commands = Arc::clone(&record.live().commands);
-        tokio::join!(close_servers(record), commands.shut_down(ENDING));
-        self.clear_directory(record).await;
+        tokio::join!(close_servers(record), commands.shut_down(COMMAND_GRACE));
+        self.clean_up_directory(record).await;
         if let Ok(root) = self.root() {
             root.events.emit(AgentEvent::SubAgentEnded {
                 id: record.id.clone(),
@@ -59,15 +61,16 @@ impl SubAgents {
                 duration_ms: finding.duration_ms,
             });
         }
-        self.settle(record);
+        self.complete(record);
     }
 
-    /// Nothing follows any more. The parent of one in the background is told; the other waits for it.
-    fn settle(&self, record: &Arc<Record>) {
+    /// Marks the end as complete. The parent of a background sub-agent is notified; other parents
+    /// wait for it.
+    fn complete(&self, record: &Arc<Record>) {
         let mut background = false;
         record.view.send_modify(|view| {
             background = view.background;
-            // Whoever finds that nobody works in the background any more finds the word of the last end too.
+            // Background work ends only after its notification is queued.
             view.settled = !background;
         });
         let stopped_by = record.live().stopped_by;
@@ -77,16 +80,16 @@ impl SubAgents {
         if background && !knows {
             self.notify(record);
         } else {
-            // The end of the process is told of by the next one.
-            record.live().told = stopped_by != Some(StoppedBy::Process) || !background;
+            // The next process reports an interruption by the end of this one.
+            record.live().notified = stopped_by != Some(StoppedBy::Process) || !background;
             record.note();
         }
         record.view.send_modify(|view| view.settled = true);
-        self.stir();
+        self.notify_changed();
     }
 
-    /// Puts the word of its end where its parent reads: into the mail of a sub-agent that works, else of the agent of the
-    /// process.
+    /// Queues the notification for its parent: for a running sub-agent, or else for the agent of
+    /// the process.
     pub(super) fn notify(&self, record: &Arc<Record>) {
         let word = notification(record, self.kit().agent_config.limits.output_chars);
         let parent = record.parent.id.as_ref();
@@ -101,7 +104,7 @@ impl SubAgents {
         self.lock().mail.extend(word);
     }
 
-    async fn clear_directory(&self, record: &Record) {
+    async fn clean_up_directory(&self, record: &Record) {
         let directory = record.live().directory.take();
         let (Some(directory), Some(isolator)) = (directory, &self.kit().isolator) else {
             return;
@@ -112,7 +115,7 @@ impl SubAgents {
         live.directory = kept;
     }
 
-    /// What a sub-agent used counts for the one above it too, in the result that it hands back.
+    /// Adds a sub-agent's usage to its parent's.
     fn charge_parent(&self, record: &Record, finding: &Finding) {
         let parent = record.parent.id.as_ref();
         if let Some(parent) = parent.and_then(|id| self.find(id.as_str())) {
@@ -120,16 +123,16 @@ impl SubAgents {
         }
     }
 
-    /// A sub-agent that did not get to its first turn is as if it had never been asked for.
-    pub(super) async fn forget(&self, record: &Arc<Record>, why: &str) -> String {
+    /// Removes a sub-agent that did not start.
+    pub(super) async fn discard(&self, record: &Arc<Record>, why: &str) -> String {
         close_servers(record).await;
-        self.clear_directory(record).await;
+        self.clean_up_directory(record).await;
         {
             let mut inner = self.lock();
             inner.admission.release(&record.id);
             inner.records.retain(|known| known.id != record.id);
         }
-        // Whoever has stopped it waits for this.
+        // Callers that stop it wait for this.
         record.view.send_modify(|view| {
             view.status = SubAgentStatus::Failed;
             view.settled = true;
@@ -137,15 +140,15 @@ impl SubAgents {
         why.to_owned()
     }
 
-    /// A sub-agent could not be taken up again.
-    pub(super) async fn undo(&self, record: &Arc<Record>, finding: Finding) {
+    /// Records that a sub-agent could not be resumed.
+    pub(super) async fn abort_resume(&self, record: &Arc<Record>, finding: Finding) {
         close_servers(record).await;
         self.lock().admission.release(&record.id);
         {
             let mut live = record.live();
             live.finding = finding;
-            live.told = true;
-            // Whoever writes to it next tries again; what was queued meanwhile waits for that.
+            live.notified = true;
+            // The next message tries again; queued messages wait for that.
             live.open = false;
         }
         record.view.send_modify(|view| {
@@ -153,11 +156,11 @@ impl SubAgents {
             view.settled = true;
         });
         record.note();
-        self.stir();
+        self.notify_changed();
     }
 }
 
-/// Ends the servers that were the sub-agent's own.
+/// Stops the sub-agent's own servers.
 async fn close_servers(record: &Record) {
     let servers = record.live().servers.take();
     if let Some(servers) = servers {
@@ -165,18 +168,19 @@ async fn close_servers(record: &Record) {
     }
 }
 
-/// The whole result, for whoever wants more of it than fits a conversation.
+/// Writes the whole result to the output file.
 fn write_result(record: &Record, finding: &Finding) {
     let mut text = finding.text.clone();
     if let Some(error) = &finding.error {
         text = format!("[failed: {error}]\n{text}");
     }
     if let Err(error) = replace_alone(&record.output(), text.as_bytes()) {
-        tracing::warn!(agent = %record.id, %error, "the result of a sub-agent was not written");
+        tracing::warn!(agent = %record.id, %error, "cannot write the result of a sub-agent");
     }
 }
 
-/// Whether a message is the word of a command's end, which concerns nobody but the sub-agent that ends.
+/// Returns whether a message is the notification of a command, which only concerns the sub-agent
+/// that ends.
 fn is_of_command(id: &MessageId) -> bool {
     BackgroundCommands::is_command(id.as_str())
 }

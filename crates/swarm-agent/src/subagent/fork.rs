@@ -1,4 +1,4 @@
-//! A sub-agent that begins with its parent's conversation.
+//! Sub-agents that begin with their parent's conversation.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use swarm_permissions::same_agent_type;
 use super::{Parent, SubAgents};
 use crate::fork::{FORK, Origin, is_inside};
 
-/// What a fork is told that would fork.
+/// The error of a fork that tries to fork.
 const NESTED: &str = "\
-Agent was not called: fork is not available inside a fork. Do the work yourself, or name a subagent_type for an agent \
-that begins afresh";
+Agent was not called: fork is not available inside a fork. Do the work yourself, or set `subagent_type` to start an \
+agent with a new conversation";
 
 impl SubAgents {
-    /// Whether a call that names this type, or none, forks.
+    /// Returns whether a call with this type, or without one, forks.
     pub(crate) fn forks(&self, named: Option<&str>) -> bool {
         self.limits().fork && named.is_none_or(|named| same_agent_type(named, FORK))
     }
 }
 
 impl Parent {
-    /// What a fork of this agent begins with. There are two guards against forks of forks: an agent knows that it is one,
-    /// and its conversation says so.
+    /// Returns the start of a fork of this agent. Two checks prevent forks of forks: the agent's
+    /// flag, and the directive in its conversation.
     pub(crate) fn fork_origin(&self) -> Result<Arc<Origin>, String> {
         let origin = self.parts.forks.origin();
         let origin = origin.ok_or("Agent was not called: there is no conversation to fork")?;

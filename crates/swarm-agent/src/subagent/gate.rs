@@ -1,4 +1,4 @@
-//! Questions of a sub-agent, which its parent's gate asks in its name.
+//! Permission requests of a sub-agent, which its parent's gate decides.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use swarm_permissions::{PermissionOutcome, PermissionRequest};
 
 use crate::PermissionGate;
 
-/// Passes questions on and says who asks.
+/// Forwards permission requests and adds which sub-agent asks.
 #[derive(Debug)]
 pub(super) struct ChildGate {
     pub(super) parent: Arc<dyn PermissionGate>,
     pub(super) id: SubAgentId,
     pub(super) agent_type: String,
-    /// Told when a question is over, since the gate then reports that the member works.
-    pub(super) answered: Box<dyn Answered>,
+    /// Called after each request, because the gate then reports that the member works.
+    pub(super) observer: Box<dyn RequestObserver>,
 }
 
-/// Whoever minds that a question is over.
-pub(super) trait Answered: Send + Sync + std::fmt::Debug {
-    fn answered(&self);
+/// Observes the end of permission requests.
+pub(super) trait RequestObserver: Send + Sync + std::fmt::Debug {
+    fn request_ended(&self);
 }
 
 #[async_trait]
@@ -33,7 +33,7 @@ impl PermissionGate for ChildGate {
             ..ask
         };
         let answer = self.parent.ask(ask, cancel).await;
-        self.answered.answered();
+        self.observer.request_ended();
         answer
     }
 }

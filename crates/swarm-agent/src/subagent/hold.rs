@@ -1,4 +1,4 @@
-//! Sub-agents beside a member that takes no turn: they ask their model for nothing meanwhile.
+//! Pauses the model requests of background sub-agents while their member takes no turns.
 
 use std::sync::{Arc, Weak};
 
@@ -9,23 +9,23 @@ use tokio_util::sync::CancellationToken;
 use super::sink::ChildSink;
 use super::{Record, SubAgents};
 
-/// A model that is not asked while the sub-agent is held.
+/// A model client that delays requests while the sub-agent is paused.
 #[derive(Debug)]
-pub(super) struct HeldModel {
+pub(super) struct PausableModel {
     pub(super) inner: Arc<dyn Model>,
     pub(super) agents: Weak<SubAgents>,
     pub(super) record: Arc<Record>,
-    /// Who is told that the silence is not the model's.
+    /// Receives the pause, so that it does not count as a stall of the model.
     pub(super) sink: Arc<ChildSink>,
 }
 
-impl Model for HeldModel {
+impl Model for PausableModel {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelEvents {
         let (inner, agents) = (Arc::clone(&self.inner), Weak::clone(&self.agents));
         let (record, sink) = (Arc::clone(&self.record), Arc::clone(&self.sink));
         let events = async move {
             if let Some(agents) = agents.upgrade() {
-                agents.let_go(&record, &sink).await;
+                agents.wait_while_paused(&record, &sink).await;
             }
             inner.stream(request, cancel)
         };
@@ -42,27 +42,27 @@ impl Model for HeldModel {
 }
 
 impl SubAgents {
-    /// Holds those that work in the background, or lets them go on: from their next request on. Those that a turn waits for
-    /// belong to that turn.
+    /// Pauses or continues background sub-agents, from their next request on. Sub-agents that a
+    /// turn waits for belong to that turn.
     pub fn hold(&self, held: bool) {
-        self.held
+        self.paused
             .send_if_modified(|known| std::mem::replace(known, held) != held);
     }
 
-    /// Resolves when a sub-agent may ask its model.
-    async fn let_go(&self, record: &Record, sink: &ChildSink) {
-        let mut held = self.held.subscribe();
-        let is_held = |held: &bool| *held && self.is_beside(record);
+    /// Resolves when a sub-agent may send a request to its model.
+    async fn wait_while_paused(&self, record: &Record, sink: &ChildSink) {
+        let mut held = self.paused.subscribe();
+        let is_held = |held: &bool| *held && self.is_in_background(record);
         if !is_held(&held.borrow()) {
             return;
         }
         let _no_silence = sink.wait();
-        // The sender is ours, so it lives.
-        let _is_so = held.wait_for(|held| !is_held(held)).await.map(drop);
+        // Cannot fail: `self` owns the sender.
+        let _infallible = held.wait_for(|held| !is_held(held)).await.map(drop);
     }
 
-    /// Whether it works beside the turns of the agent of the process: it, or one that it works for, is in the background.
-    fn is_beside(&self, record: &Record) -> bool {
+    /// Returns whether a sub-agent, or one that it works for, runs in the background.
+    fn is_in_background(&self, record: &Record) -> bool {
         let above = || {
             record
                 .parent
@@ -70,6 +70,6 @@ impl SubAgents {
                 .as_ref()
                 .and_then(|id| self.find(id.as_str()))
         };
-        record.view().background || above().is_some_and(|above| self.is_beside(&above))
+        record.view().background || above().is_some_and(|above| self.is_in_background(&above))
     }
 }

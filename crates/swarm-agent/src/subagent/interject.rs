@@ -1,4 +1,4 @@
-//! The ends of sub-agents, let in between the calls of the agent of the process.
+//! Delivers notifications of ended sub-agents between the tool calls of the process's agent.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use swarm_protocol::MessageId;
 use super::SubAgents;
 use crate::{Injected, Interjections};
 
-/// What comes by mail, and what comes from sub-agents.
+/// Urgent mail and notifications of sub-agents.
 #[derive(Debug)]
 pub(super) struct WithNotifications {
     pub(super) mail: Arc<dyn Interjections>,
@@ -33,7 +33,7 @@ impl Interjections for WithNotifications {
             .iter()
             .cloned()
             .partition(|id| agents.is_notification(id));
-        agents.told(&ours);
+        agents.mark_delivered(&ours);
         if !mail.is_empty() {
             self.mail.delivered(&mail).await;
         }

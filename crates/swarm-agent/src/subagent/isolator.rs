@@ -1,4 +1,4 @@
-//! Directories in which sub-agents disturb nobody.
+//! Isolated directories for sub-agents.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,26 +7,26 @@ use async_trait::async_trait;
 use swarm_protocol::SubAgentId;
 use tokio_util::sync::CancellationToken;
 
-/// A directory of a sub-agent's own.
+/// The isolated directory of a sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsolatedDirectory {
-    /// Where the sub-agent works in it.
+    /// Working directory of the sub-agent, at or below `root`.
     pub path: PathBuf,
-    /// The whole of it, outside of which nothing is written.
+    /// Top of the isolated directory; the sub-agent writes nothing outside it.
     pub root: PathBuf,
-    /// The git branch that is checked out in it.
+    /// Git branch that is checked out in it, if any.
     pub branch: Option<String>,
-    /// What the sub-agent is to be told of it, behind its prompt; may be empty.
+    /// Text for the sub-agent after its prompt; may be empty.
     pub notice: String,
-    /// What is in it that is nowhere else, once the sub-agent has ended.
+    /// Content that exists nowhere else, after the sub-agent has ended.
     pub holds: Vec<String>,
 }
 
-/// Makes and clears away the directories of sub-agents with `isolation: worktree`.
+/// Creates and removes the directories of sub-agents with `isolation: worktree`.
 #[async_trait]
 pub trait Isolator: Send + Sync + fmt::Debug {
-    /// Makes a directory for a sub-agent whose parent works in `from`, or finds the one that it had. The error is for the
-    /// model.
+    /// Creates a directory for a sub-agent whose parent works in `from`, or finds its existing one.
+    /// The error is for the model.
     async fn prepare(
         &self,
         id: &SubAgentId,
@@ -34,7 +34,8 @@ pub trait Isolator: Send + Sync + fmt::Debug {
         cancel: CancellationToken,
     ) -> Result<IsolatedDirectory, String>;
 
-    /// The sub-agent has ended: removes the directory if nothing in it would be lost. What is kept is returned.
+    /// Removes the directory of a sub-agent that has ended, unless its content would be lost.
+    /// Returns the directory if it was kept.
     async fn clean_up(
         &self,
         id: &SubAgentId,

@@ -1,4 +1,4 @@
-//! What the sub-agents of a process are made from.
+//! Shared components of the sub-agents of a process.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,63 +13,65 @@ use swarm_tools::BackgroundCommands;
 use super::Isolator;
 use crate::HostFacts;
 
-/// A model that is ready to be asked.
+/// A model and its client.
 #[derive(Debug, Clone)]
 pub struct ReadyModel {
-    /// Its client.
+    /// Client of the model.
     pub client: Arc<dyn Model>,
-    /// Its id at its provider.
+    /// Id of the model at its provider.
     pub name: String,
-    /// Tokens of its context window; `None` where it is not known.
+    /// Tokens of the context window; `None` if unknown.
     pub window: Option<u64>,
-    /// Output tokens of one response; `None` where the model's limit is not known.
+    /// Output limit of one response in tokens; `None` if unknown.
     pub max_output: Option<u32>,
 }
 
-/// Makes clients of models. One for a process, since only the program knows addresses, keys and short names.
+/// Creates model clients. One factory per process, because addresses, keys and short names belong
+/// to the program.
 pub trait ModelFactory: Send + Sync + fmt::Debug {
-    /// The model of a name as people and models write it. The error is for the model: what is wrong with the name, or
-    /// who does not allow it.
+    /// Returns the model with a name as people and models write it. The error is for the model:
+    /// what is wrong with the name, or which setting forbids it.
     fn model(&self, name: &str) -> Result<ReadyModel, String>;
 }
 
-/// What the sub-agents of a process are made from, beside what their parents hand down.
+/// The components that the sub-agents of a process share, besides those they inherit from their
+/// parents.
 #[derive(Clone)]
-pub struct SubAgentKit {
-    /// Definitions, and the bounds of sub-agents.
+pub struct SubAgentServices {
+    /// Definitions, and the limits of sub-agents.
     pub agent_config: Arc<AgentConfig>,
-    /// The full name of the model of the process's agent.
+    /// Full name of the model of the process's agent.
     pub model: String,
-    /// Where clients of models come from.
+    /// Creates model clients.
     pub models: Arc<dyn ModelFactory>,
-    /// Who makes isolated directories; nobody can where it is absent.
+    /// Creates isolated directories; `None` if they are not available.
     pub isolator: Option<Arc<dyn Isolator>>,
-    /// The MCP servers of the process, and where those of a sub-agent's own come from.
+    /// MCP servers of the process; also starts the servers of a sub-agent's definition.
     pub servers: Option<Arc<McpServers>>,
-    /// The commands that the agent of the process has in the background.
+    /// Background commands of the process's agent.
     pub commands: Arc<BackgroundCommands>,
-    /// Time for transcripts.
+    /// Time source for transcripts.
     pub clock: Arc<dyn Clock>,
-    /// The config directory of all state, below which memories are.
+    /// Config directory, which contains the memories.
     pub root: PathBuf,
-    /// The machine, for system prompts.
+    /// Facts about the machine for system prompts.
     pub host: HostFacts,
 }
 
-impl fmt::Debug for SubAgentKit {
+impl fmt::Debug for SubAgentServices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SubAgentKit")
+        f.debug_struct("SubAgentServices")
             .field("limits", &self.agent_config.limits)
             .finish_non_exhaustive()
     }
 }
 
-/// For processes in which sub-agents have their parent's model alone.
+/// A factory for processes in which sub-agents always use their parent's model.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoOtherModels;
 
 impl ModelFactory for NoOtherModels {
     fn model(&self, name: &str) -> Result<ReadyModel, String> {
-        Err(format!("model {name} is not to be had here"))
+        Err(format!("model {name} is not available here"))
     }
 }

@@ -1,4 +1,4 @@
-//! What a sub-agent reads between its calls: messages to it, and the ends of its own sub-agents.
+//! Input for a sub-agent between its tool calls: messages, and notifications of its own sub-agents.
 
 use std::sync::{Arc, Weak};
 
@@ -9,7 +9,7 @@ use super::SubAgents;
 use super::record::Record;
 use crate::{Injected, Interjections};
 
-/// The mail of one sub-agent.
+/// The pending input of one sub-agent.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     pub(super) record: Arc<Record>,
@@ -24,7 +24,7 @@ impl Interjections for Mailbox {
 
     async fn delivered(&self, ids: &[MessageId]) {
         if let Some(agents) = self.agents.upgrade() {
-            agents.told(ids);
+            agents.mark_delivered(ids);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `agent-<id>.meta.json`: what a sub-agent is, beside its transcript.
+//! `agent-<id>.meta.json`: the description of a sub-agent, stored next to its transcript.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use swarm_protocol::{Effort, PermissionMode, SubAgentId, UnixMs, Usage};
 use super::SubAgentStatus;
 use super::record::Record;
 
-/// The description of a sub-agent. The first fields are Claude Code's.
+/// The description of a sub-agent. The first four fields are Claude Code's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Meta {
@@ -21,21 +21,21 @@ pub(super) struct Meta {
     pub(super) worktree_branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<String>,
-    /// Absent where Claude Code wrote the file.
+    /// swarm's fields; absent if Claude Code wrote the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) swarm: Option<Mark>,
+    pub(super) swarm: Option<SwarmMeta>,
 }
 
-/// Our own part.
+/// The fields that only swarm writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Mark {
+pub(super) struct SwarmMeta {
     pub(super) name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<SubAgentId>,
     pub(super) depth: u32,
     pub(super) tool_use_id: String,
-    /// The model that the call named.
+    /// Model that the Agent call named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,23 +46,23 @@ pub(super) struct Mark {
     pub(super) cwd: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) isolation: Option<Isolation>,
-    /// Where the agent of the process had moved when this one began.
+    /// The directory to which the process's agent had moved when this sub-agent began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) place: Option<Place>,
-    /// The tools that it began with.
+    pub(super) place: Option<MovedDirectory>,
+    /// Names of the tools that it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Vec<String>>,
     pub(super) background: bool,
     pub(super) status: SubAgentStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// Whether its parent has heard of its last end.
+    /// Whether its parent has received the notification of its last end.
     pub(super) told: bool,
     pub(super) runs: u32,
     pub(super) started_at: UnixMs,
-    /// Of the last run.
+    /// Usage of the last run.
     pub(super) usage: Usage,
-    /// Of all runs before it.
+    /// Usage of all runs before the last one.
     #[serde(default)]
     pub(super) usage_before: Usage,
     pub(super) requests: u64,
@@ -72,13 +72,13 @@ pub(super) struct Mark {
 
 /// A directory to which an agent had moved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct MovedDirectory {
     pub(super) cwd: PathBuf,
     pub(super) root: PathBuf,
 }
 
 impl Meta {
-    /// How it stands with a sub-agent.
+    /// Returns the description of a sub-agent's current state.
     pub(super) fn of(record: &Record) -> Self {
         let view = record.view();
         let live = record.live();
@@ -89,7 +89,7 @@ impl Meta {
             worktree_path: directory.map(|directory| directory.path.clone()),
             worktree_branch: directory.and_then(|directory| directory.branch.clone()),
             description: Some(record.request.description.clone()),
-            swarm: Some(Mark {
+            swarm: Some(SwarmMeta {
                 name: record.name.clone(),
                 parent: record.parent.id.clone(),
                 depth: record.depth(),
@@ -99,15 +99,15 @@ impl Meta {
                 effort: record.request.effort,
                 cwd: record.request.cwd.clone(),
                 isolation: record.request.isolation,
-                place: live.place.as_ref().map(|place| Place {
+                place: live.moved_to.as_ref().map(|place| MovedDirectory {
                     cwd: place.cwd.clone(),
                     root: place.confine.root().to_owned(),
                 }),
-                tools: live.held.clone(),
+                tools: live.initial_tools.clone(),
                 background: view.background,
                 status: view.status,
                 error: finding.error.clone(),
-                told: live.told,
+                told: live.notified,
                 runs: live.runs,
                 started_at: live.started,
                 usage: finding.totals.usage,
@@ -128,7 +128,7 @@ impl Meta {
         replace_alone(path, &bytes)
     }
 
-    /// The description in a file; none where there is no such file, or no description in it.
+    /// Reads the description in a file; `None` if there is no valid one.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let bytes = read_optional(path).ok()??;
         serde_json::from_slice(&bytes).ok()
@@ -136,10 +136,11 @@ impl Meta {
 }
 
 impl Record {
-    /// Writes down how it stands. A failure is told to the log: the transcript holds all that was said.
+    /// Writes the description. A failure is only logged, because the transcript contains the
+    /// conversation.
     pub(super) fn note(&self) {
         if let Err(error) = Meta::of(self).write(&self.meta_path()) {
-            tracing::warn!(agent = %self.id, %error, "the description of a sub-agent was not written");
+            tracing::warn!(agent = %self.id, %error, "cannot write the description of a sub-agent");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Agents inside an agent: each has a conversation, rights and a transcript of its own, and hands back one result.
+//! Sub-agents: each has its own conversation, permissions and transcript, and returns one result.
 //!
-//! [`SubAgents`] is the registry of one process. Where a sub-agent begins is `begin.rs`, where it ends is `end.rs`;
-//! nothing else starts or ends one.
+//! [`SubAgents`] is the registry of a process. Runs begin only in `begin.rs` and end only in
+//! `end.rs`.
 
 mod admission;
 mod attach;
@@ -35,7 +35,7 @@ mod task_output;
 mod task_stop;
 
 pub use isolator::{IsolatedDirectory, Isolator};
-pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentKit};
+pub use kit::{ModelFactory, NoOtherModels, ReadyModel, SubAgentServices};
 pub(crate) use parent::Parent;
 pub use record::SubAgentStatus;
 pub(crate) use record::{Link, Record};

@@ -1,4 +1,4 @@
-//! The word that a sub-agent in the background has ended.
+//! Notifications that a background sub-agent or command has ended.
 
 use swarm_protocol::MessageId;
 use swarm_tools::{BackgroundCommand, CommandState};
@@ -7,11 +7,11 @@ use super::record::{Finding, Record, SubAgentStatus};
 use super::report::words;
 use crate::Injected;
 
-/// Characters of a command's output that the word of its end has; the rest is in the file.
+/// Most characters of a command's output in its notification; the output file has the rest.
 const END_OF_OUTPUT: usize = 2_000;
 
-/// The notification of the sub-agent's last end, in Claude Code's form. Its id is the same whenever it is made, so that
-/// a transcript takes it once.
+/// Returns the notification of the sub-agent's last end, in Claude Code's form. Its id is derived
+/// from the run, so that a transcript contains it only once.
 pub(super) fn notification(record: &Record, limit: usize) -> Injected {
     let finding = record.finding();
     let status = record.view().status;
@@ -19,12 +19,12 @@ pub(super) fn notification(record: &Record, limit: usize) -> Injected {
     Injected::message(message_id(record), text)
 }
 
-/// The id of the notification of the sub-agent's last end.
+/// Returns the id of the notification of the sub-agent's last end.
 pub(super) fn message_id(record: &Record) -> MessageId {
     MessageId::new(format!("{}-{}", record.id, record.live().runs))
 }
 
-/// Whether the result of its last run has reached its parent by `TaskOutput`.
+/// Returns whether its parent has received the result of the last run through `TaskOutput`.
 fn is_handed_out(record: &Record) -> bool {
     let live = record.live();
     live.runs > 0 && live.handed_out == live.runs
@@ -36,11 +36,11 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
         SubAgentStatus::Completed => format!("Agent \"{description}\" completed"),
         SubAgentStatus::Killed => format!("Agent \"{description}\" was stopped"),
         SubAgentStatus::Interrupted => {
-            format!("Agent \"{description}\" failed: its process ended before it")
+            format!("Agent \"{description}\" failed: its process terminated")
         }
         SubAgentStatus::Failed | SubAgentStatus::Running => format!(
             "Agent \"{description}\" failed: {}",
-            escape(finding.error.as_deref().unwrap_or("no reason is known"))
+            escape(finding.error.as_deref().unwrap_or("unknown reason"))
         ),
     };
     let word = match status {
@@ -50,7 +50,7 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
     };
     let mut lines = vec![
         "<system-reminder>".to_owned(),
-        "This is an event of the program, not input of a person.".to_owned(),
+        "This is an event of the program, not input from a person.".to_owned(),
         "<task-notification>".to_owned(),
     ];
     let mut tag = |name: &str, value: &str| lines.push(format!("<{name}>{value}</{name}>"));
@@ -62,7 +62,7 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
     tag("status", word);
     tag("summary", &summary);
     if is_handed_out(record) {
-        tag("result", "TaskOutput has shown it to you.");
+        tag("result", "Already returned by TaskOutput.");
     } else if !finding.text.is_empty() || status == SubAgentStatus::Completed {
         tag("result", &escape(&words(finding, record, limit)));
     }
@@ -94,7 +94,7 @@ fn render(record: &Record, finding: &Finding, status: SubAgentStatus, limit: usi
     lines.join("\n")
 }
 
-/// How a command ended, in a few words.
+/// Returns how a command ended, in a few words.
 pub(super) fn command_outcome(command: &BackgroundCommand) -> String {
     match command.state() {
         CommandState::Ended(true, _) => "completed".to_owned(),
@@ -103,12 +103,12 @@ pub(super) fn command_outcome(command: &BackgroundCommand) -> String {
     }
 }
 
-/// The notification of the end of a command in the background, in Claude Code's form.
+/// Returns the notification of the end of a background command, in Claude Code's form.
 pub(super) fn command_ended(command: &BackgroundCommand, chars: usize) -> Injected {
     let (state, id, how) = (command.state(), command.id(), command_outcome(command));
     let mut lines = vec![
         "<system-reminder>".to_owned(),
-        "This is an event of the program, not input of a person.".to_owned(),
+        "This is an event of the program, not input from a person.".to_owned(),
         "<task-notification>".to_owned(),
     ];
     let mut tag = |name: &str, value: &str| lines.push(format!("<{name}>{value}</{name}>"));
@@ -130,7 +130,7 @@ pub(super) fn command_ended(command: &BackgroundCommand, chars: usize) -> Inject
     Injected::message(MessageId::new(id), lines.join("\n"))
 }
 
-/// A sub-agent's words cannot end the frame around them.
+/// Escapes closing tags, so that a sub-agent's text cannot close the frame around it.
 fn escape(text: &str) -> String {
     ["task-notification", "system-reminder", "result"]
         .iter()

@@ -1,4 +1,4 @@
-//! The agent that has sub-agents.
+//! The parent of sub-agents.
 
 use std::path::Path;
 
@@ -9,25 +9,25 @@ use swarm_protocol::{SubAgentId, ToolKind};
 use crate::AgentParts;
 use crate::context_files::ContextFiles;
 
-/// An agent as its sub-agents know it.
+/// An agent from the point of view of its sub-agents.
 #[derive(Debug, Clone)]
 pub(crate) struct Parent {
-    /// Absent for the agent that the process is for.
+    /// Id of a sub-agent; `None` for the process's agent.
     pub(crate) id: Option<SubAgentId>,
-    /// How many agents stand above it.
+    /// Number of agents above it.
     pub(crate) depth: u32,
-    /// What it is made of, but for its tools: one of them holds this.
+    /// Its components without its tools, one of which holds this value.
     pub(crate) parts: AgentParts,
     /// Names of its tools.
     pub(crate) tool_names: Vec<String>,
-    /// What its sub-agents may use at most.
+    /// Upper bound of its sub-agents' tools.
     pub(crate) tool_ceiling: ToolCeiling,
-    /// Whether it is a fork itself.
+    /// Whether the parent is a fork.
     pub(crate) is_fork: bool,
 }
 
 impl Parent {
-    /// A parent that holds no tool alive.
+    /// Creates a parent that holds no reference to its tools.
     pub(crate) fn of(
         id: Option<SubAgentId>,
         depth: u32,
@@ -51,7 +51,7 @@ impl Parent {
         }
     }
 
-    /// Whether it could read the file of a result.
+    /// Returns whether the agent can read the file of a result.
     pub(crate) fn can_read(&self, output: &Path) -> bool {
         let rights = &self.parts.rights;
         let input = json!({"file_path": output});

@@ -10,40 +10,41 @@ use swarm_tools::Tool;
 
 use super::record::Record;
 use crate::AgentTool;
-use crate::worktree::{MOVING, fixed};
+use crate::worktree::{MOVE_TOOLS, fork_tools};
 
-/// What a sub-agent has, and what it could have had.
-pub(super) struct Tools {
+/// The tools of an agent, and those that it does not get.
+pub(super) struct ToolSelection {
     pub(super) offered: Vec<Arc<dyn Tool>>,
     pub(super) withheld: Vec<RemovedTool>,
 }
 
-impl Tools {
-    /// The parent's tools as they are, for a fork: no layer is asked. It moves nobody with them.
-    pub(super) fn exactly(tools: &[Arc<dyn Tool>]) -> Self {
+impl ToolSelection {
+    /// Returns the parent's tools for a fork, without any filter. Those that would move the agent
+    /// are refused.
+    pub(super) fn for_fork(tools: &[Arc<dyn Tool>]) -> Self {
         Self {
-            offered: fixed(tools),
+            offered: fork_tools(tools),
             withheld: Vec::new(),
         }
     }
 
-    /// Those of these names alone: what an agent has that is taken up again.
-    pub(super) fn within(mut self, held: &[String]) -> Self {
-        let was_held = |tool: &str| held.iter().any(|name| name == tool);
-        for tool in self.offered.iter().filter(|tool| !was_held(tool.name())) {
+    /// Keeps only the initial tools of an agent that is resumed.
+    pub(super) fn restricted_to(mut self, initial: &[String]) -> Self {
+        let was_initial = |tool: &str| initial.iter().any(|name| name == tool);
+        for tool in self.offered.iter().filter(|tool| !was_initial(tool.name())) {
             self.withheld.push(RemovedTool {
                 tool: tool.name().to_owned(),
                 layer: FilterLayer::ParentCeiling,
                 why: "you did not have it when you began".to_owned(),
             });
         }
-        self.offered.retain(|tool| was_held(tool.name()));
+        self.offered.retain(|tool| was_initial(tool.name()));
         self
     }
 }
 
-/// What a coordinator keeps of its process's pool. Its workers get theirs from the whole pool.
-pub(super) fn of_coordinator(pool: &[Arc<dyn Tool>]) -> Tools {
+/// Returns the tools that a coordinator keeps. Its workers get theirs from the whole pool.
+pub(super) fn coordinator_tools(pool: &[Arc<dyn Tool>]) -> ToolSelection {
     let request = PoolRequest {
         kind: AgentKind::Coordinator,
         levels_left: 1,
@@ -53,19 +54,19 @@ pub(super) fn of_coordinator(pool: &[Arc<dyn Tool>]) -> Tools {
     };
     let filtered = tool_pool(&request, pool.iter().map(|tool| tool.name()));
     let kept = pool.iter().filter(|tool| filtered.has(tool.name()));
-    Tools {
+    ToolSelection {
         offered: kept.cloned().collect(),
         withheld: filtered.removed,
     }
 }
 
-/// What of the process's pool a sub-agent gets.
+/// Returns the tools of a sub-agent from the process's pool.
 pub(super) fn tools(
     pool: &[Arc<dyn Tool>],
     record: &Record,
     mode: PermissionMode,
     agent_config: &AgentConfig,
-) -> Tools {
+) -> ToolSelection {
     let limits = &agent_config.limits;
     let levels_left = limits.max_depth.saturating_sub(record.depth());
     let kind = if record.view().background {
@@ -75,7 +76,7 @@ pub(super) fn tools(
     };
     let request = PoolRequest {
         kind,
-        // A worker starts nobody: the coordinator hands out the work.
+        // Workers cannot start agents, because the coordinator distributes the work.
         levels_left: match agent_config.coordinator {
             Some(_) => 0,
             None => levels_left,
@@ -88,19 +89,19 @@ pub(super) fn tools(
         &request,
         pool.iter()
             .map(|tool| tool.name())
-            .filter(|name| !MOVING.contains(name)),
+            .filter(|name| !MOVE_TOOLS.contains(name)),
     );
     if levels_left == 0 {
         for removed in &mut filtered.removed {
             if removed.tool == AgentTool::NAME {
                 removed.why = format!(
-                    "the cap agents.max_depth of {} is reached",
+                    "the limit agents.max_depth of {} is reached",
                     limits.max_depth
                 );
             }
         }
     }
-    Tools {
+    ToolSelection {
         offered: pool
             .iter()
             .filter(|tool| filtered.has(tool.name()))

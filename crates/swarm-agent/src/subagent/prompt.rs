@@ -3,7 +3,7 @@
 use swarm_permissions::AgentDefinition;
 use swarm_tools::prompt;
 
-/// Returns the blocks of the system prompt, the same for the whole conversation.
+/// Returns the blocks of the system prompt, which do not change during the conversation.
 pub(super) fn system_prompt(definition: &AgentDefinition, environment: &str) -> Vec<String> {
     let own = match definition.prompt.trim() {
         "" => prompt!("sub-agent"),

@@ -1,4 +1,4 @@
-//! One sub-agent, from its first start to the end of the process.
+//! The record of a sub-agent, which the process keeps from its first start on.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use super::{IsolatedDirectory, Parent, SubAgentRequest};
 use crate::fork::FORK;
 use crate::{Injected, Totals};
 
-/// How it stands with a sub-agent.
+/// The state of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SubAgentStatus {
-    /// It works.
+    /// It is running.
     Running,
-    /// It ended its turn by itself.
+    /// It ended its turn normally.
     Completed,
-    /// It could not go on.
+    /// It failed.
     Failed,
     /// It was stopped.
     Killed,
-    /// Its parent's turn or its process ended before it.
+    /// Its parent's turn or its process ended first.
     Interrupted,
 }
 
 impl SubAgentStatus {
-    /// The word that is shown and written.
+    /// Returns the name in output and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -44,10 +44,10 @@ impl SubAgentStatus {
     }
 }
 
-/// Who ended a sub-agent before its time.
+/// What stopped a sub-agent early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoppedBy {
-    /// An agent; a message starts it again.
+    /// An agent, by `TaskStop`; a message resumes the sub-agent.
     Agent,
     /// The end of its parent's turn.
     Parent,
@@ -57,11 +57,12 @@ pub(super) enum StoppedBy {
     Stall,
 }
 
-/// What can be waited for.
+/// The part of a record that others can wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) status: SubAgentStatus,
-    /// Whether all that follows its end is done too: its directory is cleared away, its result is written.
+    /// Whether the work after its end is done too: its directory is cleaned up and its result
+    /// written.
     pub(crate) settled: bool,
     pub(crate) background: bool,
 }
@@ -72,74 +73,75 @@ impl View {
     }
 }
 
-/// What came of a sub-agent's work.
+/// The result of a sub-agent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Finding {
-    /// Its last words; may be empty.
+    /// Last text of the sub-agent; may be empty.
     pub(crate) text: String,
-    /// Why it failed.
+    /// Reason for a failure.
     pub(crate) error: Option<String>,
-    /// What it used since it was started or resumed, with its own sub-agents.
+    /// Usage since it was started or resumed, including its own sub-agents.
     pub(crate) totals: Totals,
-    /// Milliseconds of that time.
+    /// Duration of that time in milliseconds.
     pub(crate) duration_ms: u64,
-    /// Its directory, if that was kept.
+    /// Its isolated directory, if it was kept.
     pub(crate) kept: Option<IsolatedDirectory>,
 }
 
-/// What changes while it lives.
+/// The mutable part of a record.
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    /// Ends the run under way. Linked to nobody else's.
+    /// Cancels the current run. Not linked to another token.
     pub(super) cancel: CancellationToken,
     pub(super) stopped_by: Option<StoppedBy>,
-    /// Whether it will still read its mail.
+    /// Whether it still accepts mail.
     pub(super) open: bool,
-    /// What it has not read yet.
+    /// Unread input.
     pub(super) mail: Vec<Injected>,
     pub(super) finding: Finding,
-    /// What its own sub-agents used in the run under way.
+    /// Usage of its own sub-agents in the current run.
     pub(super) below: Totals,
-    /// What it had used before the run under way.
+    /// Usage before the current run.
     pub(super) before: Totals,
     pub(super) started: UnixMs,
-    /// How often it was started, resumptions included.
+    /// Number of runs, including resumptions.
     pub(super) runs: u32,
-    /// The run whose result its parent was given by `TaskOutput`; 0 for none.
+    /// The run whose result its parent received through `TaskOutput`; 0 for none.
     pub(super) handed_out: u32,
-    /// Whether its parent has heard of its last end.
-    pub(super) told: bool,
+    /// Whether its parent has received the notification of its last end.
+    pub(super) notified: bool,
     pub(super) directory: Option<IsolatedDirectory>,
-    /// The names of the tools that it began with: it never has others.
-    pub(super) held: Option<Vec<String>>,
-    /// Where the agent of the process had moved when this one began below it.
-    pub(super) place: Option<Workplace>,
-    /// Its MCP servers in the run under way.
+    /// Names of the tools that it began with; it never gets others.
+    pub(super) initial_tools: Option<Vec<String>>,
+    /// The directory to which the process's agent had moved when this one began.
+    pub(super) moved_to: Option<Workplace>,
+    /// Its MCP servers in the current run.
     pub(super) servers: Option<AgentServers>,
-    /// Its commands in the background in the run under way.
+    /// Its background commands in the current run.
     pub(super) commands: Arc<BackgroundCommands>,
 }
 
-/// A sub-agent that this process knows.
+/// A sub-agent known to this process.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) id: SubAgentId,
-    /// A short name beside the id, `explore-1`.
+    /// A short name in addition to the id, for example `explore-1`.
     pub(crate) name: String,
     pub(crate) parent: Arc<Parent>,
-    /// What it was started with; `background` says only what was asked for.
+    /// The start request; its `background` is what was requested, not the current state.
     pub(crate) request: SubAgentRequest,
-    /// Why it cannot be taken up again, where something is gone that its rights follow from.
-    pub(super) barred: Option<String>,
-    /// Where its files begin: transcript, description and result differ in their endings.
+    /// Why it cannot be resumed, if something is missing from which its permissions are derived.
+    pub(super) blocked: Option<String>,
+    /// Common path of its files: transcript, description and result differ in their extension.
     pub(super) stem: PathBuf,
     pub(super) live: Mutex<Live>,
     pub(crate) view: watch::Sender<View>,
-    /// Notified when something may have come for it to read.
+    /// Notified when there may be new input.
     pub(super) came: Notify,
 }
 
-/// A sub-agent and whoever waits for it. It ends with this, unless it works in the background.
+/// A sub-agent that a call waits for. Dropping the link stops the sub-agent unless it runs in the
+/// background.
 #[derive(Debug)]
 pub(crate) struct Link(pub(super) Arc<Record>);
 
@@ -175,7 +177,7 @@ impl Record {
             name,
             parent,
             request,
-            barred: None,
+            blocked: None,
             live: Mutex::new(Live {
                 open: true,
                 ..Live::default()
@@ -189,12 +191,12 @@ impl Record {
         }
     }
 
-    /// Its type.
+    /// Returns the agent type.
     pub(crate) fn agent_type(&self) -> &str {
         &self.request.definition.name
     }
 
-    /// Whether it began with its parent's conversation.
+    /// Returns whether it began with its parent's conversation.
     pub(crate) fn is_fork(&self) -> bool {
         self.request.origin.is_some() || self.agent_type() == FORK
     }
@@ -207,54 +209,54 @@ impl Record {
         *self.view.borrow()
     }
 
-    /// Resolves when it stands as wanted.
+    /// Resolves when the view satisfies `wanted`.
     pub(crate) async fn until(&self, wanted: impl FnMut(&View) -> bool) {
         let mut view = self.view.subscribe();
-        // The sender is ours, so it lives.
-        let _is_so = view.wait_for(wanted).await.map(drop);
+        // Cannot fail: `self` owns the sender.
+        let _infallible = view.wait_for(wanted).await.map(drop);
     }
 
     pub(super) fn live(&self) -> MutexGuard<'_, Live> {
         self.live.lock()
     }
 
-    /// What came of its work, once that is known.
+    /// Returns the result; empty before the end.
     pub(crate) fn finding(&self) -> Finding {
         self.live().finding.clone()
     }
 
-    /// Ends the run under way, if there is one; the first reason counts.
+    /// Stops the current run, if any. If it is stopped more than once, the first reason is kept.
     pub(super) fn stop(&self, by: StoppedBy) {
         let mut live = self.live();
         live.stopped_by.get_or_insert(by);
         live.cancel.cancel();
     }
 
-    /// Whether the name or the id is meant.
+    /// Returns whether `who` is its name or its id.
     pub(crate) fn is_called(&self, who: &str) -> bool {
         who == self.id.as_str() || who.eq_ignore_ascii_case(&self.name)
     }
 
-    /// Why it cannot be taken up again, as half a sentence.
+    /// Returns why it cannot be resumed, as a clause for an error; `None` if it can.
     pub(super) fn hindrance(&self) -> Option<String> {
-        let place = self.live().place.clone();
+        let place = self.live().moved_to.clone();
         let place = place.filter(|_| self.request.isolation.is_none());
         let gone = place.filter(|place| !place.cwd.is_dir());
         let gone = gone.map(|place| format!("its directory {} is gone", place.cwd.display()));
-        self.barred.clone().or(gone)
+        self.blocked.clone().or(gone)
     }
 
-    /// The transcript.
+    /// Returns the path of the transcript.
     pub(crate) fn transcript(&self) -> PathBuf {
         self.stem.with_extension("jsonl")
     }
 
-    /// The description.
+    /// Returns the path of the description.
     pub(super) fn meta_path(&self) -> PathBuf {
         self.stem.with_extension("meta.json")
     }
 
-    /// The file in which the whole result is written at the end.
+    /// Returns the path of the file with the whole result.
     pub(crate) fn output(&self) -> PathBuf {
         self.stem.with_extension("output")
     }

@@ -1,4 +1,4 @@
-//! The sub-agents of one process.
+//! The registry of a process's sub-agents.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
@@ -10,30 +10,30 @@ use tokio::sync::{Notify, watch};
 
 use super::admission::Admission;
 use super::record::Record;
-use super::{Parent, ReadyModel, SubAgentKit, SubAgentRequest};
+use super::{Parent, ReadyModel, SubAgentRequest, SubAgentServices};
 use crate::{EventSink, Injected, TranscriptAuthor};
 
-/// Every sub-agent that the agent of this process and its sub-agents have. One for a process.
+/// The sub-agents of the process's agent, including nested ones. One registry per process.
 #[derive(Debug)]
 pub struct SubAgents {
-    /// Itself, for the tasks that it starts.
+    /// Weak reference to itself, for spawned tasks.
     me: Weak<Self>,
-    kit: SubAgentKit,
+    kit: SubAgentServices,
     pub(super) root: OnceLock<Root>,
     inner: Mutex<Inner>,
     changed: Notify,
-    /// Whether those in the background are to wait.
-    pub(super) held: watch::Sender<bool>,
+    /// Whether background sub-agents are paused.
+    pub(super) paused: watch::Sender<bool>,
 }
 
-/// What is taken from the agent that the process is for.
+/// Values taken from the agent of the process.
 #[derive(Debug, Clone)]
 pub(super) struct Root {
-    /// The tools of the process, from which every sub-agent gets its own.
+    /// The tools of the process, from which sub-agents get theirs.
     pub(super) pool: Vec<Arc<dyn Tool>>,
     pub(super) events: Arc<dyn EventSink>,
     pub(super) author: TranscriptAuthor,
-    /// Where the files of sub-agents lie.
+    /// Directory of the sub-agents' files.
     pub(super) directory: PathBuf,
     pub(super) parent: Arc<Parent>,
 }
@@ -42,28 +42,28 @@ pub(super) struct Root {
 pub(super) struct Inner {
     pub(super) admission: Admission,
     pub(super) records: Vec<Arc<Record>>,
-    /// What the agent of the process has not been told yet.
+    /// Pending notifications for the agent of the process.
     pub(super) mail: Vec<Injected>,
-    /// The model that the agent of the process has changed to.
+    /// The model to which the agent of the process has changed.
     pub(super) model: Option<ReadyModel>,
-    /// What happened to sub-agents of an earlier process, until somebody is there to see it.
+    /// Events of an earlier process's sub-agents, until they are emitted.
     pub(super) past: Vec<AgentEvent>,
 }
 
 impl SubAgents {
-    /// Nobody yet.
-    pub fn new(kit: SubAgentKit) -> Arc<Self> {
+    /// Creates an empty registry.
+    pub fn new(kit: SubAgentServices) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             kit,
             root: OnceLock::new(),
             inner: Mutex::default(),
             changed: Notify::new(),
-            held: watch::Sender::new(false),
+            paused: watch::Sender::new(false),
         })
     }
 
-    pub(super) fn kit(&self) -> &SubAgentKit {
+    pub(super) fn kit(&self) -> &SubAgentServices {
         &self.kit
     }
 
@@ -76,21 +76,21 @@ impl SubAgents {
         self.inner.lock()
     }
 
-    /// Wakes whoever waits for a change.
-    pub(super) fn stir(&self) {
+    /// Wakes the task that waits for a change.
+    pub(super) fn notify_changed(&self) {
         self.changed.notify_one();
     }
 
-    /// Resolves when something may have changed: a sub-agent in the background ended, or its question was answered.
-    /// One waits at a time.
+    /// Resolves when something may have changed: a background sub-agent has ended, or its
+    /// permission request was answered. Only one task can wait.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// The sub-agent that goes by this id or name.
+    /// Returns the sub-agent with this id or name.
     pub(crate) fn find(&self, who: &str) -> Option<Arc<Record>> {
         let inner = self.lock();
-        // The latest of a name, should there be two from different processes.
+        // The latest wins if sub-agents of different processes share a name.
         let found = inner
             .records
             .iter()
@@ -99,19 +99,20 @@ impl SubAgents {
         found.cloned()
     }
 
-    /// Itself, to be kept while something is under way. Gone when the process is about to end.
-    pub(super) fn me(&self) -> Result<Arc<Self>, String> {
+    /// Returns a strong reference for use during an operation. Fails if the process is shutting
+    /// down.
+    pub(super) fn strong(&self) -> Result<Arc<Self>, String> {
         let me = self.me.upgrade();
-        me.ok_or_else(|| "The sub-agent was not started: this process is about to end.".to_owned())
+        me.ok_or_else(|| "The sub-agent was not started: this process is shutting down.".to_owned())
     }
 
-    /// Itself, without being kept.
+    /// Returns a weak reference.
     pub(super) fn weak(&self) -> Weak<Self> {
         Weak::clone(&self.me)
     }
 
-    /// Which sub-agents run, as a sentence for a model.
-    pub(super) fn who_runs(&self) -> String {
+    /// Returns a sentence for the model that lists the running sub-agents.
+    pub(super) fn running_summary(&self) -> String {
         let inner = self.lock();
         let running: Vec<String> = inner
             .records
@@ -120,13 +121,13 @@ impl SubAgents {
             .map(|record| format!("{} ({})", record.name, record.id))
             .collect();
         if running.is_empty() {
-            "No sub-agent runs.".to_owned()
+            "No sub-agent is running.".to_owned()
         } else {
             format!("Running: {}.", running.join(", "))
         }
     }
 
-    /// Those that work in the background.
+    /// Returns the background sub-agents that have not completely ended.
     pub(crate) fn in_background(&self) -> Vec<Arc<Record>> {
         let inner = self.lock();
         let busy = |record: &&Arc<Record>| {
@@ -138,7 +139,8 @@ impl SubAgents {
 }
 
 impl Inner {
-    /// The name of a new sub-agent. The error is for the model: one that runs has the name that the call gives.
+    /// Returns the name of a new sub-agent. The error is for the model: the requested name belongs
+    /// to a running sub-agent.
     pub(super) fn name_for(&self, request: &SubAgentRequest) -> Result<String, String> {
         let Some(name) = &request.name else {
             return Ok(self.fresh_name(&request.definition.name));
@@ -149,14 +151,14 @@ impl Inner {
             .filter(|record| record.view().is_running());
         if running.any(|record| record.is_called(name)) {
             return Err(format!(
-                "The sub-agent was not started: a sub-agent called `{name}` is running. Choose another name, or write to it \
+                "The sub-agent was not started: a sub-agent named `{name}` is running. Choose another name, or send it a message \
                  with SendMessage."
             ));
         }
         Ok(name.clone())
     }
 
-    /// A name that no other sub-agent has: its type and a number.
+    /// Returns an unused name: the type and a number.
     pub(super) fn fresh_name(&self, agent_type: &str) -> String {
         let base: String = agent_type
             .chars()
@@ -168,7 +170,7 @@ impl Inner {
                 }
             })
             .collect();
-        // One more than there are has to be free.
+        // With one candidate more than records, at least one is unused.
         (1..=self.records.len() + 1)
             .map(|number| format!("{base}-{number}"))
             .find(|name| !self.records.iter().any(|record| record.name == *name))

@@ -1,4 +1,4 @@
-//! Sub-agents of an earlier process that worked for the same conversation.
+//! Restores the sub-agents of an earlier process for the same conversation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use swarm_permissions::{AgentDefinition, RuleSet};
 use swarm_protocol::{AgentEvent, SubAgentId};
 use swarm_tools::{Confinement, Workplace};
 
-use super::meta::{Mark, Meta};
+use super::meta::{Meta, SwarmMeta};
 use super::record::{Finding, Live, Record, View};
 use super::registry::Root;
 use super::{IsolatedDirectory, Parent, SubAgentRequest, SubAgentStatus, SubAgents};
@@ -16,46 +16,46 @@ use crate::fork::{FORK, fork_definition};
 use crate::transcript::Entry;
 use crate::{AgentTool, Totals, TranscriptAuthor, TranscriptFile};
 
-/// What a file's name ends in that describes a sub-agent.
+/// File name suffix of a description.
 const ENDING: &str = ".meta.json";
 
 impl SubAgents {
-    /// Takes in what an earlier process left: those that it did not tell of are told of now, and all can go on by a
-    /// message.
+    /// Restores the sub-agents of an earlier process: missing notifications are delivered, and all
+    /// can be resumed by a message.
     pub(super) fn reopen(&self, root: &Root) {
-        let mut found: Vec<(SubAgentId, Meta, Mark)> = std::fs::read_dir(&root.directory)
+        let mut found: Vec<(SubAgentId, Meta, SwarmMeta)> = std::fs::read_dir(&root.directory)
             .into_iter()
             .flatten()
             .flatten()
             .filter_map(|file| read(&file.path()))
             .collect();
-        // Those above first, since rights come from them.
+        // Parents first, because permissions are derived from them.
         found.sort_by_key(|(_, _, mark)| mark.depth);
         let mut records: Vec<Arc<Record>> = Vec::with_capacity(found.len());
         for (id, meta, mark) in found {
             let parent = self.parent_of(root, &mark, &records);
-            let record = self.recall(root, parent, id, meta, mark);
+            let record = self.restore(root, parent, id, meta, mark);
             records.push(Arc::new(record));
         }
         records.sort_by_key(|record| (record.live().started, record.id.clone()));
         for record in records {
             let was_cut = record.view().is_running();
             if was_cut {
-                self.take_stock(root, &record);
+                self.recover_interrupted(root, &record);
             }
             self.lock().records.push(Arc::clone(&record));
-            if !record.live().told {
+            if !record.live().notified {
                 self.notify(&record);
             }
         }
     }
 
-    /// The agent that started a sub-agent. Where it is not known any more, the one of the process, and what is gone as
-    /// half a sentence: the sub-agent is told of then, and does not go on.
+    /// Returns the parent of a sub-agent. If it is unknown, returns the agent of the process, and a
+    /// clause that says what is missing: the sub-agent is reported then but cannot be resumed.
     fn parent_of(
         &self,
         root: &Root,
-        mark: &Mark,
+        mark: &SwarmMeta,
         above: &[Arc<Record>],
     ) -> (Arc<Parent>, Option<String>) {
         let Some(id) = &mark.parent else {
@@ -63,39 +63,42 @@ impl SubAgents {
         };
         let parent = above.iter().find(|record| record.id == *id);
         let parent = parent.map_or_else(
-            || Err(format!("the agent {id} that started it is gone")),
+            || Err(format!("the agent {id} that started it no longer exists")),
             |record| self.as_recalled_parent(record),
         );
         match parent {
             Ok(parent) => (Arc::new(parent), None),
             Err(why) => {
-                let stand_in = Parent {
+                let placeholder = Parent {
                     id: mark.parent.clone(),
                     depth: mark.depth.saturating_sub(1),
                     ..Parent::clone(&root.parent)
                 };
-                (Arc::new(stand_in), Some(why))
+                (Arc::new(placeholder), Some(why))
             }
         }
     }
 
-    fn recall(
+    fn restore(
         &self,
         root: &Root,
-        (parent, mut barred): (Arc<Parent>, Option<String>),
+        (parent, mut blocked): (Arc<Parent>, Option<String>),
         id: SubAgentId,
         meta: Meta,
-        mark: Mark,
+        mark: SwarmMeta,
     ) -> Record {
         let definition = match meta.agent_type.as_str() {
             FORK => Some(fork_definition()),
             named => self.catalog().find(named).cloned(),
         };
         if definition.is_none() && meta.agent_type != AgentTool::GENERAL {
-            barred = Some(format!("its definition `{}` is gone", meta.agent_type));
+            blocked = Some(format!(
+                "its definition `{}` no longer exists",
+                meta.agent_type
+            ));
         }
         if meta.agent_type == FORK && mark.tools.is_none() {
-            barred = Some("which tools it had is not known".to_owned());
+            blocked = Some("its initial tools are unknown".to_owned());
         }
         let definition =
             definition.unwrap_or_else(|| AgentDefinition::new(&*meta.agent_type, "", ""));
@@ -108,7 +111,7 @@ impl SubAgents {
             model: mark.model,
             mode: mark.mode,
             effort: mark.effort,
-            // What a skill allowed ends with the process.
+            // Rules granted by a skill end with the process.
             granted: RuleSet::default(),
             background: mark.background,
             cwd: mark.cwd,
@@ -127,7 +130,7 @@ impl SubAgents {
             open: false,
             started: mark.started_at,
             runs: mark.runs,
-            told: mark.told,
+            notified: mark.told,
             before: Totals {
                 usage: mark.usage_before,
                 ..Totals::default()
@@ -144,8 +147,8 @@ impl SubAgents {
                 kept: directory.clone(),
             },
             directory,
-            held: mark.tools,
-            place: mark.place.map(|place| Workplace {
+            initial_tools: mark.tools,
+            moved_to: mark.place.map(|place| Workplace {
                 cwd: place.cwd,
                 confine: Arc::new(Confinement::new(&place.root)),
             }),
@@ -156,11 +159,12 @@ impl SubAgents {
             settled: true,
             background: mark.background,
         });
-        Record { barred, ..record }
+        Record { blocked, ..record }
     }
 
-    /// What a sub-agent had come to when its process died under it. A call that waited for it has an error for a result.
-    fn take_stock(&self, root: &Root, record: &Record) {
+    /// Determines the state of a sub-agent that was interrupted by the end of its process. A call
+    /// that waited for it has an error result.
+    fn recover_interrupted(&self, root: &Root, record: &Record) {
         let author = TranscriptAuthor {
             sub_agent: Some(record.id.clone()),
             ..root.author.clone()
@@ -198,7 +202,7 @@ impl SubAgents {
         };
         live.finding.totals = spent;
         live.finding.text = last;
-        live.told = !background;
+        live.notified = !background;
         drop(live);
         record
             .view
@@ -208,7 +212,7 @@ impl SubAgents {
             id: record.id.clone(),
             agent_type: record.agent_type().to_owned(),
             outcome: SubAgentStatus::Interrupted.name().to_owned(),
-            error: Some("its process ended before it".to_owned()),
+            error: Some("its process terminated".to_owned()),
             model,
             usage: spent.usage,
             tool_calls: spent.tool_calls,
@@ -217,8 +221,8 @@ impl SubAgents {
     }
 }
 
-/// The sub-agent that a file describes. What Claude Code left is not ours to go on with.
-fn read(path: &Path) -> Option<(SubAgentId, Meta, Mark)> {
+/// Returns the sub-agent that a file describes. Those of Claude Code are ignored.
+fn read(path: &Path) -> Option<(SubAgentId, Meta, SwarmMeta)> {
     let name = path.file_name()?.to_str()?;
     let id = name.strip_prefix("agent-")?.strip_suffix(ENDING)?;
     let mut meta = Meta::read(path)?;

@@ -1,4 +1,4 @@
-//! What a call of the Agent tool hands back.
+//! Results of the Agent tool.
 
 use swarm_permissions::{AgentDefinition, AgentSource, mark_handoff};
 use swarm_tools::ToolOutput;
@@ -6,13 +6,13 @@ use swarm_tools::ToolOutput;
 use super::record::{Finding, Record, SubAgentStatus};
 use crate::limits::cut;
 
-/// What stands where a sub-agent said nothing.
-pub(super) const NO_WORDS: &str = "(Subagent completed but returned no output.)";
+/// The text of a sub-agent that returned none. From Claude Code.
+pub(super) const NO_OUTPUT: &str = "(Subagent completed but returned no output.)";
 
-/// Built-in types that are asked once and not again: nobody needs their id.
+/// Built-in types that run only once, so the model does not need their id.
 const ONE_SHOT: [&str; 2] = ["Explore", "Plan"];
 
-/// The result of a sub-agent that its parent waited for.
+/// Returns the result of a sub-agent that its parent waited for.
 pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
     let finding = record.finding();
     let status = record.view().status;
@@ -20,16 +20,16 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
         SubAgentStatus::Completed | SubAgentStatus::Running => words(&finding, record, limit),
         SubAgentStatus::Failed => format!(
             "The sub-agent failed: {}.{}",
-            finding.error.as_deref().unwrap_or("no reason is known"),
-            partly(&finding, record, limit)
+            finding.error.as_deref().unwrap_or("unknown reason"),
+            partial_result(&finding, record, limit)
         ),
         SubAgentStatus::Killed => format!(
-            "The sub-agent was stopped before its end.{}",
-            partly(&finding, record, limit)
+            "The sub-agent was stopped before it finished.{}",
+            partial_result(&finding, record, limit)
         ),
         SubAgentStatus::Interrupted => format!(
             "The sub-agent was interrupted.{}",
-            partly(&finding, record, limit)
+            partial_result(&finding, record, limit)
         ),
     };
     let mut lines = vec![content];
@@ -66,22 +66,22 @@ pub(crate) fn completed(record: &Record, limit: usize) -> ToolOutput {
     }
 }
 
-/// What is said of a sub-agent that works beside its parent.
+/// Returns the result of a call that started a background sub-agent.
 pub(crate) fn launched(record: &Record, can_read: bool) -> ToolOutput {
     let id = &record.id;
     let more = if has_messages(record) {
-        format!(" SendMessage with to: '{id}' tells it something more; TaskStop ends it.")
+        format!(" Use SendMessage with to: '{id}' to send it a message, and TaskStop to stop it.")
     } else {
         String::new()
     };
     let content = format!(
-        "Async agent launched successfully.\nagentId: {id}\nname: {}\nIt works in the background and you will be told by \
-         itself when it ends. Until then go on with other work, and do not do its work too.{more}",
+        "Async agent launched successfully.\nagentId: {id}\nname: {}\nIt works in the background, and you will be \
+         notified when it ends. Continue with other work and do not duplicate its work.{more}",
         record.name
     );
     let file = if can_read {
         format!(
-            "\noutput_file: {}\nWhen it has ended, that file holds its whole result; there is nothing in it before.",
+            "\noutput_file: {}\nThe file contains the complete result once the agent has ended; before that it does not exist.",
             record.output().display()
         )
     } else {
@@ -91,29 +91,29 @@ pub(crate) fn launched(record: &Record, can_read: bool) -> ToolOutput {
     ToolOutput::ok(content, format!("{} in the background", record.name))
 }
 
-/// Whether its parent has `SendMessage`: a sub-agent is not a member and has none.
+/// Returns whether its parent has `SendMessage`; sub-agents, which are not members, do not.
 fn has_messages(record: &Record) -> bool {
     record.parent.id.is_none()
 }
 
-/// The last words, cut where they are too long; the whole is in the output file.
+/// Returns the last text, cut to `limit` characters; the output file has the whole.
 pub(super) fn words(finding: &Finding, record: &Record, limit: usize) -> String {
     if finding.text.is_empty() {
-        return NO_WORDS.to_owned();
+        return NO_OUTPUT.to_owned();
     }
     let whole = finding.text.chars().count();
     let text = mark_handoff(&cut(finding.text.clone(), limit)).into_owned();
     if whole <= limit {
         return text;
     }
-    format!("{text}\n[the whole result: {}]", record.output().display())
+    format!("{text}\n[complete result: {}]", record.output().display())
 }
 
-fn partly(finding: &Finding, record: &Record, limit: usize) -> String {
+fn partial_result(finding: &Finding, record: &Record, limit: usize) -> String {
     if finding.text.is_empty() {
         return String::new();
     }
-    format!(" Its last words:\n{}", words(finding, record, limit))
+    format!(" Its last text:\n{}", words(finding, record, limit))
 }
 
 fn is_one_shot(definition: &AgentDefinition) -> bool {

@@ -1,4 +1,4 @@
-//! A sub-agent as a model asked for it.
+//! A model's request for a sub-agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,33 +8,34 @@ use swarm_protocol::{Effort, PermissionMode};
 
 use crate::fork::Origin;
 
-/// What a call of the Agent tool asks for. Its definition is found; nothing else is checked against rights or bounds.
+/// A call of the Agent tool. Its definition is resolved; permissions and limits are not checked
+/// yet.
 #[derive(Debug, Clone)]
 pub(crate) struct SubAgentRequest {
-    /// What it is.
+    /// Definition of the sub-agent.
     pub(crate) definition: AgentDefinition,
-    /// The name that the call gives it; without one its name is its type and a number.
+    /// Name from the call; by default the type and a number.
     pub(crate) name: Option<String>,
-    /// What it begins with, if it is a fork.
+    /// The conversation of its parent, if it is a fork.
     pub(crate) origin: Option<Arc<Origin>>,
-    /// Its first message.
+    /// First message to the sub-agent.
     pub(crate) prompt: String,
-    /// Its work in a few words.
+    /// Summary of its work in a few words.
     pub(crate) description: String,
-    /// The model that the call names.
+    /// Model from the call.
     pub(crate) model: Option<String>,
-    /// How hard the call wants it to think.
+    /// Effort from the call.
     pub(crate) effort: Option<Effort>,
-    /// A mode that the call names; only a stricter one than the parent's changes anything.
+    /// Permission mode from the call; it has no effect unless it is stricter than the parent's.
     pub(crate) mode: Option<PermissionMode>,
-    /// Rules of its own besides its parent's and its definition's: what a skill that it follows allows.
+    /// Additional rules, granted by a skill that it follows.
     pub(crate) granted: RuleSet,
-    /// Whether its parent goes on beside it.
+    /// Whether its parent continues while it runs.
     pub(crate) background: bool,
-    /// Where it works, if not where its parent does.
+    /// Working directory, if different from its parent's.
     pub(crate) cwd: Option<PathBuf>,
-    /// Where its files are.
+    /// Isolation of its files.
     pub(crate) isolation: Option<Isolation>,
-    /// The call.
+    /// Id of the call.
     pub(crate) tool_use_id: String,
 }

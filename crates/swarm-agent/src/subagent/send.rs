@@ -23,22 +23,22 @@ impl BackgroundAgents for SubAgents {
         {
             return Some(Err(why));
         }
-        Some(self.give(&record, text).await)
+        Some(self.deliver_message(&record, text).await)
     }
 }
 
 impl SubAgents {
-    async fn give(&self, record: &Arc<Record>, text: &str) -> Result<String, String> {
+    async fn deliver_message(&self, record: &Arc<Record>, text: &str) -> Result<String, String> {
         let name = &record.name;
         if text.trim().is_empty() {
             return Err(format!("the message to {name} is empty"));
         }
         if record.queue(text) {
             return Ok(format!(
-                "Message queued for {name}; it reads it between two calls."
+                "Message queued for {name}; it will be delivered between two tool calls."
             ));
         }
-        // It is on its way out: what follows its end has to be over first.
+        // It is ending; the end must be complete first.
         record.until(|view| view.settled).await;
         let was = record.view().status;
         self.resume(record, vec![Injected::prompt(text)]).await?;
@@ -49,13 +49,13 @@ impl SubAgents {
             SubAgentStatus::Running => "was about to end",
         };
         Ok(format!(
-            "{name} {was} and goes on in the background with your message; you are told when it ends."
+            "{name} {was} and was resumed in the background with your message; you will be notified when it ends."
         ))
     }
 }
 
 impl Record {
-    /// Puts a message into its mail, if it still reads that.
+    /// Queues a message, if it still accepts mail. Returns whether it does.
     fn queue(&self, text: &str) -> bool {
         let mut live = self.live();
         if live.open {

@@ -12,8 +12,9 @@ use super::{Parent, Record, SubAgents};
 use crate::agent_tool::missing_servers;
 
 impl SubAgents {
-    /// Starts the servers that the definition brings, and waits for their tools. One that fails is told to the person and
-    /// to the sub-agent, which begins without it. The error is for the model.
+    /// Starts the servers of the definition and waits for their tools. A server that fails is
+    /// reported to the person and to the sub-agent, which starts without it. The error is for the
+    /// model.
     pub(super) async fn start_servers(
         &self,
         record: &Record,
@@ -43,8 +44,9 @@ impl SubAgents {
         Ok(())
     }
 
-    /// Waits until the servers that a type needs have tools, no longer than they may take to start. The error is for the
-    /// model: a server has failed or is not there, or the calling agent may not use its tools.
+    /// Waits until the servers that a type requires have tools, at most until their start timeout.
+    /// The error is for the model: a server has failed or does not exist, or the calling agent may
+    /// not use its tools.
     pub(crate) async fn require_servers(
         &self,
         parent: &Parent,
@@ -58,7 +60,7 @@ impl SubAgents {
         let refused = |why: &str| {
             let (name, missing) = (&definition.name, missing.join(", "));
             Err(format!(
-                "Agent was not called: `{name}` needs MCP servers that are not there: {missing}{why}."
+                "Agent was not called: `{name}` requires MCP servers that are not available: {missing}{why}."
             ))
         };
         let Some(pool) = &self.kit().servers else {
@@ -66,7 +68,7 @@ impl SubAgents {
         };
         let has = self.root()?.parent.tool_names.clone();
         if missing_servers(definition, &has).len() < missing.len() {
-            return refused(" (the agent that calls may not use all of their tools)");
+            return refused(" (the calling agent may not use all of their tools)");
         }
         let parts: Vec<String> = missing.iter().map(|&part| part.to_owned()).collect();
         let there = tokio::select! {
@@ -80,12 +82,12 @@ impl SubAgents {
     }
 }
 
-/// What a model is told where its call was given up before the servers were up.
+/// The error of a call that was cancelled before the servers were running.
 const STOPPED: &str =
     "The sub-agent was not started: it was stopped while its MCP servers were starting.";
 
-/// The tools of the process with those of the sub-agent's servers, of which its own take the place of others with their
-/// name.
+/// Returns the tools of the process and of the sub-agent's servers. A tool of the sub-agent's own
+/// servers replaces one with the same name.
 pub(super) fn pool_with(
     mut pool: Vec<Arc<dyn Tool>>,
     definition: &AgentDefinition,
@@ -99,7 +101,7 @@ pub(super) fn pool_with(
         McpUse::Shared(_) => None,
     });
     let own: Vec<_> = own.map(|part| format!("mcp__{part}__")).collect();
-    // The tools for resources are over all servers of their agent.
+    // The tools for resources cover all servers of their agent.
     let is_replaced = |name: &str| {
         let of_all = !name.starts_with("mcp__");
         own.iter().any(|head| name.starts_with(head))

@@ -1,4 +1,4 @@
-//! Events of a sub-agent, on their way to whoever watches the process.
+//! Forwards the events of a sub-agent to the process's sink.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use tokio::time::Instant;
 
 use crate::EventSink;
 
-/// Passes events on in the sub-agent's name, and knows when the model last said something.
+/// Forwards events with the sub-agent's id and records when the model last produced one.
 #[derive(Debug)]
 pub(super) struct ChildSink {
     root: Arc<dyn EventSink>,
     id: SubAgentId,
-    pulse: Mutex<Pulse>,
+    activity: Mutex<Activity>,
 }
 
 #[derive(Debug)]
-struct Pulse {
+struct Activity {
     last: Instant,
-    /// Calls under way: their tools have time limits of their own.
+    /// Running calls and other waits; these have their own time limits.
     calls: usize,
 }
 
@@ -28,48 +28,48 @@ impl ChildSink {
         Self {
             root,
             id,
-            pulse: Mutex::new(Pulse {
+            activity: Mutex::new(Activity {
                 last: Instant::now(),
                 calls: 0,
             }),
         }
     }
 
-    /// Until the returned value is dropped it is not the model that is silent.
+    /// Marks a wait for something other than the model until the returned guard is dropped.
     pub(super) fn wait(&self) -> Wait<'_> {
-        self.pulse.lock().calls += 1;
+        self.activity.lock().calls += 1;
         Wait(self)
     }
 
-    /// Since when nothing has come from the model, where something should.
+    /// Returns when the model last produced an event; `None` while something else is awaited.
     pub(super) fn silent_since(&self) -> Option<Instant> {
-        let pulse = self.pulse.lock();
-        (pulse.calls == 0).then_some(pulse.last)
+        let activity = self.activity.lock();
+        (activity.calls == 0).then_some(activity.last)
     }
 }
 
-/// A wait for something else than the model.
+/// Guard of a wait for something other than the model.
 pub(super) struct Wait<'a>(&'a ChildSink);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        let mut pulse = self.0.pulse.lock();
-        pulse.calls = pulse.calls.saturating_sub(1);
-        pulse.last = Instant::now();
+        let mut activity = self.0.activity.lock();
+        activity.calls = activity.calls.saturating_sub(1);
+        activity.last = Instant::now();
     }
 }
 
 impl EventSink for ChildSink {
     fn emit(&self, event: AgentEvent) {
-        let mut pulse = self.pulse.lock();
-        pulse.last = Instant::now();
+        let mut activity = self.activity.lock();
+        activity.last = Instant::now();
         match &event {
-            AgentEvent::ToolStarted { .. } => pulse.calls += 1,
-            AgentEvent::ToolFinished { .. } => pulse.calls = pulse.calls.saturating_sub(1),
-            AgentEvent::TurnStarted => pulse.calls = 0,
+            AgentEvent::ToolStarted { .. } => activity.calls += 1,
+            AgentEvent::ToolFinished { .. } => activity.calls = activity.calls.saturating_sub(1),
+            AgentEvent::TurnStarted => activity.calls = 0,
             _ => {}
         }
-        drop(pulse);
+        drop(activity);
         self.root.emit(AgentEvent::SubAgentEvent {
             id: self.id.clone(),
             event: Box::new(event),

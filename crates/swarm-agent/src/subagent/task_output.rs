@@ -1,4 +1,4 @@
-//! The tool `TaskOutput`: what a sub-agent or a command in the background has come to.
+//! The tool `TaskOutput`: returns the state and output of a background sub-agent or command.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use swarm_tools::{
 };
 
 use super::report::words;
-use super::task_stop::known;
+use super::task_stop::find_sub_agent;
 use super::{Record, SubAgents};
 
-/// Shows background work, after waiting for its end if that is wanted.
+/// Returns the output of background work, optionally after waiting for its end.
 #[derive(Debug)]
 pub(super) struct TaskOutput(pub(super) Weak<SubAgents>);
 
@@ -84,7 +84,7 @@ impl Tool for TaskOutput {
     }
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
-        match self.look(input, ctx).await {
+        match self.retrieve(input, ctx).await {
             Ok(output) => output,
             Err(why) => ToolOutput::error(why),
         }
@@ -92,13 +92,13 @@ impl Tool for TaskOutput {
 }
 
 impl TaskOutput {
-    async fn look(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
+    async fn retrieve(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let input: Input = parse(self.name(), input)?;
         if input.timeout > LONGEST {
             return Err(format!("TaskOutput: `timeout` is at most {LONGEST}"));
         }
         let agents = self.0.upgrade();
-        let agents = agents.ok_or("Nothing was looked up: this process is about to end")?;
+        let agents = agents.ok_or("No output: this process is shutting down")?;
         let limit = agents.limits().output_chars;
         let commands = ctx.commands.as_ref();
         let command = commands.and_then(|own| own.find(input.task_id.trim()));
@@ -113,7 +113,7 @@ impl TaskOutput {
             commands.mark_reported(&command);
             return report_command(&command, &input, limit);
         }
-        let record = known(&agents, &input.task_id, ctx)?;
+        let record = find_sub_agent(&agents, &input.task_id, ctx)?;
         if input.block {
             tokio::select! {
                 () = record.until(|view| !view.is_running()) => {}
@@ -122,7 +122,7 @@ impl TaskOutput {
             }
         }
         if !record.view().is_running() {
-            agents.hand_out(&record);
+            agents.mark_retrieved(&record);
         }
         Ok(report(&record, input.block, limit))
     }
@@ -149,7 +149,7 @@ fn report_command(
     }
     let output = output.trim_end();
     let output = if output.is_empty() {
-        "(nothing new)"
+        "(no new output)"
     } else {
         output
     };

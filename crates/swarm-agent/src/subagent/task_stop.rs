@@ -1,4 +1,4 @@
-//! The tool `TaskStop`: ends a sub-agent or a command in the background.
+//! The tool `TaskStop`: stops a background sub-agent or command.
 
 use std::sync::{Arc, Weak};
 
@@ -14,7 +14,7 @@ use swarm_tools::{
 use super::SubAgents;
 use super::record::StoppedBy;
 
-/// Ends background work.
+/// Stops background work.
 #[derive(Debug)]
 pub(super) struct TaskStop(pub(super) Weak<SubAgents>);
 
@@ -23,7 +23,7 @@ pub(super) struct TaskStop(pub(super) Weak<SubAgents>);
 struct Input {
     /// Id or name of the sub-agent, or id of the command
     task_id: Option<String>,
-    /// An older name of the same.
+    /// Former name of `task_id`.
     #[schemars(skip)]
     shell_id: Option<String>,
 }
@@ -73,22 +73,22 @@ impl Tool for TaskStop {
 impl TaskStop {
     async fn stop(&self, input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let input: Input = parse(self.name(), input)?;
-        let asked = input.task_id.or(input.shell_id);
-        let asked =
-            asked.ok_or("Nothing was stopped: pass `task_id`, the id of a sub-agent or command")?;
+        let id_or_name = input.task_id.or(input.shell_id);
+        let id_or_name = id_or_name
+            .ok_or("Nothing was stopped: pass `task_id`, the id of a sub-agent or command")?;
         let agents = self.0.upgrade();
-        let agents = agents.ok_or("Nothing was stopped: this process is about to end")?;
+        let agents = agents.ok_or("Nothing was stopped: this process is shutting down")?;
         let commands = ctx.commands.as_ref();
-        if let Some(command) = commands.and_then(|own| own.find(asked.trim())) {
+        if let Some(command) = commands.and_then(|own| own.find(id_or_name.trim())) {
             return stop_command(&command).await;
         }
-        let record = known(&agents, &asked, ctx)?;
+        let record = find_sub_agent(&agents, &id_or_name, ctx)?;
         if !record.view().is_running() {
             return Err(format!(
-                "Nothing was stopped: {} does not run, it is {}. {}",
+                "Nothing was stopped: {} is not running; its status is {}. {}",
                 record.name,
                 record.view().status.name(),
-                agents.who_runs()
+                agents.running_summary()
             ));
         }
         record.stop(StoppedBy::Agent);
@@ -109,7 +109,7 @@ async fn stop_command(command: &BackgroundCommand) -> Result<ToolOutput, String>
     let id = command.id();
     if command.state() != CommandState::Running {
         return Err(format!(
-            "Nothing was stopped: {id} does not run, it is {}.",
+            "Nothing was stopped: {id} is not running; its status is {}.",
             command.state().word()
         ));
     }
@@ -122,18 +122,18 @@ async fn stop_command(command: &BackgroundCommand) -> Result<ToolOutput, String>
     Ok(ToolOutput::ok(out.to_string(), format!("stopped {id}")))
 }
 
-/// The sub-agent that is meant; an error names those that run.
-pub(super) fn known(
+/// Returns the sub-agent with a name or id; the error lists the running ones.
+pub(super) fn find_sub_agent(
     agents: &SubAgents,
-    asked: &str,
+    id_or_name: &str,
     ctx: &ToolContext,
 ) -> Result<Arc<super::Record>, String> {
     let commands = ctx.commands.as_ref();
-    agents.find(asked.trim()).ok_or_else(|| {
+    agents.find(id_or_name.trim()).ok_or_else(|| {
         format!(
-            "There is no sub-agent or command `{}`. {} {}",
-            asked.escape_debug(),
-            agents.who_runs(),
+            "No sub-agent or command `{}` found. {} {}",
+            id_or_name.escape_debug(),
+            agents.running_summary(),
             commands.map_or_else(String::new, |own| own.running_summary())
         )
     })

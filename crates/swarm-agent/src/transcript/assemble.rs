@@ -1,4 +1,4 @@
-//! From the parts that lines hold to the entries of a session.
+//! Assembles the entries of a session from the parts in transcript lines.
 
 use std::sync::Arc;
 
@@ -6,21 +6,22 @@ use swarm_model::{Message, Role, StoredMessage};
 
 use super::entry::{Compaction, Entry};
 
-/// What one line holds.
+/// The content of one line.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// All of an entry.
+    /// A complete entry.
     Whole(Entry),
-    /// The first line of a compaction. The number of lines that follow is absent where another program wrote it.
+    /// The first line of a compaction, and the number of lines that follow it; `None` if another
+    /// program wrote it.
     Boundary(Compaction, Option<usize>),
-    /// A message behind a boundary of ours.
+    /// A message after a boundary that swarm wrote.
     Kept(Arc<StoredMessage>),
-    /// The summary behind a boundary of another program.
+    /// The summary after a boundary that another program wrote.
     Summary(Message),
 }
 
-/// Puts parts together. A compaction counts only if all of it is there: without its last line the conversation stays as
-/// it was before, which is what a process finds that comes after one that was killed in between.
+/// Assembles parts. A compaction counts only if it is complete: a process killed while writing it
+/// leaves the conversation as it was before.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     entries: Vec<Entry>,
@@ -54,7 +55,7 @@ impl Assembler {
     }
 }
 
-/// A user message that another program wrote as the summary of a conversation.
+/// Returns a user message that another program wrote as the summary of a conversation.
 pub(super) fn summary(content: Vec<swarm_model::ContentBlock>) -> Part {
     let role = Role::User;
     Part::Summary(Message { role, content })

@@ -1,4 +1,4 @@
-//! What a line of a transcript means to a session.
+//! The entries of a transcript, as a session uses them.
 
 use std::sync::Arc;
 
@@ -6,44 +6,45 @@ use serde::{Deserialize, Serialize};
 use swarm_model::{ContentBlock, StopReason, StoredMessage};
 use swarm_protocol::{MessageId, Usage};
 
-/// One line, without the envelope around it.
+/// One line without its envelope.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Entry {
-    /// Something the model is told: delivered input, tool results, a note.
+    /// Input for the model: delivered input, tool results, a note.
     User {
         content: Vec<ContentBlock>,
-        /// The messages that this line delivers.
+        /// Messages that this line delivers.
         message_ids: Vec<MessageId>,
-        /// Written by the repair of a transcript that a crash had cut.
+        /// Written when a transcript was repaired after a crash.
         repaired: bool,
     },
-    /// An answer of the model.
+    /// A response of the model.
     Assistant {
         content: Vec<ContentBlock>,
-        /// The model as the server named it.
+        /// Model name as reported by the server.
         model: String,
-        /// Id of the message, where another program wrote one; its usage stands on each line of the message.
+        /// Id of the message if another program wrote it. Each line of such a message repeats its
+        /// usage.
         id: Option<String>,
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
-    /// A message of the conversation with which a fork began. What it cost stands in the parent's transcript.
+    /// A message that a fork inherited. Its cost is in the parent's transcript.
     Inherited(Arc<StoredMessage>),
-    /// From here on the conversation is a summary of what was said before, and what was kept of it.
+    /// A compaction: the conversation continues from a summary and the retained messages.
     Compacted(Compaction),
-    /// Results of earlier calls are gone from the conversation.
+    /// Results of earlier calls were cleared.
     Cleared(Clearing),
-    /// A turn ended without an answer.
+    /// The end of a turn without a response.
     TurnEnd {
         how: TurnEnd,
-        /// What happened.
+        /// Description of what happened.
         text: String,
-        /// What the requests used that got no answer.
+        /// Usage of the requests without a response.
         usage: Usage,
     },
 }
 
-/// How a turn ended that has no answer.
+/// How a turn without a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TurnEnd {
@@ -52,43 +53,43 @@ pub(crate) enum TurnEnd {
     Failed,
 }
 
-/// A conversation that goes on from a summary of itself. In the file it is a boundary line and a line for each message.
+/// A compaction. In the file it is a boundary line followed by a line for each message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Compaction {
     pub(crate) trigger: CompactTrigger,
     /// Tokens in the window before.
     pub(crate) pre_tokens: u64,
-    /// What the requests for the summary used.
+    /// Usage of the requests for the summary.
     pub(crate) usage: Usage,
-    /// Whether the last message waits for an answer.
+    /// Whether the last message has no response yet.
     pub(crate) open: bool,
-    /// The conversation from here on. The first message has the summary.
+    /// The new conversation. The first message contains the summary.
     pub(crate) messages: Vec<Arc<StoredMessage>>,
 }
 
 /// Results that were cleared in one sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Clearing {
-    /// The calls whose results they were.
+    /// Ids of the calls.
     pub(crate) calls: Vec<String>,
     /// Tokens in the window before.
     pub(crate) pre_tokens: u64,
-    /// About how many tokens fewer there are now.
+    /// Approximate number of tokens saved.
     pub(crate) saved: u64,
 }
 
-/// What a conversation is compacted for, in the words of Claude Code.
+/// The trigger of a compaction, as Claude Code names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CompactTrigger {
     /// The context window is nearly full.
     Auto,
-    /// Somebody asked for it.
+    /// A person requested it.
     Manual,
 }
 
 impl CompactTrigger {
-    /// The word in transcripts and hooks.
+    /// Returns the name in transcripts and hooks.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -98,7 +99,7 @@ impl CompactTrigger {
 }
 
 impl Entry {
-    /// A line for the model that delivers no message.
+    /// Creates input that delivers no message.
     pub(crate) fn user(content: Vec<ContentBlock>) -> Self {
         Self::User {
             content,

@@ -1,4 +1,4 @@
-//! The file: read once when it is opened, then only appended to.
+//! The transcript file: read once when it is opened, then only appended to.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,18 @@ use crate::AgentError;
 /// A line that could not be read when the transcript was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenTranscriptLine {
-    /// Its number in the file as it was found, from 1.
+    /// Line number in the file before the repair, starting at 1.
     pub number: usize,
-    /// What is wrong with it.
+    /// Parse error.
     pub why: String,
 }
 
-/// The transcript of one conversation. One process writes it at a time; its owner's life lock sees to that.
+/// The transcript of a conversation. Only one process writes it at a time, which its member's life
+/// lock guarantees.
 ///
-/// A line counts once it is on disk, and no line is written before those above it count; it stays as it is for ever. A line that cannot be read, such as the last one
-/// after a power cut, is moved to `<file>.broken` when the file is opened, and reported.
+/// A line counts once it is on disk. No line is written before those above it count, and lines
+/// never change. A line that cannot be parsed, such as the last one after a power failure, is moved
+/// to `<file>.broken` when the file is opened, and reported.
 #[derive(Debug)]
 pub struct TranscriptFile {
     path: PathBuf,
@@ -37,23 +39,23 @@ pub struct TranscriptFile {
     parent: Option<String>,
     entries: Vec<Entry>,
     broken: Vec<BrokenTranscriptLine>,
-    /// Whether a line says that the conversation is a coordinator's.
+    /// Whether a line marks the conversation as a coordinator's.
     coordinator: bool,
-    begun: Option<Begun>,
-    /// The directories that were made for it, until its first lines are waited for.
-    made: PendingSync,
+    unsynced: Option<UnsyncedLines>,
+    /// The new directories of the file, until its first lines are synced.
+    new_directories: PendingSync,
     disk: Disk,
 }
 
-/// Lines that are in the file and perhaps not yet on disk.
+/// Lines in the file that may not be on disk yet.
 #[derive(Debug)]
-struct Begun {
+struct UnsyncedLines {
     sync_handle: SyncHandle,
-    /// What the lines stand behind.
+    /// Id of the line before them.
     parent: Option<String>,
 }
 
-/// How lines are waited for that were appended: as the disk does it, unless a test has one of its own.
+/// Waits for appended lines. Tests can replace it.
 #[derive(Clone)]
 struct Disk(Arc<dyn Fn(PendingSync) -> Result<(), OsError> + Send + Sync>);
 
@@ -64,11 +66,12 @@ impl fmt::Debug for Disk {
 }
 
 impl TranscriptFile {
-    /// Opens a transcript, or begins one; missing directories around it are made with mode 0700.
+    /// Opens or creates a transcript; missing directories are created with mode 0700.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`] when the file cannot be read or its directory cannot be made. Broken lines are no
-    /// error. What was found counts once it is waited for: a process that was killed may not have done so.
+    /// [`AgentError::Transcript`] if the file cannot be read or its directory cannot be created.
+    /// Broken lines are not an error. The lines of an earlier process count once they are synced,
+    /// because a killed process may not have synced them.
     pub fn open(
         path: PathBuf,
         author: TranscriptAuthor,
@@ -82,15 +85,15 @@ impl TranscriptFile {
             entries: Vec::new(),
             broken: Vec::new(),
             coordinator: false,
-            begun: None,
-            made: PendingSync::default(),
+            unsynced: None,
+            new_directories: PendingSync::default(),
             disk: Disk(Arc::new(PendingSync::sync)),
         };
         let bytes = file.read().map_err(|source| file.error(source))?;
         file.load(&bytes);
         if !bytes.is_empty() {
             let left = left_unsynced(&file.path).map_err(|source| file.error(source))?;
-            file.begun = left.map(|left| Begun {
+            file.unsynced = left.map(|left| UnsyncedLines {
                 sync_handle: SyncHandle::from(left),
                 parent: file.parent.clone(),
             });
@@ -98,10 +101,9 @@ impl TranscriptFile {
         Ok(file)
     }
 
-    /// The same file on a disk that is waited for in another way: how a turn bears a slow or a failing one is tried with
-    /// that.
+    /// Replaces the sync, to test turns on a slow or failing disk.
     #[must_use]
-    pub fn on_disk_of(
+    pub fn with_sync(
         mut self,
         wait: impl Fn(PendingSync) -> Result<(), OsError> + Send + Sync + 'static,
     ) -> Self {
@@ -109,25 +111,26 @@ impl TranscriptFile {
         self
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Who writes it.
+    /// Returns the author of new lines.
     pub fn author(&self) -> &TranscriptAuthor {
         &self.author
     }
 
-    /// The lines that could not be read when it was opened.
+    /// Returns the lines that could not be parsed when the file was opened.
     pub fn broken(&self) -> &[BrokenTranscriptLine] {
         &self.broken
     }
 
-    /// Records that the conversation is a coordinator's, unless it is recorded. Returns once it is on disk.
+    /// Marks the conversation as a coordinator's, unless it is marked already. Returns once the
+    /// mark is on disk.
     ///
     /// # Errors
-    /// [`AgentError::Transcript`] when the file cannot be written.
+    /// [`AgentError::Transcript`] if the file cannot be written.
     pub fn mark_coordinator(&mut self) -> Result<(), AgentError> {
         if self.coordinator {
             return Ok(());
@@ -135,18 +138,18 @@ impl TranscriptFile {
         self.sync()?;
         let line = line::coordinator(&self.author).map_err(|error| self.not_json(error))?;
         let appended = append(&self.path, &line).map_err(|source| self.error(source))?;
-        let appended = appended.and(std::mem::take(&mut self.made));
+        let appended = appended.and(std::mem::take(&mut self.new_directories));
         (self.disk.0)(appended).map_err(|source| self.error(source))?;
         self.coordinator = true;
         Ok(())
     }
 
-    /// Changes what stands on the lines to come.
+    /// Changes the author of new lines.
     pub(crate) fn set_author(&mut self, author: TranscriptAuthor) {
         self.author = author;
     }
 
-    /// What was in the file when it was opened; empty the second time.
+    /// Returns the entries that were in the file when it was opened; empty the second time.
     pub(crate) fn take_entries(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
@@ -162,7 +165,7 @@ impl TranscriptFile {
         self.sync()
     }
 
-    /// Appends lines in one write, for every reader to see. They count once they are waited for.
+    /// Appends lines in one write. Readers see them immediately; they count once they are synced.
     pub(crate) fn begin(&mut self, entries: &[Entry]) -> Result<(), AgentError> {
         self.sync()?;
         let mut lines = Vec::new();
@@ -181,32 +184,34 @@ impl TranscriptFile {
             return Ok(());
         }
         let appended = append(&self.path, &lines).map_err(|source| self.error(source))?;
-        let appended = appended.and(std::mem::take(&mut self.made));
+        let appended = appended.and(std::mem::take(&mut self.new_directories));
         let disk = self.disk.clone();
-        self.begun = Some(Begun {
+        self.unsynced = Some(UnsyncedLines {
             sync_handle: SyncHandle::by(move || (disk.0)(appended)),
             parent: std::mem::replace(&mut self.parent, parent),
         });
         Ok(())
     }
 
-    /// Waits for the lines that were begun; nothing where there are none.
+    /// Waits until the appended lines are on disk.
     pub(crate) fn sync(&mut self) -> Result<(), AgentError> {
-        let Some(begun) = self.begun.take() else {
+        let Some(unsynced) = self.unsynced.take() else {
             return Ok(());
         };
-        begun.sync_handle.wait().map_err(|source| {
-            self.parent = begun.parent;
+        unsynced.sync_handle.wait().map_err(|source| {
+            self.parent = unsynced.parent;
             self.error(source)
         })
     }
 
-    /// The wait for the lines that were begun, for somebody who wants to know of its end.
+    /// Returns a handle for the sync of appended lines.
     pub(crate) fn sync_handle(&self) -> Option<SyncHandle> {
-        self.begun.as_ref().map(|begun| begun.sync_handle.clone())
+        self.unsynced
+            .as_ref()
+            .map(|unsynced| unsynced.sync_handle.clone())
     }
 
-    /// A line behind `parent`, and its id.
+    /// Returns a line after `parent`, and its id.
     fn line(
         &self,
         piece: Piece<'_>,
@@ -229,7 +234,7 @@ impl TranscriptFile {
 
     fn read(&mut self) -> Result<Vec<u8>, OsError> {
         if let Some(directory) = self.path.parent() {
-            self.made = place_private_dir(directory)?;
+            self.new_directories = place_private_dir(directory)?;
         }
         Ok(read_optional(&self.path)?.unwrap_or_default())
     }
@@ -267,8 +272,8 @@ impl TranscriptFile {
         }
     }
 
-    /// Moves what cannot be read out of the file. When that fails the file stays as it is, and the next opening
-    /// skips the same lines.
+    /// Moves broken lines out of the file. If that fails, the file is left unchanged and the next
+    /// opening skips the same lines.
     fn quarantine(&self, sound: &[u8], unsound: &[u8]) {
         let mut aside = self.path.clone().into_os_string();
         aside.push(".broken");
@@ -279,7 +284,7 @@ impl TranscriptFile {
         match moved {
             Ok(()) => tracing::warn!(%session, lines, "moved broken lines out of the transcript"),
             Err(error) => {
-                tracing::warn!(%session, lines, %error, "broken lines stay in the transcript");
+                tracing::warn!(%session, lines, %error, "cannot move broken lines out of the transcript");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The JSON of one line.
+//! The JSON format of a line.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,44 +11,44 @@ use swarm_protocol::{MemberName, MessageId, SessionId, SpawnId, SubAgentId, Team
 use super::assemble::{Part, summary};
 use super::entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 
-/// `subtype` of the system line that ends a turn without an answer.
+/// `subtype` of the system line that ends a turn without a response.
 const TURN_END: &str = "swarm_turn_end";
 
-/// `subtype` of the system line behind which a conversation goes on from a summary. Claude Code's.
+/// `subtype` of the system line before the summary of a compaction. From Claude Code.
 const BOUNDARY: &str = "compact_boundary";
 
-/// `subtype` of the system line from which on results of earlier calls are left out. Claude Code's.
+/// `subtype` of the system line that clears the results of earlier calls. From Claude Code.
 const CLEARED: &str = "microcompact_boundary";
 
-/// What such a line says to people. Claude Code's.
+/// Text of that line for people. From Claude Code.
 const MICROCOMPACTED: &str = "Context microcompacted";
 
-/// What a boundary line says to people. Claude Code's.
+/// Text of a boundary line for people. From Claude Code.
 const COMPACTED: &str = "Conversation compacted";
 
-/// Who writes a transcript: the fields that stand on each of its lines.
+/// The author of a transcript: the fields on each of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptAuthor {
-    /// The conversation.
+    /// Id of the conversation.
     pub session: SessionId,
-    /// The working directory.
+    /// Working directory of the agent.
     pub cwd: PathBuf,
     /// Version of the program.
     pub version: String,
-    /// The agent's name in its team.
+    /// Name of the agent in its team.
     pub agent: Option<MemberName>,
-    /// Its team.
+    /// Team of the agent.
     pub team: Option<TeamName>,
-    /// Its spawn.
+    /// Spawn id of the process.
     pub spawn: Option<SpawnId>,
-    /// The sub-agent whose transcript it is; the member's own has none.
+    /// Sub-agent whose transcript it is; `None` for a member's.
     pub sub_agent: Option<SubAgentId>,
 }
 
-/// Our own key on a line.
+/// The key `swarm` of a line.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Mark {
+struct SwarmFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     spawn_id: Option<SpawnId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -57,33 +57,33 @@ struct Mark {
     repaired: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_end: Option<TurnEnd>,
-    /// With the end of a turn: what its requests used that got no answer.
+    /// At the end of a turn: usage of its requests without a response.
     #[serde(skip_serializing_if = "Option::is_none")]
     unanswered: Option<Usage>,
-    /// The line was said before the fork whose transcript this is began.
+    /// The line was inherited from the parent of this fork.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     inherited: bool,
-    /// On a boundary.
+    /// Set on a boundary line.
     #[serde(skip_serializing_if = "Option::is_none")]
     compaction: Option<CompactionMark>,
-    /// The line belongs to the compaction whose boundary stands above it.
+    /// The line belongs to the compaction whose boundary precedes it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     compacted: bool,
 }
 
-/// What a boundary says of the compaction.
+/// The compaction fields of a boundary line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactionMark {
-    /// How many lines follow that belong to it. Without all of them it does not count.
+    /// Number of lines that follow. The compaction counts only if all are present.
     lines: usize,
-    /// Whether the last of them waits for an answer.
+    /// Whether the last message has no response yet.
     open: bool,
-    /// What the requests for the summary used.
+    /// Usage of the requests for the summary.
     usage: Usage,
 }
 
-/// Claude Code's own key on a boundary.
+/// Claude Code's metadata of a boundary line.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactMetadata {
@@ -92,7 +92,7 @@ struct CompactMetadata {
     pre_tokens: u64,
 }
 
-/// Claude Code's own key on a line that clears results.
+/// Claude Code's metadata of a line that clears results.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct MicrocompactMetadata {
@@ -104,18 +104,18 @@ struct MicrocompactMetadata {
     cleared_attachments: Vec<String>,
 }
 
-/// What one line is written for.
+/// The content of a line to write.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Piece<'a> {
-    /// An entry of one line.
+    /// A complete entry.
     Whole(&'a Entry),
     /// The first line of a compaction.
     Boundary(&'a Compaction),
-    /// One of its messages; the first one has the summary.
+    /// A message of a compaction; the flag marks the first one, which contains the summary.
     Kept(&'a StoredMessage, bool),
 }
 
-/// The lines of an entry.
+/// Returns the lines of an entry.
 pub(super) fn pieces(entry: &Entry) -> Vec<Piece<'_>> {
     let Entry::Compacted(compaction) = entry else {
         return vec![Piece::Whole(entry)];
@@ -127,7 +127,7 @@ pub(super) fn pieces(entry: &Entry) -> Vec<Piece<'_>> {
         .collect()
 }
 
-/// A line as it is written: the fields of Claude Code's lines in their order, then ours.
+/// A line to write: the fields of Claude Code's lines in their order, then swarm's.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Written<'a> {
@@ -163,7 +163,7 @@ struct Written<'a> {
     message: Option<WrittenMessage<'a>>,
     uuid: &'a str,
     timestamp: String,
-    swarm: Mark,
+    swarm: SwarmFields,
 }
 
 /// The message inside a written line.
@@ -188,7 +188,7 @@ enum WrittenMessage<'a> {
     Repeated(&'a StoredMessage),
 }
 
-/// The parts of a line that are read. Everything else on it belongs to others.
+/// The fields of a line that are read. Other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Read {
     #[serde(rename = "type", default)]
@@ -214,7 +214,7 @@ struct Read {
     #[serde(default)]
     message: Option<Said>,
     #[serde(default)]
-    swarm: Option<Mark>,
+    swarm: Option<SwarmFields>,
 }
 
 /// The message inside a line.
@@ -231,7 +231,7 @@ struct Said {
     usage: Option<Usage>,
 }
 
-/// Claude Code writes a prompt as a plain string.
+/// The content of a message; Claude Code writes a prompt as a plain string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -239,18 +239,18 @@ enum Content {
     Blocks(Vec<ContentBlock>),
 }
 
-/// A line that was understood.
+/// A parsed line.
 #[derive(Debug)]
 pub(super) struct ParsedLine {
-    /// The line's own id.
+    /// Id of the line.
     pub(super) uuid: Option<String>,
-    /// What it means; `None` for lines that are no part of the conversation.
+    /// Content of the line; `None` for lines that are not part of the conversation.
     pub(super) part: Option<Part>,
-    /// Whether it says that the conversation is a coordinator's.
+    /// Whether it marks the conversation as a coordinator's.
     pub(super) coordinator: bool,
 }
 
-/// The line that says that a conversation is a coordinator's: Claude Code's, with the agent's name.
+/// The line that marks a conversation as a coordinator's: Claude Code's, with the agent's name.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModeLine<'a> {
@@ -261,13 +261,13 @@ struct ModeLine<'a> {
     agent_name: Option<&'a str>,
 }
 
-/// `type` of that line.
+/// `type` of the mode line.
 pub(super) const MODE: &str = "mode";
 
-/// `mode` of that line.
+/// `mode` of a coordinator's mode line.
 pub(super) const COORDINATOR: &str = "coordinator";
 
-/// Writes that line, without the newline.
+/// Returns the mode line of a coordinator without the newline.
 pub(super) fn coordinator(author: &TranscriptAuthor) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&ModeLine {
         r#type: MODE,
@@ -277,7 +277,7 @@ pub(super) fn coordinator(author: &TranscriptAuthor) -> Result<Vec<u8>, serde_js
     })
 }
 
-/// Reads one line of the transcript of `sub_agent`, or of a member. An error says why it cannot be read.
+/// Parses a line of the transcript of `sub_agent`, or of a member.
 pub(super) fn parse(
     line: &[u8],
     sub_agent: Option<&SubAgentId>,
@@ -357,7 +357,7 @@ impl Read {
     }
 }
 
-/// The first line of a compaction, ours or another program's.
+/// Returns the first line of a compaction, written by swarm or another program.
 fn boundary(metadata: Option<Value>, mark: Option<CompactionMark>) -> Part {
     let metadata = metadata.and_then(|value| serde_json::from_value::<CompactMetadata>(value).ok());
     let compaction = Compaction {
@@ -370,7 +370,7 @@ fn boundary(metadata: Option<Value>, mark: Option<CompactionMark>) -> Part {
     Part::Boundary(compaction, mark.map(|mark| mark.lines))
 }
 
-/// Writes one line, without the newline. The timestamp is ISO-8601.
+/// Returns a line without the newline. The timestamp is ISO 8601.
 pub(super) fn render(
     piece: Piece<'_>,
     author: &TranscriptAuthor,
@@ -399,9 +399,9 @@ pub(super) fn render(
         message: None,
         uuid,
         timestamp,
-        swarm: Mark {
+        swarm: SwarmFields {
             spawn_id: author.spawn,
-            ..Mark::default()
+            ..SwarmFields::default()
         },
     };
     match piece {
@@ -464,7 +464,7 @@ impl<'a> Written<'a> {
                     cleared_attachments: Vec::new(),
                 });
             }
-            // It is written in pieces.
+            // Written as several lines.
             Entry::Compacted(_) => {}
             Entry::TurnEnd { how, text, usage } => {
                 self.subtype = Some(TURN_END);
@@ -475,7 +475,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// A message that was said before, as it was sent.
+    /// Writes an earlier message unchanged.
     fn repeat(&mut self, message: &'a StoredMessage) {
         self.kind = match message.role {
             Role::User => "user",
@@ -484,7 +484,7 @@ impl<'a> Written<'a> {
         self.message = Some(WrittenMessage::Repeated(message));
     }
 
-    /// The chain of lines begins anew here, so that readers who follow it stop at the summary.
+    /// Restarts the chain of lines, so that readers that follow it stop at the summary.
     fn bound(&mut self, compaction: &Compaction) {
         self.logical_parent_uuid = self.parent_uuid.take();
         self.subtype = Some(BOUNDARY);

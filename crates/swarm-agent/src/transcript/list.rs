@@ -1,4 +1,4 @@
-//! The conversations that leads have had in a directory.
+//! Lists the conversations of leads in a directory.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -12,21 +12,21 @@ use swarm_protocol::{LEAD_NAME, SessionId};
 use super::line::{COORDINATOR, MODE};
 use super::path::{project_dir, transcript_path};
 
-/// How many lines of a transcript are read for its first prompt.
-const READ: usize = 50;
+/// Most lines of a transcript that are searched for its first prompt.
+const SEARCHED_LINES: usize = 50;
 
 /// A conversation of a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadSession {
-    /// Its id.
+    /// Session id of the conversation.
     pub id: SessionId,
-    /// When it was last written to.
+    /// Time of the last write.
     pub modified: SystemTime,
-    /// What the lead was told first, in one line; empty where nothing was said.
+    /// First prompt in one line; empty if there is none.
     pub first_prompt: String,
 }
 
-/// The parts of a line that tell whose conversation it is.
+/// The fields of a line that identify the conversation.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
@@ -45,7 +45,8 @@ impl Line {
     }
 }
 
-/// The conversations of leads that worked in `cwd`, newest first. Files that cannot be read are passed over.
+/// Returns the conversations of leads that worked in `cwd`, newest first. Unreadable files are
+/// skipped.
 pub fn lead_sessions(root: &Path, cwd: &Path) -> Vec<LeadSession> {
     let files = std::fs::read_dir(project_dir(root, cwd));
     let mut found: Vec<LeadSession> = files
@@ -68,22 +69,23 @@ pub fn lead_sessions(root: &Path, cwd: &Path) -> Vec<LeadSession> {
     found
 }
 
-/// Whether the conversation of a lead that worked in `cwd` is a coordinator's. Its mode is recorded before anything is said.
+/// Returns whether the conversation of a lead that worked in `cwd` is a coordinator's. The mode is
+/// recorded before the first message.
 pub fn is_coordinator_session(root: &Path, cwd: &Path, session: SessionId) -> bool {
     let Ok(file) = File::open(transcript_path(root, cwd, session)) else {
         return false;
     };
-    let lines = BufReader::new(file).lines().take(READ);
+    let lines = BufReader::new(file).lines().take(SEARCHED_LINES);
     lines
         .map_while(Result::ok)
         .any(|line| serde_json::from_str::<Line>(&line).is_ok_and(|line| line.is_of_coordinator()))
 }
 
-/// What a lead was told first; `None` for a transcript of anybody else.
+/// Returns the first prompt of a lead; `None` for transcripts of other agents.
 fn first_prompt(path: &Path) -> Option<String> {
     let lines = BufReader::new(File::open(path).ok()?).lines();
     let mut is_lead = false;
-    for line in lines.take(READ) {
+    for line in lines.take(SEARCHED_LINES) {
         let Ok(line) = serde_json::from_str::<Line>(&line.ok()?) else {
             continue;
         };
@@ -91,7 +93,7 @@ fn first_prompt(path: &Path) -> Option<String> {
             return None;
         }
         if line.kind == MODE {
-            // Nothing was said yet.
+            // The mode line precedes the first message.
             continue;
         }
         is_lead = true;
@@ -117,7 +119,7 @@ fn prompt_of(message: &Value) -> Option<String> {
     Some(shell_line(&text).unwrap_or(text))
 }
 
-/// A command that the person ran in their own shell, as it was typed. Claude Code marks it with the same tag.
+/// A command that the person ran in their shell, as typed. Claude Code uses the same tag.
 fn shell_line(text: &str) -> Option<String> {
     let (line, _) = text
         .strip_prefix("<bash-input>")?
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_began_with_a_shell_command_is_listed_as_it_was_typed() {
+    fn a_first_prompt_that_is_a_shell_command_is_listed_as_typed() {
         let root = tempfile::tempdir().unwrap();
         let (root, cwd) = (root.path(), Path::new("/some/project"));
         let ran = "<bash-input>ls -l</bash-input>\n<bash-stdout>a\n</bash-stdout>";

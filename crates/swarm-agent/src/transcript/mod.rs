@@ -1,4 +1,4 @@
-//! The durable conversation: one JSON line per event, in the shape and place of Claude Code's transcripts.
+//! Transcripts: one JSON line per event, in the format and location of Claude Code's.
 
 mod assemble;
 mod entry;

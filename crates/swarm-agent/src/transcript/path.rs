@@ -1,28 +1,31 @@
-//! Where a transcript lies.
+//! Paths of transcripts.
 
 use std::path::{Path, PathBuf};
 
 use swarm_os::fingerprint;
 use swarm_protocol::SessionId;
 
-/// Longest directory name before it is cut: room under the 255 bytes of a file name for the digest behind it.
+/// Longest directory name without a digest. File names have at most 255 bytes, so the digest fits
+/// after it.
 const MAX_DIRECTORY: usize = 200;
 
-/// The file of a conversation: `<root>/projects/<cwd>/<session>.jsonl`, where every UTF-16 unit of the working directory
-/// that is not an ASCII letter or digit is a `-`, as Claude Code names its project directories.
+/// Returns the file of a conversation: `<root>/projects/<cwd>/<session>.jsonl`, where every UTF-16
+/// unit of the working directory that is not an ASCII letter or digit becomes a `-`, as in Claude
+/// Code.
 ///
-/// A name longer than 200 is cut there and ends in a digest of the whole, so that two deep directories do not meet.
+/// A name longer than 200 bytes is cut and gets a digest of the whole path, so that two long paths
+/// do not share a directory.
 pub fn transcript_path(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
     project_dir(root, cwd).join(format!("{session}.jsonl"))
 }
 
-/// Where the transcripts of a working directory are.
+/// Returns the directory of a working directory's transcripts.
 pub(super) fn project_dir(root: &Path, cwd: &Path) -> PathBuf {
     root.join("projects").join(project_directory(cwd))
 }
 
-/// The file of a conversation that may have been begun in another working directory: wherever below `projects/` it lies,
-/// since a session's id is unique, and else where [`transcript_path`] puts it.
+/// Returns the existing file of a session in any directory below `projects/`, because session ids
+/// are unique; otherwise the path that [`transcript_path`] returns.
 pub fn find_transcript(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
     let expected = transcript_path(root, cwd, session);
     if expected.exists() {
@@ -63,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_found_wherever_it_was_begun() {
+    fn a_transcript_of_another_working_directory_is_found() {
         let root = tempfile::tempdir().unwrap();
         let session = SessionId::random();
         let there = transcript_path(root.path(), Path::new("/there"), session);
         let here = transcript_path(root.path(), Path::new("/here"), session);
         let find = || find_transcript(root.path(), Path::new("/here"), session);
-        assert_eq!(find(), here, "where it begins");
+        assert_eq!(find(), here, "the path of a new session");
         for path in [&there, &here] {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             swarm_os::replace_alone(path, b"").unwrap();
@@ -78,19 +81,19 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_follows_the_rule_of_claude_code() {
+    fn project_directories_are_named_as_in_claude_code() {
         let session: SessionId = "0b0e7f43-9f43-4f0c-8d5f-0d4a51f9d0a1".parse().unwrap();
         assert_eq!(
             transcript_path(Path::new("/r"), Path::new("/home/a_b/my.repo"), session),
             Path::new("/r/projects/-home-a-b-my-repo/0b0e7f43-9f43-4f0c-8d5f-0d4a51f9d0a1.jsonl")
         );
-        // One unit outside ASCII is one dash, a character of two units is two.
+        // A character outside ASCII becomes one dash per UTF-16 unit.
         assert_eq!(directory("/é"), "--");
         assert_eq!(directory("/😀"), "---");
     }
 
     #[test]
-    fn deep_directories_keep_apart_and_fit_a_file_name() {
+    fn long_paths_get_distinct_names_that_fit_a_file_name() {
         let (a, b) = (directory(&"/x".repeat(400)), directory(&"/x".repeat(401)));
         assert_ne!(a, b);
         assert!(a.len() < 255 && b.len() < 255);

@@ -1,23 +1,24 @@
-//! From a verdict to a yes or a no.
+//! Resolves a verdict to a decision about a call.
 
 use swarm_protocol::{MemberState, PLAN_TOOL};
 use swarm_tools::ModeSwitch as _;
 use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
-use super::types::{NOT_RUN, Ready, Refusal, Verdict};
+use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 
 use crate::Session;
 
 impl Session {
-    /// What runs, after asking where that is needed; or what the model is told instead.
-    pub(super) async fn settle(
+    /// Returns the call to run, after requesting approval if required, or the refusal for the
+    /// model.
+    pub(super) async fn resolve(
         &self,
         id: &str,
         verdict: Verdict,
         cancel: &CancellationToken,
-    ) -> Result<Ready, Refusal> {
+    ) -> Result<PreparedCall, Refusal> {
         let not_run = || Err(Refusal::Other(NOT_RUN.to_owned()));
         let (ready, why, suggestions) = match verdict {
             Verdict::Run(ready) => return Ok(ready),
@@ -53,13 +54,17 @@ impl Session {
         };
         self.state(MemberState::Working, None);
         match answer {
-            // An answer that comes after the turn was interrupted no longer counts.
+            // A decision after the turn was interrupted does not count.
             Some(answer) if !cancel.is_cancelled() => self.apply(answer, ready),
             _ => not_run(),
         }
     }
 
-    fn apply(&self, answer: PermissionOutcome, mut ready: Ready) -> Result<Ready, Refusal> {
+    fn apply(
+        &self,
+        answer: PermissionOutcome,
+        mut ready: PreparedCall,
+    ) -> Result<PreparedCall, Refusal> {
         match answer {
             PermissionOutcome::Deny { why, .. } if ready.tool.name() == PLAN_TOOL => {
                 Err(Refusal::Other(format!(
@@ -76,14 +81,14 @@ impl Session {
                     if self.parts.rights.grant(grant) {
                         self.note_directories(grant);
                     } else {
-                        tracing::warn!(agent = %self.parts.name, "a granted change is above the agent's ceiling or malformed, and was left out");
+                        tracing::warn!(agent = %self.parts.name, "ignoring a granted change that is invalid or exceeds the ceiling");
                     }
                 }
                 ready.input = updated_input.unwrap_or(ready.input);
                 match self.decide(ready.clone()) {
                     Verdict::Refuse(why) => Err(why),
                     _ if !ready.input.is_object() => {
-                        Err(Refusal::Other("The call was not run: the answer changed its input to something that is not a JSON object.".to_owned()))
+                        Err(Refusal::Other("The call was not run: the approval replaced its input with something that is not a JSON object.".to_owned()))
                     }
                     Verdict::Run(_) | Verdict::Ask { .. } => Ok(ready),
                 }

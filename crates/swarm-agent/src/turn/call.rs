@@ -1,4 +1,4 @@
-//! Running one tool so that nothing it does harms the turn.
+//! Runs one tool in isolation from the turn.
 
 use std::any::Any;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use swarm_tools::{ToolContext, ToolOutput};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::types::Ready;
+use super::types::PreparedCall;
 use crate::history::INTERRUPTED;
 
-/// Runs a tool in a task of its own: a panic becomes an error result, and a call that does not end within `grace`
-/// after the turn was interrupted is dropped.
-pub(super) async fn run(ready: Ready, context: ToolContext, grace: Duration) -> ToolOutput {
-    let Ready { tool, input } = ready;
+/// Runs a tool in a separate task: a panic becomes an error result, and a call that does not end
+/// within `grace` after the turn was interrupted is dropped.
+pub(super) async fn run(ready: PreparedCall, context: ToolContext, grace: Duration) -> ToolOutput {
+    let PreparedCall { tool, input } = ready;
     let name = tool.name().to_owned();
     let cancel = context.cancel.clone();
     let mut task = JoinSet::new();
@@ -22,7 +22,7 @@ pub(super) async fn run(ready: Ready, context: ToolContext, grace: Duration) -> 
         biased;
         joined = task.join_next() => match joined {
             Some(Ok(output)) => output,
-            Some(Err(error)) => broke_down(&name, error),
+            Some(Err(error)) => panic_result(&name, error),
             // There is one task in the set.
             None => ToolOutput::error(INTERRUPTED),
         },
@@ -30,20 +30,20 @@ pub(super) async fn run(ready: Ready, context: ToolContext, grace: Duration) -> 
     }
 }
 
-/// Resolves when `grace` has passed since `cancel` fell.
+/// Resolves once `grace` has passed since `cancel` was cancelled.
 pub(super) async fn overdue(cancel: &CancellationToken, grace: Duration) {
     cancel.cancelled().await;
     tokio::time::sleep(grace).await;
 }
 
-fn broke_down(name: &str, error: JoinError) -> ToolOutput {
+fn panic_result(name: &str, error: JoinError) -> ToolOutput {
     let Ok(payload) = error.try_into_panic() else {
         return ToolOutput::error(INTERRUPTED);
     };
     let what = panic_text(payload.as_ref());
     tracing::error!(tool = name, what, "a tool panicked");
     ToolOutput::error(format!(
-        "{name} broke down through a defect of its own ({what}). It may have run in part: look at its effects before you repeat it."
+        "{name} failed with an internal error ({what}). It may have run partially: check its effects before you repeat it."
     ))
 }
 

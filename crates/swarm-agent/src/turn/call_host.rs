@@ -1,4 +1,4 @@
-//! What a running call gets of its agent.
+//! Services of an agent for a running tool call.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{EventSink, PermissionGate, Session};
 
-/// The agent around one call: its gate answers questions, its watchers see progress.
+/// The host of one call: the agent's gate answers questions, and its events report progress.
 #[derive(Debug)]
 struct AgentCallHost {
     gate: Arc<dyn PermissionGate>,
@@ -20,7 +20,7 @@ struct AgentCallHost {
 }
 
 impl Session {
-    /// What a call with this id can turn to.
+    /// Returns the host of a call.
     pub(super) fn call_host(&self, tool_use_id: &str) -> Arc<dyn CallHost> {
         Arc::new(AgentCallHost {
             gate: Arc::clone(&self.parts.gate),
@@ -31,7 +31,7 @@ impl Session {
 }
 
 impl AgentCallHost {
-    fn works(&self, detail: Option<String>) {
+    fn report_working(&self, detail: Option<String>) {
         let state = MemberState::Working;
         self.events.emit(AgentEvent::State { state, detail });
     }
@@ -39,7 +39,7 @@ impl AgentCallHost {
 
 #[async_trait]
 impl CallHost for AgentCallHost {
-    /// The way of a call of `AskUserQuestion`.
+    /// Asks like a call of `AskUserQuestion`.
     async fn ask(&self, input: Value, why: String, cancel: CancellationToken) -> PersonAnswer {
         let request = PermissionRequest {
             tool_use_id: self.tool_use_id.clone(),
@@ -51,7 +51,7 @@ impl CallHost for AgentCallHost {
             next_mode: None,
         };
         let outcome = self.gate.ask(request, cancel).await;
-        self.works(None);
+        self.report_working(None);
         match outcome {
             PermissionOutcome::Deny {
                 why,
@@ -69,6 +69,6 @@ impl CallHost for AgentCallHost {
     }
 
     fn progress(&self, line: String) {
-        self.works(Some(line));
+        self.report_working(Some(line));
     }
 }

@@ -1,4 +1,4 @@
-//! Running the calls of one answer, in order.
+//! Runs the calls of one response in order.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -17,29 +17,30 @@ use super::call;
 use super::hooks::add_context;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
-use super::tool_hooks::Ran;
-use super::types::{Ready, Refusal, TurnStop, Verdict};
+use super::tool_hooks::FinishedCall;
+use super::types::{PreparedCall, Refusal, TurnStop, Verdict};
 use crate::context_files::ContextFiles;
-use crate::fork::{Held, Origin, inherited};
+use crate::fork::{ForkPointGuard, Origin, inherited};
 use crate::transcript::Entry;
 use crate::{AgentTool, Session};
 
-/// What became of a call.
-struct Answered {
+/// The result of a call.
+struct CallResult {
     result: ContentBlock,
-    /// The call as hooks of the whole batch are told of it, if there are any.
-    told: Option<Value>,
+    /// The call as input for hooks of the whole batch, if there are any.
+    hook_input: Option<Value>,
 }
 
 impl Session {
-    /// Runs calls: neighbours that only read, or are agents, at the same time, the others one by one. Each result is on disk before
-    /// the next call begins, so that a crash leaves as few calls in doubt as can be.
+    /// Runs calls: adjacent calls that only read or start agents run in parallel, others
+    /// sequentially. Each result is on disk before the next call starts, so that a crash leaves as
+    /// few calls as possible without a result.
     pub(super) async fn dispatch(
         &mut self,
         calls: Vec<Call>,
         signals: &TurnSignals,
     ) -> Result<(), TurnStop> {
-        let _held = self.hold_fork_point(&calls);
+        let _guard = self.set_fork_point(&calls);
         let mut waiting: VecDeque<Call> = calls.into();
         let mut batch = Vec::new();
         while let Some(next) = waiting.pop_front() {
@@ -53,9 +54,9 @@ impl Session {
             }
             let directory = self.watched_directory();
             let mut results = Vec::new();
-            for answered in self.run_next(next, &mut waiting, &signals.cancel).await {
-                results.push(answered.result);
-                batch.extend(answered.told);
+            for finished in self.run_next(next, &mut waiting, &signals.cancel).await {
+                results.push(finished.result);
+                batch.extend(finished.hook_input);
             }
             results.extend(self.instructions_for_touched().map(ContentBlock::text));
             self.append(Entry::user(results))?;
@@ -72,38 +73,38 @@ impl Session {
                 self.interject(signals).await?;
             }
         }
-        self.looked_at_together(batch, &signals.cancel).await
+        self.run_batch_hooks(batch, &signals.cancel).await
     }
 
-    /// Lets agents that these calls start begin with this conversation.
-    fn hold_fork_point(&self, calls: &[Call]) -> Option<Held> {
+    /// Enables forks of this conversation while these calls run.
+    fn set_fork_point(&self, calls: &[Call]) -> Option<ForkPointGuard> {
         if !calls.iter().any(|call| AgentTool::is_called(&call.tool)) {
             return None;
         }
-        Some(self.parts.forks.hold(Origin {
+        Some(self.parts.forks.set(Origin {
             head: self.head.clone(),
             tools: self.parts.tools.clone(),
             messages: inherited(&self.history.for_model()),
         }))
     }
 
-    /// Runs the next call, and those behind it that may run beside it.
+    /// Runs the next call together with following ones that may run in parallel.
     async fn run_next(
         &self,
         next: Call,
         waiting: &mut VecDeque<Call>,
         cancel: &CancellationToken,
-    ) -> Vec<Answered> {
-        let verdict = self.judge(&next);
-        let mut together = self.may_share(&next, &verdict);
+    ) -> Vec<CallResult> {
+        let verdict = self.check_call(&next);
+        let mut parallel_so_far = self.may_run_in_parallel(&next, &verdict);
         let mut batch = vec![(next, verdict)];
-        while together && let Some(call) = waiting.pop_front() {
-            let verdict = self.judge(&call);
-            together = self.may_share(&call, &verdict);
-            if together {
+        while parallel_so_far && let Some(call) = waiting.pop_front() {
+            let verdict = self.check_call(&call);
+            parallel_so_far = self.may_run_in_parallel(&call, &verdict);
+            if parallel_so_far {
                 batch.push((call, verdict));
             } else {
-                // Judged again when its turn comes: what runs until then may change the answer.
+                // Decided again later, because the calls before it may change the decision.
                 waiting.push_front(call);
             }
         }
@@ -111,28 +112,28 @@ impl Session {
             .into_iter()
             .map(|(call, verdict)| self.run(call, verdict, cancel))
             .collect();
-        let at_once = self.parts.limits.parallel_calls.max(1);
-        stream::iter(runs).buffered(at_once).collect().await
+        let parallel = self.parts.limits.parallel_calls.max(1);
+        stream::iter(runs).buffered(parallel).collect().await
     }
 
-    /// Whether a call may be handled beside others. One whose input a hook may change is handled alone: it could become
-    /// one that changes something.
-    fn may_share(&self, call: &Call, verdict: &Verdict) -> bool {
+    /// Returns whether a call may run in parallel. A call whose input a hook may change runs alone,
+    /// because it could become a mutating one.
+    fn may_run_in_parallel(&self, call: &Call, verdict: &Verdict) -> bool {
         let tool = self.tool_name(call);
         let hooked = self.parts.hooks.any(HookEvent::PreToolUse, Some(tool));
         verdict.runs_in_parallel() && !hooked
     }
 
-    /// Runs one call to its result and shows both.
-    async fn run(&self, call: Call, verdict: Verdict, cancel: &CancellationToken) -> Answered {
+    /// Runs one call and emits its start and end.
+    async fn run(&self, call: Call, verdict: Verdict, cancel: &CancellationToken) -> CallResult {
         self.emit(AgentEvent::ToolStarted {
             id: call.id.clone(),
             tool: call.tool.clone(),
             line: verdict.line(&call.tool),
         });
         let mut shown = Vec::new();
-        let output = self.carry_out(&call, verdict, &mut shown, cancel).await;
-        let told = self.told_of_batch(&call, &output);
+        let output = self.execute(&call, verdict, &mut shown, cancel).await;
+        let hook_input = self.batch_hook_input(&call, &output);
         self.emit(AgentEvent::ToolFinished {
             id: call.id.clone(),
             tool: call.tool,
@@ -147,11 +148,11 @@ impl Session {
         }
         let content = self.parts.limits.cut(output.content);
         let result = result_block(call.id, content, output.is_error, &output.attachments);
-        Answered { result, told }
+        CallResult { result, hook_input }
     }
 
-    /// Hooks, permission, the tool, and hooks again.
-    async fn carry_out(
+    /// Runs the hooks before the call, the permission check, the tool, and the hooks after it.
+    async fn execute(
         &self,
         call: &Call,
         mut verdict: Verdict,
@@ -164,14 +165,15 @@ impl Session {
         if hooked(HookEvent::PreToolUse)
             && let Ok(ready) = self.prepare(call)
         {
-            (verdict, context) = self.judged_by_hooks(&call.id, ready, cancel).await;
+            (verdict, context) = self.check_by_hooks(&call.id, ready, cancel).await;
         }
-        let ready = match self.settle(&call.id, verdict, cancel).await {
+        let ready = match self.resolve(&call.id, verdict, cancel).await {
             Ok(ready) => ready,
             Err(refusal) => return self.refused(call, refusal, cancel).await,
         };
-        let looked_at = hooked(HookEvent::PostToolUse) || hooked(HookEvent::PostToolUseFailure);
-        let input = looked_at.then(|| ready.input.clone());
+        let has_result_hooks =
+            hooked(HookEvent::PostToolUse) || hooked(HookEvent::PostToolUseFailure);
+        let input = has_result_hooks.then(|| ready.input.clone());
         *shown = ready.tool.shown(&ready.input);
         let mut call_context = self.call_context();
         call_context.cancel = cancel.child_token();
@@ -189,43 +191,44 @@ impl Session {
         }
         add_context(&mut output, &context);
         let Some(input) = input else { return output };
-        let ran = Ran {
+        let finished_call = FinishedCall {
             id: &call.id,
             tool,
             input,
             duration,
         };
-        self.looked_at_by_hooks(ran, output, cancel).await
+        self.run_result_hooks(finished_call, output, cancel).await
     }
 
-    /// Finds the tool, checks the input's form, and decides.
-    fn judge(&self, call: &Call) -> Verdict {
+    /// Finds the tool, validates the input, and decides about the call.
+    fn check_call(&self, call: &Call) -> Verdict {
         match self.prepare(call) {
             Ok(ready) => self.decide(ready),
             Err(why) => Verdict::Refuse(Refusal::Other(why)),
         }
     }
 
-    /// The tool that a call means, under whichever of its names.
+    /// Returns the tool of a call, which may use an alias.
     fn tool_of(&self, call: &Call) -> Option<&Arc<dyn Tool>> {
         let name = call.tool.as_str();
         let mut tools = self.parts.tools.iter();
         tools.find(|tool| tool.name() == name || tool.aliases().contains(&name))
     }
 
-    /// The name of the tool that a call means: hooks and rules know it by that, whatever the model wrote.
+    /// Returns the name of a call's tool, by which hooks and rules know it even if the model used
+    /// an alias.
     pub(super) fn tool_name<'a>(&'a self, call: &'a Call) -> &'a str {
         self.tool_of(call).map_or(&call.tool, |tool| tool.name())
     }
 
-    /// Finds the tool and checks the input's form.
-    fn prepare(&self, call: &Call) -> Result<Ready, String> {
+    /// Finds the tool and validates the input.
+    fn prepare(&self, call: &Call) -> Result<PreparedCall, String> {
         let Some(tool) = self.tool_of(call) else {
-            return Err(self.no_such_tool(&call.tool));
+            return Err(self.unknown_tool(&call.tool));
         };
         match &call.input {
             CallInput::Object(input) => match tool.check(input, &self.context()) {
-                Ok(()) => Ok(Ready {
+                Ok(()) => Ok(PreparedCall {
                     tool: Arc::clone(tool),
                     input: input.clone(),
                 }),
@@ -235,20 +238,20 @@ impl Session {
                 "The call was not run: its input is not a JSON object. It was: {raw}"
             )),
             CallInput::CutOff => Err(format!(
-                "The call was not run: the answer was cut off in it, at the limit of {} output tokens. Do it in smaller steps.",
+                "The call was not run: the response was cut off in it, at the limit of {} output tokens. Use smaller steps.",
                 self.asked_output
             )),
         }
     }
 
-    /// The directory to which a tool has moved this agent.
+    /// Returns the directory to which a tool has moved this agent.
     fn moved(&self) -> Option<Workplace> {
         let origin = &self.parts.tool_context.cwd;
         let mut tools = self.parts.tools.iter();
         tools.find_map(|tool| tool.workplace(origin))
     }
 
-    /// What a call may use of the world.
+    /// Returns the context of tool calls in the agent's original directory.
     pub(super) fn context(&self) -> ToolContext {
         ToolContext {
             modes: Some(Arc::clone(&self.parts.rights) as Arc<dyn ModeSwitch>),
@@ -257,23 +260,24 @@ impl Session {
         }
     }
 
-    /// The same where the agent works now.
+    /// Returns the context of tool calls in the agent's current directory.
     pub(crate) fn call_context(&self) -> ToolContext {
         let mut context = self.context();
         if let Some(moved) = self.moved() {
             let rights = &self.parts.rights;
             let anchors = rights.anchors(&context.cwd, Some(&moved.cwd));
             let (protected, home) = (&context.protected, self.parts.home.as_deref());
-            context.protected = rights.hiding(protected, &moved.cwd, anchors, home);
+            context.protected = rights.with_hidden(protected, &moved.cwd, anchors, home);
             context.confine = Some(moved.confine);
             context.cwd = moved.cwd;
         }
         context
     }
 
-    /// Whether a call runs that the model has not made: nobody is asked about it, neither a person nor a hook.
+    /// Returns whether a call that the model did not make may run without asking a person or a
+    /// hook.
     pub(crate) fn may_run(&self, tool: &Arc<dyn Tool>, input: &Value) -> bool {
-        let ready = Ready {
+        let ready = PreparedCall {
             tool: Arc::clone(tool),
             input: input.clone(),
         };
@@ -282,9 +286,9 @@ impl Session {
             && matches!(self.decide(ready), Verdict::Run(_))
     }
 
-    /// Decides by rules and mode.
-    pub(super) fn decide(&self, ready: Ready) -> Verdict {
-        match self.asked_of_rights(&ready, |question| self.parts.rights.decide(question)) {
+    /// Decides about a call by rules and mode.
+    pub(super) fn decide(&self, ready: PreparedCall) -> Verdict {
+        match self.with_question(&ready, |question| self.parts.rights.decide(question)) {
             Decision::Allow { .. } => Verdict::Run(ready),
             Decision::Deny { why } => Verdict::Refuse(Refusal::Denied(why)),
             Decision::Ask { why, suggestions } => Verdict::Ask {
@@ -295,14 +299,14 @@ impl Session {
         }
     }
 
-    /// Whether no rule speaks against a call, so that only the mode asks about it.
-    pub(super) fn is_left_to_mode(&self, ready: &Ready) -> bool {
-        self.asked_of_rights(ready, |question| {
+    /// Returns whether no rule applies to a call, so that the mode alone decides.
+    pub(super) fn is_left_to_mode(&self, ready: &PreparedCall) -> bool {
+        self.with_question(ready, |question| {
             self.parts.rights.is_left_to_mode(question)
         })
     }
 
-    /// The directory in which the next command starts.
+    /// Returns the directory in which the next command starts.
     pub(super) fn starts_in(&self) -> PathBuf {
         let moved = self.moved();
         let origin = &self.parts.tool_context.cwd;
@@ -311,7 +315,7 @@ impl Session {
         self.parts.tool_context.shell.directory(cwd, &allowed)
     }
 
-    fn asked_of_rights<T>(&self, ready: &Ready, ask: impl FnOnce(&Question<'_>) -> T) -> T {
+    fn with_question<T>(&self, ready: &PreparedCall, ask: impl FnOnce(&Question<'_>) -> T) -> T {
         let moved = self.moved();
         let origin = &self.parts.tool_context.cwd;
         let moved = moved.as_ref().map(|moved| moved.cwd.as_path());
@@ -331,7 +335,7 @@ impl Session {
         })
     }
 
-    fn no_such_tool(&self, name: &str) -> String {
+    fn unknown_tool(&self, name: &str) -> String {
         let mut withheld = self.parts.withheld.iter();
         if let Some(removed) = withheld.find(|removed| removed.tool == name) {
             return format!("You do not have the tool `{name}`: {}.", removed.why);
@@ -344,7 +348,7 @@ impl Session {
     }
 }
 
-/// A result as a block, in the shape of the Messages API where something belongs to it that is no text.
+/// Returns a result as a block; with attachments in the form of the Messages API.
 fn result_block(
     id: String,
     text: String,

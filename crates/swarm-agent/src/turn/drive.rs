@@ -1,4 +1,4 @@
-//! The loop.
+//! The turn loop.
 
 use std::sync::Arc;
 
@@ -9,19 +9,20 @@ use super::outcome::TurnOutcome;
 use super::runtime::Turn;
 use super::signals::TurnSignals;
 use super::step::{self, Step};
-use super::types::{Gathered, NOT_RUN, TurnStop};
+use super::types::{NOT_RUN, TurnProgress, TurnStop};
 use crate::history::error_result;
 use crate::transcript::{CompactTrigger, Entry, TurnEnd};
 use crate::{AgentError, Session, Totals};
 
-/// What the model is told when its answer was longer than an answer may be.
-const GO_ON: &str = "[Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.]";
+/// The request to continue a response that was cut off.
+const CONTINUE: &str = "[Your answer was cut off at the limit of output tokens. Continue exactly where it stopped, without repeating anything.]";
 
 impl Session {
-    /// Answers the user message at the end of the conversation, by the agent's runtime, until it ends its turn. [`TurnSignals::cancel`], which a token alone stands for, ends the turn within
-    /// [`crate::SessionLimits::cancel_grace`].
+    /// Runs the agent's runtime on the user message at the end of the conversation until it ends
+    /// its turn. [`TurnSignals::cancel`], for which a plain token can be passed, ends the turn
+    /// within [`crate::SessionLimits::cancel_grace`].
     ///
-    /// However it ends, every call has its result in the transcript afterwards.
+    /// In every case, each call has a result in the transcript afterwards.
     pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
         let signals = signals.into();
         let before = self.totals();
@@ -29,8 +30,8 @@ impl Session {
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
         self.fire_noted(&signals.cancel).await;
-        let (end, text) = self.answered(&signals).await;
-        self.parts.rights.take_back();
+        let (end, text) = self.run_runtime(&signals).await;
+        self.parts.rights.revoke_temporary();
         let end = match end {
             Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
                 Err(TurnStop::Suspended)
@@ -38,7 +39,7 @@ impl Session {
             end => end,
         };
         if let Err(stop) = &end {
-            self.record(stop);
+            self.record_end(stop);
             self.fire_failure(stop, &signals.cancel).await;
         }
         let outcome = self.outcome(end, text, self.totals().since(before));
@@ -50,31 +51,31 @@ impl Session {
         outcome
     }
 
-    /// Lets the runtime answer; returns how that ended, with the agent's last words.
-    async fn answered(&mut self, signals: &TurnSignals) -> (Result<(), TurnStop>, String) {
+    /// Runs the runtime. Returns how it ended and the agent's last text.
+    async fn run_runtime(&mut self, signals: &TurnSignals) -> (Result<(), TurnStop>, String) {
         if !self.history.waits() {
             return (Err(AgentError::NothingToAnswer.into()), String::new());
         }
         let runtime = Arc::clone(&self.parts.runtime);
         let mut turn = Turn {
             session: self,
-            gathered: Gathered::default(),
+            progress: TurnProgress::default(),
             signals,
         };
         let end = runtime.answer(&mut turn).await;
-        (end, turn.gathered.text)
+        (end, turn.progress.text)
     }
 
-    /// Asks the model, runs its calls, and so on until it ends its turn.
+    /// Sends requests and runs calls until the model ends its turn.
     pub(super) async fn drive(
         &mut self,
-        gathered: &mut Gathered,
+        progress: &mut TurnProgress,
         signals: &TurnSignals,
     ) -> Result<(), TurnStop> {
         for _ in 0..self.parts.limits.max_turns {
-            let response = self.ask_compacting(signals).await?;
+            let response = self.ask_with_compaction(signals).await?;
             let step = step::next(&response);
-            gathered.hear(&response);
+            progress.record_response(&response);
             self.append(Entry::Assistant {
                 content: response.content,
                 model: response.model,
@@ -86,7 +87,7 @@ impl Session {
             match step {
                 Step::Finish => {
                     if self
-                        .may_end(&gathered.text, &mut gathered.held, &signals.cancel)
+                        .may_end(&progress.text, &mut progress.held, &signals.cancel)
                         .await?
                     {
                         return Ok(());
@@ -97,12 +98,12 @@ impl Session {
                     self.dispatch(calls, signals).await?;
                     self.interject(signals).await?;
                 }
-                Step::CutOff if gathered.continued < self.parts.limits.continuations => {
-                    gathered.go_on();
-                    self.append(Entry::user(vec![ContentBlock::text(GO_ON)]))?;
+                Step::CutOff if progress.continued < self.parts.limits.continuations => {
+                    progress.continue_response();
+                    self.append(Entry::user(vec![ContentBlock::text(CONTINUE)]))?;
                 }
                 Step::CutOff => {
-                    gathered.say_cut_off(self.asked_output);
+                    progress.note_cut_off(self.asked_output);
                     return Ok(());
                 }
                 Step::Give(error, calls) => {
@@ -115,16 +116,19 @@ impl Session {
         Err(TurnStop::Limit)
     }
 
-    /// Asks the model about a conversation that fits its context window: one that nearly fills it is shortened before, and
-    /// one that the server finds too long is compacted and asked about once more.
-    async fn ask_compacting(&mut self, signals: &TurnSignals) -> Result<ModelResponse, AgentError> {
-        let is_put_off = self.is_not_compacted && self.has_room();
-        if self.is_nearly_full() && !is_put_off && !self.clear_old_results()? {
-            self.compact_unless_refused(signals).await?;
+    /// Sends the conversation to the model. A conversation that nearly fills the window is
+    /// shortened first; one that the server rejects as too long is compacted and sent once more.
+    async fn ask_with_compaction(
+        &mut self,
+        signals: &TurnSignals,
+    ) -> Result<ModelResponse, AgentError> {
+        let is_deferred = self.is_not_compacted && self.has_room();
+        if self.is_nearly_full() && !is_deferred && !self.clear_old_results()? {
+            self.compact_if_possible(signals).await?;
         }
         let asked = self.ask_model(signals).await;
         if !self.history.has_answer() {
-            // There is nothing in it that a summary could shorten.
+            // A summary cannot shorten a conversation without responses.
             return asked;
         }
         match asked {
@@ -138,12 +142,12 @@ impl Session {
         self.ask_model(signals).await
     }
 
-    /// Compacts the conversation. A failure ends the turn only if the window has no room for another answer; until then,
-    /// the next attempt is made in the next turn.
-    async fn compact_unless_refused(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
+    /// Compacts the conversation. A failure ends the turn only if the window has no room for a
+    /// response; otherwise the next turn tries again.
+    async fn compact_if_possible(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
         match self.compact(CompactTrigger::Auto, None, signals).await {
             Err(error @ AgentError::NotCompacted { .. }) if self.has_room() => {
-                tracing::warn!(agent = %self.parts.name, %error, "the turn goes on without a compaction");
+                tracing::warn!(agent = %self.parts.name, %error, "continuing the turn without a compaction");
                 self.is_not_compacted = true;
                 self.count_unanswered();
                 self.state(MemberState::Working, Some(error.to_string()));
@@ -153,7 +157,7 @@ impl Session {
         }
     }
 
-    /// Answers calls that will not be run.
+    /// Adds error results for calls that are not run.
     pub(super) fn leave_unrun(&mut self, ids: &[String]) -> Result<(), AgentError> {
         if ids.is_empty() {
             return Ok(());
@@ -162,8 +166,9 @@ impl Session {
         self.append(Entry::user(results))
     }
 
-    /// Writes down that the turn ended without an answer, so that a restart does not take it up again by itself.
-    fn record(&mut self, stop: &TurnStop) {
+    /// Records that the turn ended without a response, so that a restart does not continue it
+    /// automatically.
+    fn record_end(&mut self, stop: &TurnStop) {
         let (how, text) = match stop {
             TurnStop::Failed(AgentError::NothingToAnswer) | TurnStop::Suspended => {
                 return self.count_unanswered();
@@ -188,7 +193,7 @@ impl Session {
         let usage = std::mem::take(&mut self.unanswered);
         let entry = Entry::TurnEnd { how, text, usage };
         if let Err(error) = self.append(entry.clone()) {
-            tracing::warn!(%error, "the end of a turn could not be recorded");
+            tracing::warn!(%error, "cannot record the end of a turn");
             self.take(entry);
         }
     }
@@ -208,13 +213,13 @@ impl Session {
     }
 }
 
-fn limit_text(limit: u32, last_words: &str) -> String {
+fn limit_text(limit: u32, last_text: &str) -> String {
     let mut text = format!(
-        "I stopped without finishing: my turn reached its limit of {limit} model requests. Send a message to let me go on."
+        "I stopped before finishing: my turn reached its limit of {limit} model requests. Send a message to continue."
     );
-    if !last_words.is_empty() {
-        text.push_str("\n\nMy last words:\n");
-        text.push_str(last_words);
+    if !last_text.is_empty() {
+        text.push_str("\n\nMy last text:\n");
+        text.push_str(last_text);
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Skills that a person starts: `/NAME ARGUMENTS` as a prompt.
+//! Skills that a person starts with the prompt `/NAME ARGUMENTS`.
 
 use serde_json::{Value, json};
 use swarm_protocol::{AgentEvent, Skill};
@@ -6,14 +6,14 @@ use swarm_tools::{ModeSwitch as _, skill_text};
 
 use crate::{Injected, Session};
 
-/// A prompt that stands for the text of a skill.
+/// A prompt that starts a skill.
 pub(super) struct Expansion {
     pub(super) skill: Skill,
     arguments: String,
 }
 
 impl Expansion {
-    /// The fields of `UserPromptExpansion`.
+    /// Returns the fields of the `UserPromptExpansion` hook event.
     pub(super) fn fields(&self, typed: &str) -> Value {
         json!({
             "expansion_type": "slash_command",
@@ -26,7 +26,7 @@ impl Expansion {
 }
 
 impl Session {
-    /// The skill that a prompt starts.
+    /// Returns the skill that a prompt starts, if any.
     pub(super) fn expansion(&self, typed: &str) -> Option<Expansion> {
         let words = typed.trim().strip_prefix('/')?;
         let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -37,8 +37,8 @@ impl Session {
         })
     }
 
-    /// Puts the skill's text in the place of a prompt, and grants what it needs. One that cannot be read stays as it was
-    /// typed.
+    /// Replaces a prompt with the skill's text and grants the skill's tools. If the skill cannot be
+    /// read, the prompt is left unchanged.
     pub(super) fn expand(&self, expansion: &Expansion, prompt: &mut Injected) {
         let Expansion { skill, arguments } = expansion;
         match skill_text(skill, arguments) {
@@ -52,7 +52,7 @@ impl Session {
                 }
             }
             Err(error) => self.emit(AgentEvent::Notice {
-                line: format!("{} cannot be read: {error}", skill.path.display()),
+                line: format!("cannot read {}: {error}", skill.path.display()),
             }),
         }
     }

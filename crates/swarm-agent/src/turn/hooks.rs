@@ -1,4 +1,4 @@
-//! The user's hooks in the life of a session.
+//! The user's hooks of a session.
 
 use serde_json::{Value, json};
 use swarm_hooks::{HookInput, HookOutcome, Permission};
@@ -8,20 +8,21 @@ use swarm_protocol::{AgentEvent, Envelope, MessageId};
 use swarm_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::types::{NOT_RUN, Ready, Refusal, Verdict};
+use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
 use crate::transcript::Entry;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 
 use crate::{AgentError, Delivery, Injected, Session};
 
-/// How often in a row hooks may keep a turn from ending, as in Claude Code.
-const HELD: u32 = 8;
+/// Most consecutive times that hooks may keep a turn from ending, as in Claude Code.
+const MAX_CONTINUATIONS: u32 = 8;
 
-/// Why a prompt that no hook has judged to the end is withheld.
-const CUT_OFF: &str = "it was interrupted";
+/// The reason for withholding a prompt whose hooks were interrupted.
+const INTERRUPTED_HOOK: &str = "it was interrupted";
 
 impl Session {
-    /// Runs the hooks of an event of this session's agent. `matched` is what their matchers are held against.
+    /// Runs the hooks of an event of this session's agent. `matched` is compared with their
+    /// matchers.
     pub async fn fire(
         &self,
         event: HookEvent,
@@ -40,13 +41,15 @@ impl Session {
         hooks.fire_as(event, matched, refine, fields, cancel).await
     }
 
-    /// Makes prompts part of the conversation as [`Session::deliver`] does, each after hooks have read it; `context` stands
-    /// before them and is not judged. What a hook refuses the model does not see, and its neighbours reach it all the
-    /// same; that it was refused stands in the transcript, and the messages it was made of count as delivered. A message
-    /// whose hooks were cut off is not delivered and waits where it is; a prompt that waits nowhere is withheld.
+    /// Adds prompts to the conversation as [`Session::deliver`] does, after hooks have checked each
+    /// of them; `context` precedes them and is not checked. The model does not see a blocked
+    /// prompt, but the others are delivered; the transcript records the block, and the prompt's
+    /// messages count as delivered. A message whose hooks were interrupted stays undelivered; a
+    /// prompt without a message is withheld.
     ///
-    /// Messages need not be on disk yet on return, so that the model can be asked at once: they may be acknowledged after
-    /// [`Session::sync_handle`]. The next line of the transcript waits for them, and so no call runs before they are there.
+    /// Messages may not be on disk yet on return, so that a model request can start immediately:
+    /// acknowledge them after [`Session::sync_handle`]. The next transcript line waits for them, so
+    /// no call runs before they are on disk.
     ///
     /// # Errors
     /// [`AgentError::Transcript`]; nothing was delivered then.
@@ -58,14 +61,14 @@ impl Session {
     ) -> Result<Submitted, AgentError> {
         let (mut input, mut withheld) = (context, Vec::new());
         for mut prompt in prompts {
-            // One after the other: a user's program need not bear that it runs twice at a time.
-            match self.judged_prompt(&mut prompt, cancel).await {
-                Judged::Heard(told) => {
+            // Sequentially, because a user's program may not support concurrent runs.
+            match self.check_prompt(&mut prompt, cancel).await {
+                PromptCheck::Delivered(context) => {
                     input.push(prompt);
-                    input.extend(told);
+                    input.extend(context);
                 }
-                Judged::Waits => {}
-                Judged::Withheld(why) => {
+                PromptCheck::Deferred => {}
+                PromptCheck::Withheld(why) => {
                     let note =
                         format!("A prompt was withheld from you by a hook of the user: {why}");
                     withheld.push(Withheld {
@@ -83,40 +86,41 @@ impl Session {
         Ok(Submitted { delivery, withheld })
     }
 
-    /// Lets hooks judge a prompt. One that begins with the name of a skill becomes its text.
-    async fn judged_prompt(&self, prompt: &mut Injected, cancel: &CancellationToken) -> Judged {
-        let mut told = Vec::new();
+    /// Runs the hooks on a prompt. A prompt that starts with the name of a skill is replaced with
+    /// its text.
+    async fn check_prompt(&self, prompt: &mut Injected, cancel: &CancellationToken) -> PromptCheck {
+        let mut context = Vec::new();
         let typed = prompt.text.clone();
         let expansion = self.expansion(&typed);
         if let Some(expansion) = &expansion {
             let (event, name) = (HookEvent::UserPromptExpansion, &expansion.skill.name);
             let fields = expansion.fields(&typed);
             let outcome = self.fire(event, Some(name), fields, cancel).await;
-            if let Some(judged) = held_back(&outcome, prompt) {
+            if let Some(judged) = blocked(&outcome, prompt) {
                 return judged;
             }
-            told.extend(told_by_hooks(&outcome));
+            context.extend(hook_context(&outcome));
         }
         let (event, fields) = (HookEvent::UserPromptSubmit, json!({"prompt": typed}));
         let outcome = self.fire(event, None, fields, cancel).await;
-        if let Some(judged) = held_back(&outcome, prompt) {
+        if let Some(judged) = blocked(&outcome, prompt) {
             return judged;
         }
-        told.extend(told_by_hooks(&outcome));
-        // Last, so that a prompt that is held back lends no rules.
+        context.extend(hook_context(&outcome));
+        // Last, so that a blocked prompt grants no rules.
         if let Some(expansion) = &expansion {
             self.expand(expansion, prompt);
         }
-        Judged::Heard(told)
+        PromptCheck::Delivered(context)
     }
 
-    /// Lets hooks judge a call, after which rules and mode do. A hook may refuse a call, have it asked about, change its
-    /// input and spare the question that the mode alone would ask. It allows nothing that a rule denies or asks about,
-    /// or that the mode refuses.
-    pub(super) async fn judged_by_hooks(
+    /// Runs the hooks on a call, then rules and mode. A hook may block a call, require approval,
+    /// change its input, and skip an approval that only the mode requires. It cannot override a
+    /// deny or ask rule, or a refusal by the mode.
+    pub(super) async fn check_by_hooks(
         &self,
         id: &str,
-        mut ready: Ready,
+        mut ready: PreparedCall,
         cancel: &CancellationToken,
     ) -> (Verdict, Vec<String>) {
         let tool = ready.tool.name().to_owned();
@@ -130,7 +134,9 @@ impl Session {
         }
         if let Some(why) = &outcome.stop {
             self.halt(why);
-            return refuse(format!("The call was not run: a hook ends the turn. {why}"));
+            return refuse(format!(
+                "The call was not run: a hook stopped the turn. {why}"
+            ));
         }
         if let Some(why) = outcome.refusal() {
             return refuse(format!("The call was not run: a hook refuses it. {why}"));
@@ -153,7 +159,7 @@ impl Session {
             }
             (Some((Permission::Ask, why)), Verdict::Run(ready)) => Verdict::Ask {
                 ready,
-                why: why.unwrap_or_else(|| "a hook wants it to be asked about".to_owned()),
+                why: why.unwrap_or_else(|| "a hook requires approval".to_owned()),
                 suggestions: Vec::new(),
             },
             (_, verdict) => verdict,
@@ -161,7 +167,7 @@ impl Session {
         (verdict, outcome.context)
     }
 
-    /// Lets hooks answer a question in a person's place.
+    /// Runs the hooks that may decide a permission request instead of a person.
     pub(super) async fn answered_by_hooks(
         &self,
         request: &PermissionRequest,
@@ -197,7 +203,7 @@ impl Session {
         }
     }
 
-    /// Whether the turn may end here. Otherwise the model has been told why not, and goes on.
+    /// Returns whether the turn may end. Otherwise the model gets the reason and continues.
     pub(super) async fn may_end(
         &mut self,
         last_words: &str,
@@ -216,10 +222,10 @@ impl Session {
         let Some(why) = outcome.block.filter(|_| outcome.stop.is_none()) else {
             return Ok(true);
         };
-        if *held >= HELD {
+        if *held >= MAX_CONTINUATIONS {
             self.emit(AgentEvent::Notice {
                 line: format!(
-                    "hook {}: held the turn {HELD} times, it ends now",
+                    "hook {}: kept the turn from ending {MAX_CONTINUATIONS} times; ending it now",
                     event.name()
                 ),
             });
@@ -232,59 +238,59 @@ impl Session {
         Ok(false)
     }
 
-    /// Has the turn end as soon as the running calls have.
+    /// Stops the turn after the running calls.
     pub(super) fn halt(&self, why: &str) {
         let mut halted = self.halted.lock();
         halted.get_or_insert_with(|| why.to_owned());
     }
 
-    /// Why a hook ended the turn, once.
+    /// Takes the reason of a hook that stopped the turn.
     pub(super) fn take_halt(&self) -> Option<String> {
         let mut halted = self.halted.lock();
         halted.take()
     }
 }
 
-/// What became of prompts.
+/// The outcome of submitted prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
-    /// As from [`Session::deliver`], on disk after [`Session::sync_handle`].
+    /// Delivery as from [`Session::deliver`], on disk after [`Session::sync_handle`].
     pub delivery: Delivery,
-    /// Those that hooks kept from the model.
+    /// Prompts that hooks blocked.
     pub withheld: Vec<Withheld>,
 }
 
-/// A prompt that a hook kept from the model.
+/// A prompt that a hook blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// The messages that it was; none for a prompt that is no message.
+    /// Messages in the prompt; empty for other prompts.
     pub message_ids: Vec<MessageId>,
-    /// Why, in the hook's words.
+    /// Reason given by the hook.
     pub why: String,
 }
 
-/// What hooks say of a prompt.
-enum Judged {
-    /// The model reads it, and this after it.
-    Heard(Vec<Injected>),
-    /// It is judged another time.
-    Waits,
-    /// The model does not read it, for this reason.
+/// The result of the hooks for a prompt.
+enum PromptCheck {
+    /// The prompt is delivered, followed by this context.
+    Delivered(Vec<Injected>),
+    /// The prompt is checked again later.
+    Deferred,
+    /// The prompt is blocked, for this reason.
     Withheld(String),
 }
 
-/// Why a prompt does not go on to the model now.
-fn held_back(outcome: &HookOutcome, prompt: &Injected) -> Option<Judged> {
+/// Returns why a prompt is not delivered now.
+fn blocked(outcome: &HookOutcome, prompt: &Injected) -> Option<PromptCheck> {
     if outcome.interrupted && !prompt.message_ids.is_empty() {
-        return Some(Judged::Waits);
+        return Some(PromptCheck::Deferred);
     }
-    let cut_off = || outcome.interrupted.then(|| CUT_OFF.to_owned());
+    let cut_off = || outcome.interrupted.then(|| INTERRUPTED_HOOK.to_owned());
     let refused = outcome.refusal().or_else(|| outcome.stop.clone());
-    refused.or_else(cut_off).map(Judged::Withheld)
+    refused.or_else(cut_off).map(PromptCheck::Withheld)
 }
 
-/// What hooks tell the model, as a piece of input of its own.
-pub fn told_by_hooks(outcome: &HookOutcome) -> Option<Injected> {
+/// Returns the context that hooks add, as a separate piece of input.
+pub fn hook_context(outcome: &HookOutcome) -> Option<Injected> {
     let told = outcome.model_context();
     if told.is_empty() {
         return None;
@@ -293,7 +299,7 @@ pub fn told_by_hooks(outcome: &HookOutcome) -> Option<Injected> {
     Some(Injected::prompt(Envelope::system(&text).render()))
 }
 
-/// Puts what hooks say behind a result.
+/// Appends the context of hooks to a result.
 pub(super) fn add_context<'a>(
     output: &mut ToolOutput,
     context: impl IntoIterator<Item = &'a String>,

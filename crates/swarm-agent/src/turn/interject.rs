@@ -4,10 +4,11 @@ use super::signals::TurnSignals;
 use crate::{AgentError, Session};
 
 impl Session {
-    /// Lets in what has come. It stands behind the results in the same user message, and is reported as delivered
-    /// once it is on disk.
+    /// Delivers pending urgent mail. It follows the results in the same user message, and is
+    /// reported as delivered once it is on disk.
     ///
-    /// A turn that is over lets nothing in: what waits is for the next one, or nobody would answer it.
+    /// A cancelled turn delivers nothing: the mail waits for the next turn, which can respond to
+    /// it.
     pub(super) async fn interject(&mut self, signals: &TurnSignals) -> Result<(), AgentError> {
         if signals.is_over() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! One turn: from delivered input to the model's last word.
+//! A turn: from delivered input to the end of the model's response.
 
 mod ask;
 mod call;
@@ -17,7 +17,7 @@ mod step;
 mod tool_hooks;
 mod types;
 
-pub use hooks::{Submitted, Withheld, told_by_hooks};
+pub use hooks::{Submitted, Withheld, hook_context};
 pub use outcome::TurnOutcome;
 pub use runtime::{AgentRuntime, ModelLoop, Turn};
 pub use signals::TurnSignals;

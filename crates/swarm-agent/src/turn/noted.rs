@@ -1,4 +1,4 @@
-//! Events that nothing waits for and no hook can hold up.
+//! Hook events whose result is not used; their hooks run later.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ impl Session {
         }
     }
 
-    /// Notes the directories that an answer has added to those in which the agent works.
+    /// Notes the directories that an approval has added.
     pub(super) fn note_directories(&self, grant: &Suggestion) {
         let Suggestion::AddDirectories { directories, .. } = grant else {
             return;
@@ -35,13 +35,13 @@ impl Session {
         }
     }
 
-    /// The directory in which the next command starts, if hooks want to hear of another.
+    /// Returns the directory in which the next command starts, if hooks observe changes of it.
     pub(super) fn watched_directory(&self) -> Option<PathBuf> {
         let hooked = self.parts.hooks.any(HookEvent::CwdChanged, None);
         hooked.then(|| self.starts_in())
     }
 
-    /// Notes that commands start in another directory than `before`.
+    /// Notes a change of the directory in which commands start.
     pub(super) fn note_directory(&self, before: &Path) {
         let now = self.starts_in();
         if now != before {
@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// Runs the hooks of what was noted, and of instruction files that became part of the conversation.
+    /// Runs the hooks of noted events and of newly loaded instruction files.
     pub(crate) async fn fire_noted(&mut self, cancel: &CancellationToken) {
         let loaded = self.instructions.as_mut();
         let loaded = loaded.map(Instructions::take_loaded);
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Runs the hooks of a turn that ended by an error.
+    /// Runs the `StopFailure` hooks of a failed turn.
     pub(super) async fn fire_failure(&self, stop: &TurnStop, cancel: &CancellationToken) {
         let TurnStop::Failed(error) = stop else {
             return;
@@ -80,7 +80,7 @@ impl Session {
     }
 }
 
-/// The word for an error in Claude Code's `StopFailure`.
+/// Returns the name of an error in Claude Code's `StopFailure`.
 fn failure_kind(error: &AgentError) -> &'static str {
     match error {
         AgentError::Model(error) => match error {

@@ -2,59 +2,59 @@
 
 use crate::{AgentError, Totals};
 
-/// The end of a turn. In every case the transcript is consistent and the session can go on.
+/// The outcome of a turn. In every case the transcript is consistent and the session can continue.
 #[derive(Debug)]
 pub enum TurnOutcome {
     /// The model ended its turn.
     Finished {
-        /// Its last words in this turn.
+        /// Last text of the model in this turn.
         text: String,
-        /// What the turn used.
+        /// Usage of the turn.
         spent: Totals,
     },
-    /// The model would have gone on, but the turn had all the requests it may have.
+    /// The turn reached its limit of model requests before the model ended it.
     TurnLimit {
-        /// For whoever waits for the result: what happened, and the model's last words.
+        /// Description of the limit and the model's last text, for the recipient of the result.
         text: String,
-        /// What the turn used.
+        /// Usage of the turn.
         spent: Totals,
     },
-    /// The turn's token fell.
+    /// The turn was cancelled.
     Interrupted {
-        /// The model's last words before that; may be empty.
+        /// Last text of the model; may be empty.
         text: String,
-        /// What the turn used.
+        /// Usage of the turn.
         spent: Totals,
     },
-    /// A hook of the user answered `continue: false`.
+    /// A hook returned `continue: false`.
     StoppedByHook {
-        /// The reason that the hook gave.
+        /// Reason given by the hook.
         why: String,
-        /// The model's last words before that; may be empty.
+        /// Last text of the model; may be empty.
         text: String,
-        /// What the turn used.
+        /// Usage of the turn.
         spent: Totals,
     },
-    /// The turn was told to stop where it stood, to be taken up again later.
+    /// The turn was suspended and can be continued later.
     Suspended {
-        /// The model's last words before that; may be empty.
+        /// Last text of the model; may be empty.
         text: String,
-        /// What the turn used so far.
+        /// Usage of the turn so far.
         spent: Totals,
     },
-    /// The turn could not go on.
+    /// The turn failed.
     Failed {
-        /// Why, and what to do.
+        /// Cause of the failure and what to do.
         error: AgentError,
-        /// The model's last words before that; may be empty.
+        /// Last text of the model; may be empty.
         text: String,
-        /// What the turn used.
+        /// Usage of the turn.
         spent: Totals,
     },
 }
 
 impl TurnOutcome {
-    /// The text to hand on.
+    /// Returns the model's last text, or the description of the limit.
     pub fn text(&self) -> &str {
         match self {
             Self::Finished { text, .. }
@@ -66,7 +66,7 @@ impl TurnOutcome {
         }
     }
 
-    /// The word that journals use.
+    /// Returns the name of the outcome in journals.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
@@ -78,7 +78,7 @@ impl TurnOutcome {
         }
     }
 
-    /// What the turn used.
+    /// Returns the usage of the turn.
     pub fn spent(&self) -> Totals {
         match self {
             Self::Finished { spent, .. }
@@ -90,7 +90,7 @@ impl TurnOutcome {
         }
     }
 
-    /// What kept the model from ending its turn, in words; `None` when it did end it, or will be let to.
+    /// Returns why the turn ended early; `None` if the model ended it or it will continue.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Finished { .. } | Self::Suspended { .. } => None,

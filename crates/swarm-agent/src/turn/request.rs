@@ -1,4 +1,4 @@
-//! Asking the model.
+//! Requests to the model.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::compaction::within_limits;
 use crate::{AgentError, Session, SessionLimits};
 
 impl Session {
-    /// The request for everything said so far. Tools, system prompt and all messages but the last are the same bytes
-    /// in each request of a conversation.
+    /// Returns the request for the whole conversation. Tools, system prompt and all messages but
+    /// the last have the same bytes in each request of a conversation.
     pub(crate) fn request(&self) -> ModelRequest {
         ModelRequest {
             model: self.parts.model_name.clone(),
@@ -26,8 +26,8 @@ impl Session {
         }
     }
 
-    /// Asks the model and shows its answer as it grows. Text of an answer that did not come to its end is discarded, but
-    /// what it cost is not.
+    /// Sends the conversation to the model and streams the response as events. Text of an
+    /// incomplete response is discarded, but its usage counts.
     pub(super) async fn ask_model(
         &mut self,
         signals: &TurnSignals,
@@ -37,7 +37,8 @@ impl Session {
         self.ask(request, signals, true).await
     }
 
-    /// Asks the model. Only an answer that is part of the conversation is shown.
+    /// Sends a request to the model. Text is emitted as events only if `is_shown`, that is, for
+    /// responses that belong to the conversation.
     pub(crate) async fn ask(
         &mut self,
         request: ModelRequest,
@@ -47,7 +48,7 @@ impl Session {
         if signals.is_over() {
             return Err(ModelError::Cancelled.into());
         }
-        let mut shown = Shown::default();
+        let mut progress = Progress::default();
         let cancel = signals.cancel.child_token();
         let mut events = self.parts.model.stream(request, cancel.clone());
         let answer = loop {
@@ -63,34 +64,34 @@ impl Session {
                     window,
                     max_output,
                 })) => {
-                    self.discard(&mut shown);
+                    self.discard(&mut progress);
                     self.take_limits(notice, window, max_output);
                 }
-                Some(Ok(event)) => self.show(event, &mut shown, is_shown),
+                Some(Ok(event)) => self.show(event, &mut progress, is_shown),
                 Some(Err(error)) => break Err(error),
-                None => break Err(ended_early()),
+                None => break Err(incomplete_stream()),
             }
         };
         if answer.is_err() {
             cancel.cancel();
-            shown.cost += last_words(&mut events);
-            self.unanswered += shown.cost;
+            progress.cost += remaining_usage(&mut events);
+            self.unanswered += progress.cost;
         }
-        if shown.throttled {
+        if progress.throttled {
             self.state(MemberState::Working, None);
         }
-        self.meter.next_is_inflated = shown.retried;
+        self.meter.next_is_inflated = progress.retried;
         match &answer {
             Ok(_) if !is_shown => {}
             Ok(response) => self.emit(AgentEvent::MessageDone {
                 text: response.text(),
             }),
-            Err(_) => self.discard(&mut shown),
+            Err(_) => self.discard(&mut progress),
         }
         Ok(answer?)
     }
 
-    fn show(&self, event: ModelEvent, shown: &mut Shown, is_shown: bool) {
+    fn show(&self, event: ModelEvent, progress: &mut Progress, is_shown: bool) {
         if let ModelEvent::Retrying {
             attempt,
             wait,
@@ -98,12 +99,12 @@ impl Session {
             is_overload: _,
         } = event
         {
-            self.discard(shown);
-            shown.throttled = true;
-            shown.retried = true;
-            // In whole seconds, as nobody reads a state faster.
+            self.discard(progress);
+            progress.throttled = true;
+            progress.retried = true;
+            // Whole seconds are precise enough for a status line.
             let seconds = wait.as_secs_f64().ceil();
-            let detail = format!("asks the model again in {seconds} s: {reason}");
+            let detail = format!("retries in {seconds} s: {reason}");
             self.state(MemberState::Throttled, Some(detail));
             return self.emit(AgentEvent::Retrying {
                 attempt,
@@ -112,27 +113,26 @@ impl Session {
             });
         }
         if let ModelEvent::Waiting { wait } = event {
-            shown.throttled = true;
+            progress.throttled = true;
             let seconds = wait.as_secs_f64().ceil();
-            let detail =
-                format!("waits {seconds} s: the model server asked the agents to slow down");
+            let detail = format!("waiting {seconds} s: the model server limits the request rate");
             return self.state(MemberState::Throttled, Some(detail));
         }
-        if std::mem::take(&mut shown.throttled) {
+        if std::mem::take(&mut progress.throttled) {
             self.state(MemberState::Working, None);
         }
         match event {
-            ModelEvent::Unanswered { usage } => shown.cost += usage,
+            ModelEvent::Unanswered { usage } => progress.cost += usage,
             _ if !is_shown => {}
             ModelEvent::TextDelta(text) => {
-                shown.anything = true;
+                progress.anything = true;
                 self.emit(AgentEvent::TextDelta { text });
             }
             ModelEvent::ThinkingDelta(text) => {
-                shown.anything = true;
+                progress.anything = true;
                 self.emit(AgentEvent::ThinkingDelta { text });
             }
-            // The call is shown once it is whole and about to run.
+            // Calls are shown when they are complete and about to run.
             ModelEvent::ToolUseStarted { .. }
             | ModelEvent::Retrying { .. }
             | ModelEvent::Waiting { .. }
@@ -141,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Another model answers: the conversation has to fit its window from here on.
+    /// Applies the limits of a fallback model: the conversation must fit its window from here on.
     fn take_limits(
         &mut self,
         notice: Option<String>,
@@ -156,8 +156,8 @@ impl Session {
         }
     }
 
-    fn discard(&self, shown: &mut Shown) {
-        if std::mem::take(&mut shown.anything) {
+    fn discard(&self, progress: &mut Progress) {
+        if std::mem::take(&mut progress.anything) {
             self.emit(AgentEvent::TextDiscarded);
         }
     }
@@ -167,24 +167,24 @@ impl Session {
     }
 }
 
-/// What watchers have seen of an answer that is not whole yet.
+/// What was emitted of an incomplete response.
 #[derive(Debug, Default)]
-struct Shown {
+struct Progress {
     anything: bool,
     throttled: bool,
-    /// The request was made more than once.
+    /// The request was sent more than once.
     retried: bool,
-    /// What the server counted without giving an answer.
+    /// Usage that the server counted without a complete response.
     cost: Usage,
 }
 
-/// Looks at a stream that was told to end; one that was still at work says its last words at the second look.
-const LAST_LOOKS: usize = 4;
+/// Polls of a cancelled stream; one that was still active reports its usage on the second poll.
+const LAST_POLLS: usize = 4;
 
-/// What a stream that was told to end has still to say of its cost. It is not waited for.
-fn last_words(events: &mut ModelEvents) -> Usage {
+/// Returns the usage that a cancelled stream still reports, without waiting for it.
+fn remaining_usage(events: &mut ModelEvents) -> Usage {
     let mut cost = Usage::default();
-    for _ in 0..LAST_LOOKS {
+    for _ in 0..LAST_POLLS {
         if let Some(Some(Ok(ModelEvent::Unanswered { usage }))) = events.next().now_or_never() {
             cost += usage;
         }
@@ -192,9 +192,9 @@ fn last_words(events: &mut ModelEvents) -> Usage {
     cost
 }
 
-fn ended_early() -> ModelError {
+fn incomplete_stream() -> ModelError {
     ModelError::BadStream {
-        message: "the stream ended without an answer".into(),
+        message: "the stream ended without a complete response".into(),
         attempts: 1,
     }
 }

@@ -1,4 +1,4 @@
-//! What answers in a conversation: our own loop over a model, or another agent's program.
+//! Agent runtimes: swarm's model loop, or the program of another agent.
 
 use std::fmt;
 
@@ -7,66 +7,68 @@ use swarm_model::{ContentBlock, StopReason};
 use swarm_protocol::{AgentEvent, Usage};
 
 use super::signals::TurnSignals;
-use super::types::{Gathered, TurnStop};
+use super::types::{TurnProgress, TurnStop};
 use crate::transcript::Entry;
 use crate::{AgentParts, Session};
 
-/// Answers the messages that a conversation ends in. The conversation itself (transcript, what was delivered, hooks, turn
-/// events) is the session's and the same for every runtime.
+/// Responds to the messages at the end of a conversation. The session handles transcript, delivery,
+/// hooks and turn events for every runtime.
 #[async_trait]
 pub trait AgentRuntime: Send + Sync + fmt::Debug {
-    /// Answers until the agent ends its turn, or the turn's signals end it.
+    /// Responds until the agent ends its turn or the turn's signals end it.
     ///
     /// # Errors
-    /// [`TurnStop`]: why the agent did not end the turn itself.
+    /// [`TurnStop`] if the agent did not end the turn.
     async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop>;
 }
 
-/// Our own runtime: asks the model of the [`AgentParts`] and runs its calls until the model ends its turn.
+/// swarm's runtime: sends requests to the model of the [`AgentParts`] and runs its calls until the
+/// model ends its turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ModelLoop;
 
 #[async_trait]
 impl AgentRuntime for ModelLoop {
     async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop> {
-        turn.session.drive(&mut turn.gathered, turn.signals).await
+        turn.session.drive(&mut turn.progress, turn.signals).await
     }
 }
 
-/// A turn under way, as its runtime sees it.
+/// A running turn, as its runtime sees it.
 #[derive(Debug)]
 pub struct Turn<'a> {
     pub(super) session: &'a mut Session,
-    pub(super) gathered: Gathered,
+    pub(super) progress: TurnProgress,
     pub(super) signals: &'a TurnSignals,
 }
 
 impl Turn<'_> {
-    /// The texts that wait for an answer, oldest first: mail, reminders and instructions in their envelopes.
+    /// Returns the texts without a response, oldest first: mail, reminders and instructions in
+    /// their envelopes.
     pub fn input(&self) -> Vec<String> {
         self.session.history.waiting_texts()
     }
 
-    /// Rights, permission gate, working directory and whatever else the agent is given.
+    /// Returns the components of the agent, such as rights, permission gate and working directory.
     pub fn parts(&self) -> &AgentParts {
         &self.session.parts
     }
 
-    /// The two ways in which the turn may be ended from outside.
+    /// Returns the signals that can end the turn from outside.
     pub fn signals(&self) -> &TurnSignals {
         self.signals
     }
 
-    /// Shows something of the agent's work.
+    /// Emits an event of the agent.
     pub fn emit(&self, event: AgentEvent) {
         self.session.emit(event);
     }
 
-    /// Enters the agent's final answer of this turn in the transcript, and asks the user's hooks whether the turn may
-    /// end. `false` when one of them keeps it going: [`Turn::input`] then has its reason.
+    /// Adds the agent's final response to the transcript and runs the `Stop` hooks. Returns `false`
+    /// if one of them continues the turn; [`Turn::input`] then contains its reason.
     ///
     /// # Errors
-    /// [`TurnStop::Failed`] when the transcript cannot be written.
+    /// [`TurnStop::Failed`] if the transcript cannot be written.
     pub async fn finish(&mut self, text: &str, usage: Usage) -> Result<bool, TurnStop> {
         self.session.append(Entry::Assistant {
             content: vec![ContentBlock::text(text)],
@@ -75,8 +77,8 @@ impl Turn<'_> {
             stop_reason: Some(StopReason::EndTurn),
             usage,
         })?;
-        text.clone_into(&mut self.gathered.text);
-        let held = &mut self.gathered.held;
+        text.clone_into(&mut self.progress.text);
+        let held = &mut self.progress.held;
         let may_end = self.session.may_end(text, held, &self.signals.cancel);
         Ok(may_end.await?)
     }

@@ -1,14 +1,15 @@
-//! Ending a turn from outside.
+//! Cancelling and suspending a turn.
 
 use tokio_util::sync::CancellationToken;
 
-/// The two ways to end a turn from outside.
+/// Tokens that end a turn from outside.
 #[derive(Debug, Clone, Default)]
 pub struct TurnSignals {
-    /// Cuts the model's answer and the running calls; the turn is over.
+    /// Aborts the model's response and the running calls; the turn is over.
     pub cancel: CancellationToken,
-    /// Cuts the model's answer, lets the running calls come to their end, and begins nothing more. The turn is not
-    /// over: [`crate::Session::needs_turn`] still asks for it, and the next one takes it up where it stopped.
+    /// Aborts the model's response, lets running calls finish, and starts nothing new. The turn is
+    /// not over: [`crate::Session::needs_turn`] returns true, and the next turn continues where it
+    /// stopped.
     pub suspend: CancellationToken,
 }
 
@@ -22,12 +23,12 @@ impl From<CancellationToken> for TurnSignals {
 }
 
 impl TurnSignals {
-    /// Whether nothing more may be begun.
+    /// Returns whether nothing new may start.
     pub(super) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.suspend.is_cancelled()
     }
 
-    /// Resolves when nothing more may be begun.
+    /// Resolves when nothing new may start.
     pub(super) async fn over(&self) {
         tokio::select! {
             () = self.cancel.cancelled() => {}

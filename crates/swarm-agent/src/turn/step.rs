@@ -1,4 +1,4 @@
-//! What follows from an answer of the model.
+//! The next step after a response of the model.
 
 use serde_json::Value;
 use swarm_model::{ContentBlock, ModelResponse, StopReason};
@@ -13,33 +13,33 @@ pub(super) struct Call {
     pub(super) input: CallInput,
 }
 
-/// The input of a call.
+/// The input of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CallInput {
     /// A JSON object.
     Object(Value),
     /// Not a JSON object, exactly as the model wrote it.
     Unreadable(String),
-    /// The answer was cut off here, so that even an object may lack what was to come.
+    /// The response was cut off in this call, so that even an object may be incomplete.
     CutOff,
 }
 
-/// What to do next.
+/// The next step of a turn.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Run the calls and ask again.
+    /// Run the calls and send another request.
     Run(Vec<Call>),
     /// The turn is over.
     Finish,
-    /// The answer was cut off at the output limit in the middle of its text.
+    /// The response was cut off at the output limit in the middle of its text.
     CutOff,
-    /// Ask again without anything new: the server paused.
+    /// Send the same conversation again, because the server paused.
     Resume,
-    /// The turn cannot go on. The calls will not be run.
+    /// The turn fails. The calls are not run.
     Give(AgentError, Vec<Call>),
 }
 
-/// Reads an answer.
+/// Returns the next step after a response.
 pub(super) fn next(response: &ModelResponse) -> Step {
     let mut calls: Vec<Call> = response.content.iter().filter_map(call).collect();
     match &response.stop_reason {

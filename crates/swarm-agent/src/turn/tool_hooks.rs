@@ -1,4 +1,4 @@
-//! The user's hooks behind calls.
+//! The user's hooks after tool calls.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::types::{Refusal, TurnStop};
 use crate::Session;
 use crate::transcript::Entry;
 
-/// A call that ran.
-pub(super) struct Ran<'a> {
+/// A finished call.
+pub(super) struct FinishedCall<'a> {
     pub(super) id: &'a str,
     pub(super) tool: &'a str,
     pub(super) input: Value,
@@ -25,18 +25,18 @@ pub(super) struct Ran<'a> {
 }
 
 impl Session {
-    /// Lets hooks look at the result of a call; what they say stands behind it.
-    pub(super) async fn looked_at_by_hooks(
+    /// Runs the hooks on the result of a call and adds their context to it.
+    pub(super) async fn run_result_hooks(
         &self,
-        ran: Ran<'_>,
+        call: FinishedCall<'_>,
         mut output: ToolOutput,
         cancel: &CancellationToken,
     ) -> ToolOutput {
         let mut fields = json!({
-            "tool_name": ran.tool,
-            "tool_input": ran.input,
-            "tool_use_id": ran.id,
-            "duration_ms": u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+            "tool_name": call.tool,
+            "tool_input": call.input,
+            "tool_use_id": call.id,
+            "duration_ms": u64::try_from(call.duration.as_millis()).unwrap_or(u64::MAX),
         });
         let event = if output.is_error {
             fields["error"] = json!(output.content);
@@ -47,13 +47,13 @@ impl Session {
             HookEvent::PostToolUse
         };
         let outcome = if cancel.is_cancelled() {
-            // The end of the turn does not wait for hooks any longer than for the call.
+            // An interrupted turn waits for hooks no longer than for a call.
             let own = CancellationToken::new();
-            let hooks = self.fire(event, Some(ran.tool), fields, &own);
+            let hooks = self.fire(event, Some(call.tool), fields, &own);
             let outcome = tokio::time::timeout(self.parts.limits.cancel_grace, hooks).await;
             outcome.unwrap_or_default()
         } else {
-            self.fire(event, Some(ran.tool), fields, cancel).await
+            self.fire(event, Some(call.tool), fields, cancel).await
         };
         if let Some(why) = &outcome.stop {
             self.halt(why);
@@ -62,8 +62,8 @@ impl Session {
         output
     }
 
-    /// What the model is told of a call that does not run. Hooks hear of one that was denied, and may say that it is worth
-    /// another attempt.
+    /// Returns the error for a call that is not run. `PermissionDenied` hooks can allow a retry of
+    /// a denied call.
     pub(super) async fn refused(
         &self,
         call: &Call,
@@ -89,8 +89,8 @@ impl Session {
         ToolOutput::error(text)
     }
 
-    /// A call and its result for the hooks of the whole batch.
-    pub(super) fn told_of_batch(&self, call: &Call, output: &ToolOutput) -> Option<Value> {
+    /// Returns the input of a call for hooks of the whole batch.
+    pub(super) fn batch_hook_input(&self, call: &Call, output: &ToolOutput) -> Option<Value> {
         let hooked = self.parts.hooks.any(HookEvent::PostToolBatch, None);
         hooked.then(|| {
             json!({
@@ -102,8 +102,8 @@ impl Session {
         })
     }
 
-    /// Lets hooks look at all calls of one answer before the model is asked again.
-    pub(super) async fn looked_at_together(
+    /// Runs the batch hooks on all calls of one response before the next request.
+    pub(super) async fn run_batch_hooks(
         &mut self,
         calls: Vec<Value>,
         cancel: &CancellationToken,
@@ -125,14 +125,14 @@ impl Session {
     }
 }
 
-/// What hooks add to the conversation.
+/// Returns the context that hooks add to the conversation.
 fn context(outcome: &HookOutcome) -> Option<String> {
     let said = outcome.context.join("\n");
     (!said.is_empty())
         .then(|| Envelope::system(&format!("A hook of the user says:\n{said}")).render())
 }
 
-/// The input as the model wrote it.
+/// Returns the input as the model wrote it.
 fn input(call: &Call) -> Value {
     match &call.input {
         CallInput::Object(input) => input.clone(),

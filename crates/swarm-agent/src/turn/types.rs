@@ -1,4 +1,4 @@
-//! What the steps of a turn hand to each other.
+//! Types that the steps of a turn share.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use swarm_tools::Tool;
 
 use crate::AgentError;
 
-/// The result of a call that the end of its turn came before.
+/// The result of a call that was not started before the turn ended.
 pub(super) const NOT_RUN: &str = "The call was not run: the turn ended before it.";
 
-/// What is known of a call before it runs.
+/// The decision about a call.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// It runs.
-    Run(Ready),
-    /// It is asked about first.
+    /// The call runs.
+    Run(PreparedCall),
+    /// The call requires approval.
     Ask {
-        ready: Ready,
+        ready: PreparedCall,
         why: String,
         suggestions: Vec<Suggestion>,
     },
-    /// It does not run.
+    /// The call does not run.
     Refuse(Refusal),
 }
 
 impl Verdict {
-    /// Whether the call may be handled beside others: its tool says so, or it is not run at all.
+    /// Returns whether the call may run in parallel: its tool allows it, or it does not run.
     pub(super) fn runs_in_parallel(&self) -> bool {
         match self {
             Self::Run(ready) => ready.tool.runs_in_parallel(&ready.input),
@@ -37,7 +37,7 @@ impl Verdict {
         }
     }
 
-    /// The call in one line.
+    /// Returns a one-line description of the call.
     pub(super) fn line(&self, tool: &str) -> String {
         match self {
             Self::Run(ready) | Self::Ask { ready, .. } => ready.tool.one_line(&ready.input),
@@ -49,14 +49,14 @@ impl Verdict {
 /// Why a call does not run.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Rules, the mode or whoever was asked deny it, for this reason.
+    /// Denied by rules, the mode, a person or the lead, with the reason.
     Denied(String),
     /// Another reason; the text is for the model.
     Other(String),
 }
 
 impl Refusal {
-    /// What the model is told.
+    /// Returns the text for the model.
     pub(super) fn text(self) -> String {
         match self {
             Self::Denied(why) => format!("The call was not run: permission denied. {why}"),
@@ -65,29 +65,29 @@ impl Refusal {
     }
 }
 
-/// A tool and the input to call it with.
+/// A tool and its validated input.
 #[derive(Debug, Clone)]
-pub(super) struct Ready {
+pub(super) struct PreparedCall {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) input: Value,
 }
 
-/// What a turn gathers on its way.
+/// The state of a running turn.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    /// The model's last words, and what it had said before them in the same, continued answer.
+pub(super) struct TurnProgress {
+    /// The model's last text, including the earlier parts of a continued response.
     pub(super) text: String,
-    /// Answers continued so far.
+    /// Number of continued responses.
     pub(super) continued: u32,
-    /// Whether the next answer goes on where `text` stopped.
+    /// Whether the next response continues `text`.
     pub(super) continuing: bool,
-    /// How often in a row hooks have kept the turn from ending.
+    /// Number of consecutive times that hooks kept the turn from ending.
     pub(super) held: u32,
 }
 
-impl Gathered {
-    /// Keeps the last words that are words: an answer of calls alone does not hide what was said before it.
-    pub(super) fn hear(&mut self, response: &ModelResponse) {
+impl TurnProgress {
+    /// Keeps the last text that is not empty: a response with calls alone does not replace it.
+    pub(super) fn record_response(&mut self, response: &ModelResponse) {
         let text = response.text();
         if self.continuing {
             self.text.push_str(&text);
@@ -97,30 +97,30 @@ impl Gathered {
         self.continuing = false;
     }
 
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn continue_response(&mut self) {
         self.continued += 1;
         self.continuing = true;
     }
 
-    pub(super) fn say_cut_off(&mut self, limit: u32) {
+    pub(super) fn note_cut_off(&mut self, limit: u32) {
         let note =
             format!("\n\n[The answer was cut off here, at the limit of {limit} output tokens.]");
         self.text.push_str(&note);
     }
 }
 
-/// Why a turn ends before the agent ends it.
+/// The reason why a turn ended early.
 #[derive(Debug)]
 pub enum TurnStop {
-    /// It made as many requests as a turn may.
+    /// The limit of model requests was reached.
     Limit,
-    /// [`crate::TurnSignals::cancel`] fell.
+    /// [`crate::TurnSignals::cancel`] was cancelled.
     Interrupted,
-    /// [`crate::TurnSignals::suspend`] fell; the turn is taken up again later.
+    /// [`crate::TurnSignals::suspend`] was cancelled; the turn continues later.
     Suspended,
-    /// A hook of the user ended it, for this reason.
+    /// A hook stopped the turn, for this reason.
     Halted(String),
-    /// It could not go on.
+    /// The turn failed.
     Failed(AgentError),
 }
 
@@ -133,7 +133,7 @@ impl From<AgentError> for TurnStop {
     }
 }
 
-/// An event that happened where no hook can run.
+/// A hook event that waits for the next opportunity to run its hooks.
 #[derive(Debug)]
 pub(crate) struct Noted {
     pub(super) event: HookEvent,

@@ -1,4 +1,4 @@
-//! `EnterWorktree`.
+//! The tool `EnterWorktree`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, Workplace, parse, prompt, schem
 use swarm_worktree::{Created, Slug};
 use uuid::Uuid;
 
-use super::stay::{Entered, Stay, blocking};
+use super::stay::{Entered, SessionWorktree, blocking};
 
 #[derive(Debug)]
-pub(super) struct EnterWorktree(pub(super) Arc<Stay>);
+pub(super) struct EnterWorktree(pub(super) Arc<SessionWorktree>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +43,7 @@ impl Tool for EnterWorktree {
     }
 
     fn kind(&self) -> ToolKind {
-        // It makes and removes files of the repository.
+        // It creates and removes files of the repository.
         ToolKind::Other
     }
 
@@ -59,7 +59,7 @@ impl Tool for EnterWorktree {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         match self.enter(input, ctx).await {
-            Ok(created) => told(&created),
+            Ok(created) => report(&created),
             Err(why) => ToolOutput::error(format!("EnterWorktree: {why}")),
         }
     }
@@ -71,24 +71,26 @@ impl EnterWorktree {
         if let Some(entered) = &*self.0.entered() {
             let path = entered.created.record.path.display();
             return Err(format!(
-                "you are in the worktree {path}: leave it with ExitWorktree first"
+                "you are already in the worktree {path}; leave it with ExitWorktree first"
             ));
         }
         if ctx.cwd != self.0.origin {
-            return Err("you have a directory of your own already".to_owned());
+            return Err("you already work in a separate directory".to_owned());
         }
-        let (place, cancel) = (Arc::clone(&self.0), ctx.cancel.clone());
+        let (session, cancel) = (Arc::clone(&self.0), ctx.cancel.clone());
         let created = match (input.name, input.path) {
-            (Some(_), Some(_)) => return Err("give `name` or `path`, not both".to_owned()),
+            (Some(_), Some(_)) => {
+                return Err("`name` and `path` cannot be used together".to_owned());
+            }
             (None, Some(path)) => {
                 let path = ctx.cwd.join(path);
                 blocking(move || {
-                    let found = place.worktrees.find_beside(&place.origin, &path)?;
+                    let found = session.worktrees.find_beside(&session.origin, &path)?;
                     let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
                         slug: path.display().to_string(),
-                        repository: place.origin.clone(),
+                        repository: session.origin.clone(),
                     })?;
-                    place.take(&found.from, found.slug, &cancel)
+                    session.create(&found.from, found.slug, &cancel)
                 })
                 .await?
             }
@@ -96,7 +98,7 @@ impl EnterWorktree {
                 let id = Uuid::new_v4().simple().to_string();
                 let name = name.unwrap_or_else(|| format!("session-{}", &id[..8]));
                 let slug = Slug::parse(&name).map_err(|error| error.to_string())?;
-                blocking(move || place.take(&place.origin, slug, &cancel)).await?
+                blocking(move || session.create(&session.origin, slug, &cancel)).await?
             }
         };
         *self.0.entered() = Some(Entered::new(created.clone()));
@@ -104,15 +106,15 @@ impl EnterWorktree {
     }
 }
 
-fn told(created: &Created) -> ToolOutput {
+fn report(created: &Created) -> ToolOutput {
     let record = &created.record;
     let mut text = format!(
-        "You are in the worktree {} now.\nworktreePath: {}",
+        "You are now in the worktree {}.\nworktreePath: {}",
         record.slug,
         record.path.display(),
     );
     if record.by_hook {
-        text.push_str("\nA hook of the user made it.");
+        text.push_str("\nIt was created by a user's hook.");
     } else {
         let (branch, base) = (&record.branch, record.base.describe());
         // Writing into a String cannot fail.

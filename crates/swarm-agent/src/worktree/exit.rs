@@ -1,4 +1,4 @@
-//! `ExitWorktree`.
+//! The tool `ExitWorktree`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use swarm_worktree::{Created, Hazard, RemovedWorktree, WorktreeOutcome};
 
-use super::stay::{Stay, blocking};
+use super::stay::{SessionWorktree, blocking};
 
 #[derive(Debug)]
-pub(super) struct ExitWorktree(pub(super) Arc<Stay>);
+pub(super) struct ExitWorktree(pub(super) Arc<SessionWorktree>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -47,7 +47,7 @@ impl Tool for ExitWorktree {
     }
 
     fn kind(&self) -> ToolKind {
-        // It makes and removes files of the repository.
+        // It creates and removes files of the repository.
         ToolKind::Other
     }
 
@@ -69,13 +69,11 @@ impl ExitWorktree {
     async fn leave(&self, input: Value) -> Result<String, String> {
         let input: Input = parse("parameters", input)?;
         let entered = self.0.entered().clone();
-        let created = entered
-            .ok_or("you are in no worktree that you entered")?
-            .created;
-        let (place, moved) = (Arc::clone(&self.0), created.clone());
+        let created = entered.ok_or("you have not entered a worktree")?.created;
+        let (session, moved) = (Arc::clone(&self.0), created.clone());
         let done = blocking(move || match input.action {
-            Action::Keep => place.worktrees.release(&moved).map(|()| None),
-            Action::Remove => remove(&place, &moved, input.discard_changes).map(Some),
+            Action::Keep => session.worktrees.release(&moved).map(|()| None),
+            Action::Remove => remove(&session, &moved, input.discard_changes).map(Some),
         })
         .await?;
         let path = created.record.path.display();
@@ -84,7 +82,7 @@ impl ExitWorktree {
             Some(Err(why)) => {
                 let why: Vec<_> = why.iter().map(ToString::to_string).collect();
                 return Err(format!(
-                    "{path} was not removed, and you are still in it: {}. Commit or merge it, or leave it with `keep`",
+                    "{path} was not removed, and you are still in it: {}. Commit or merge the changes, or use the action `keep`",
                     why.join("; ")
                 ));
             }
@@ -105,11 +103,11 @@ impl ExitWorktree {
         let rescue = removed.as_ref().and_then(|removed| removed.rescue.as_ref());
         // Writing into a String cannot fail.
         let _infallible = match (&removed, rescue) {
-            (None, _) => write!(text, "{both} stays as it was left."),
-            (Some(_), None) => write!(text, "{both} is gone."),
+            (None, _) => write!(text, "{both} was kept unchanged."),
+            (Some(_), None) => write!(text, "{both} was removed."),
             (Some(_), Some(saved)) => write!(
                 text,
-                "{both} is gone; what was there is saved in {} and {}.",
+                "{both} was removed; its changes are saved in {} and {}.",
                 saved.reference,
                 saved.patch.display()
             ),
@@ -118,33 +116,36 @@ impl ExitWorktree {
     }
 }
 
-/// Removes the worktree, or says what speaks against it; whatever it is, it is in use again then.
+/// Removes the worktree, or returns what prevents it; the worktree is then marked as in use again.
 fn remove(
-    place: &Stay,
+    session: &SessionWorktree,
     created: &Created,
     discard: bool,
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
-    let done = try_to_remove(place, created, discard);
+    let done = try_to_remove(session, created, discard);
     if !matches!(done, Ok(Ok(_))) {
-        place.worktrees.hold(created)?;
+        session.worktrees.hold(created)?;
     }
     done
 }
 
 fn try_to_remove(
-    place: &Stay,
+    session: &SessionWorktree,
     created: &Created,
     discard: bool,
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
-    let (record, now) = (&created.record, place.clock.now());
-    let why = match place.worktrees.part(&record.path, &record.leaver(), now)? {
+    let (record, now) = (&created.record, session.clock.now());
+    let why = match session
+        .worktrees
+        .part(&record.path, &record.leaver(), now)?
+    {
         Some(WorktreeOutcome::Removed(removed)) => return Ok(Ok(removed)),
         Some(WorktreeOutcome::Kept { why, .. }) => why,
-        // Somebody else has taken it up meanwhile: it is not for this agent to remove.
-        None => return Ok(Err(vec![Hazard::InUse("somebody else".to_owned())])),
+        // Another agent uses the worktree by now, so this agent must not remove it.
+        None => return Ok(Err(vec![Hazard::InUse("another agent".to_owned())])),
     };
     if discard {
-        return place
+        return session
             .worktrees
             .remove(&record.from, &record.slug, true, now)
             .map(Ok);

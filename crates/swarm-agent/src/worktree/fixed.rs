@@ -1,4 +1,4 @@
-//! The tools of an agent, as a fork of it has them.
+//! The tools of a fork.
 
 use std::sync::Arc;
 
@@ -8,36 +8,37 @@ use swarm_permissions::MEMBER_TOOLS;
 use swarm_protocol::ToolKind;
 use swarm_tools::{Tool, ToolContext, ToolOutput};
 
-use super::MOVING;
+use super::MOVE_TOOLS;
 
-/// A tool that looks as it does to the agent that it belongs to, so that requests of a fork begin as its parent's do, and
-/// that is refused.
+/// A tool with the parent's specification, so that a fork's requests begin as its parent's do,
+/// whose calls are refused.
 #[derive(Debug)]
-struct Fixed {
+struct RefusedTool {
     tool: Arc<dyn Tool>,
     why: &'static str,
 }
 
-/// The tools of an agent for a fork of it: those that would move the agent or act in its name in the team are refused.
-pub(crate) fn fixed(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
-    let fix = |tool: &Arc<dyn Tool>| -> Arc<dyn Tool> {
-        let why = if MOVING.contains(&tool.name()) {
-            "you are a fork and stay in your directory; only the agent that you are forked from moves"
+/// Returns the tools of a fork. Tools that would move the agent or act for it in the team are
+/// refused.
+pub(crate) fn fork_tools(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
+    let wrap = |tool: &Arc<dyn Tool>| -> Arc<dyn Tool> {
+        let why = if MOVE_TOOLS.contains(&tool.name()) {
+            "a fork cannot change its directory; only its parent can"
         } else if MEMBER_TOOLS.contains(&tool.name()) {
-            "you are a fork and not a member of the team; report to the agent that you are forked from"
+            "a fork is not a team member; report to your parent instead"
         } else {
             return Arc::clone(tool);
         };
-        Arc::new(Fixed {
+        Arc::new(RefusedTool {
             tool: Arc::clone(tool),
             why,
         })
     };
-    tools.iter().map(fix).collect()
+    tools.iter().map(wrap).collect()
 }
 
 #[async_trait]
-impl Tool for Fixed {
+impl Tool for RefusedTool {
     fn name(&self) -> &str {
         self.tool.name()
     }
@@ -68,7 +69,7 @@ impl Tool for Fixed {
 
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         match self.check(&input, ctx) {
-            Ok(()) => ToolOutput::error("it is not for a fork"),
+            Ok(()) => ToolOutput::error("not available to a fork"),
             Err(why) => ToolOutput::error(why),
         }
     }
@@ -86,7 +87,7 @@ mod tests {
     use crate::worktree_tools;
 
     #[test]
-    fn a_forks_tools_look_as_its_parents_do_and_move_nobody() {
+    fn tools_of_a_fork_keep_the_specification_but_are_refused() {
         let git = Git::new("git", BTreeMap::new());
         let process = ProcessMark {
             pid: 1,
@@ -94,14 +95,15 @@ mod tests {
         };
         let worktrees = Worktrees::new(git, <_>::default(), "/no/where".into());
         let parents = worktree_tools(worktrees, Arc::new(SystemClock), process, "/".into());
-        let forks = fixed(&parents);
-        assert_eq!(forks.len(), MOVING.len());
+        let forks = fork_tools(&parents);
+        assert_eq!(forks.len(), MOVE_TOOLS.len());
         for (parents, forks) in parents.iter().zip(&forks) {
             assert_eq!(parents.name(), forks.name());
             assert_eq!(parents.description(), forks.description());
             assert_eq!(parents.input_schema(), forks.input_schema());
             assert_eq!(forks.workplace("/".as_ref()), None);
-            // Plan mode lets what acts on the team pass without a question, and this makes and removes files.
+            // Plan mode allows team tools without approval, but these tools create and remove
+            // files.
             assert_eq!(forks.kind(), ToolKind::Other);
             let one_line = forks.one_line(&json!({"action": "remove"}));
             assert!(one_line.starts_with(forks.name()), "{one_line}");

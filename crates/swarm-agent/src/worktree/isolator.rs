@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use super::stay::blocking;
 use crate::subagent::{IsolatedDirectory, Isolator};
 
-/// Makes git worktrees for sub-agents, and clears away those that hold nothing.
+/// Creates git worktrees for sub-agents, and removes those without unsaved work.
 #[derive(Debug)]
 pub struct WorktreeIsolator {
-    /// Who makes them.
+    /// Creates and removes the worktrees.
     pub worktrees: Worktrees,
-    /// Time for their records.
+    /// Time source for their records.
     pub clock: Arc<dyn Clock>,
-    /// This process.
+    /// Identity of this process.
     pub process: ProcessMark,
 }
 
@@ -47,7 +47,7 @@ impl Isolator for WorktreeIsolator {
         if cancel.is_cancelled() {
             let worktrees = self.worktrees.clone();
             blocking(move || worktrees.undo(&created)).await?;
-            return Err("it was interrupted".to_owned());
+            return Err("the creation of the worktree was interrupted".to_owned());
         }
         let notice = format!(
             "{}\n\n{}",

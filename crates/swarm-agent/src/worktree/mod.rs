@@ -1,4 +1,4 @@
-//! An agent that moves into a worktree of its own, and back.
+//! Worktree tools, and isolated worktrees for sub-agents.
 
 mod enter;
 mod exit;
@@ -7,7 +7,7 @@ mod isolator;
 mod stay;
 mod tools;
 
-pub(crate) use fixed::fixed;
+pub(crate) use fixed::fork_tools;
 pub use isolator::WorktreeIsolator;
-pub(crate) use tools::MOVING;
+pub(crate) use tools::MOVE_TOOLS;
 pub use tools::worktree_tools;

@@ -1,4 +1,4 @@
-//! Where an agent works at the moment.
+//! The worktree that an agent has entered.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use swarm_tools::{Confinement, Workplace};
 use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError, Worktrees};
 use tokio_util::sync::CancellationToken;
 
+/// Tracks the worktree that an agent works in.
 #[derive(Debug)]
-pub(super) struct Stay {
+pub(super) struct SessionWorktree {
     pub(super) worktrees: Worktrees,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) process: ProcessMark,
@@ -22,7 +23,7 @@ pub(super) struct Stay {
 #[derive(Debug, Clone)]
 pub(super) struct Entered {
     pub(super) created: Created,
-    /// As it was found then: later its files are the agent's.
+    /// Determined on entry, because the agent can change the files later.
     confine: Arc<Confinement>,
 }
 
@@ -35,12 +36,13 @@ impl Entered {
     }
 }
 
-impl Stay {
+impl SessionWorktree {
     pub(super) fn entered(&self) -> MutexGuard<'_, Option<Entered>> {
         self.entered.lock()
     }
 
-    /// The directory to which an agent has moved that began in `origin`.
+    /// Returns the current directory of an agent that began in `origin`; `None` if it has not
+    /// moved.
     pub(super) fn moved_from(&self, origin: &Path) -> Option<Workplace> {
         let entered = self.entered();
         let entered = entered.as_ref().filter(|_| self.origin == origin);
@@ -50,8 +52,8 @@ impl Stay {
         })
     }
 
-    /// Makes a worktree, or takes one up. One that nobody waits for any more is given back.
-    pub(super) fn take(
+    /// Creates a worktree or reuses an existing one. Undone if the call is cancelled.
+    pub(super) fn create(
         &self,
         from: &Path,
         slug: Slug,
@@ -75,12 +77,12 @@ impl Stay {
     }
 }
 
-/// Runs what takes its time where nobody waits for it.
+/// Runs blocking work on the thread pool.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
 ) -> Result<T, String> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.map_err(|error| error.to_string()),
-        Err(error) => Err(format!("it broke down: {error}")),
+        Err(error) => Err(format!("internal error: {error}")),
     }
 }

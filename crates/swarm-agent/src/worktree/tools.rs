@@ -10,20 +10,21 @@ use swarm_worktree::{ProcessMark, Worktrees};
 
 use super::enter::EnterWorktree;
 use super::exit::ExitWorktree;
-use super::stay::Stay;
+use super::stay::SessionWorktree;
 
-/// Names of the tools that move the agent of a process. They are its alone: a sub-agent that used them would move it too.
-pub(crate) const MOVING: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
+/// Names of the tools that move the process's agent. Only that agent has them: a sub-agent that
+/// used them would move it too.
+pub(crate) const MOVE_TOOLS: [&str; 2] = ["EnterWorktree", "ExitWorktree"];
 
-/// `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents that are handed the same tools
-/// and work elsewhere are not moved.
+/// Returns `EnterWorktree` and `ExitWorktree` for an agent that begins in `origin`. Other agents
+/// that inherit these tools and work in another directory are not moved.
 pub fn worktree_tools(
     worktrees: Worktrees,
     clock: Arc<dyn Clock>,
     process: ProcessMark,
     origin: PathBuf,
 ) -> Vec<Arc<dyn Tool>> {
-    let place = Arc::new(Stay {
+    let session = Arc::new(SessionWorktree {
         worktrees,
         clock,
         process,
@@ -31,7 +32,7 @@ pub fn worktree_tools(
         entered: Mutex::default(),
     });
     vec![
-        Arc::new(EnterWorktree(Arc::clone(&place))),
-        Arc::new(ExitWorktree(place)),
+        Arc::new(EnterWorktree(Arc::clone(&session))),
+        Arc::new(ExitWorktree(session)),
     ]
 }

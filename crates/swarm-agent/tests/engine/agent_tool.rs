@@ -1,4 +1,4 @@
-//! Adding teammates.
+//! The Agent tool, and teammates that it starts.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::family::{Family, calls, definition, says};
 use crate::world::{Watcher, World};
 
 #[derive(Debug, Default)]
-struct Spawner(Mutex<Vec<SpawnRequest>>);
+struct RecordingSpawner(Mutex<Vec<SpawnRequest>>);
 
 #[async_trait]
-impl TeammateSpawner for Spawner {
+impl TeammateSpawner for RecordingSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
         let agent_id = format!("{}@crew", request.name).parse().unwrap();
         self.0.lock().push(request);
@@ -41,8 +41,8 @@ async fn ask(spawner: Arc<dyn TeammateSpawner>, input: Value) -> ToolOutput {
 }
 
 #[tokio::test]
-async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
-    let spawner = Arc::new(Spawner::default());
+async fn a_call_with_a_name_spawns_a_teammate() {
+    let spawner = Arc::new(RecordingSpawner::default());
     let output = ask(
         spawner.clone(),
         json!({
@@ -79,28 +79,28 @@ async fn a_named_call_asks_the_spawner_and_reports_the_teammate() {
     assert_eq!(request.team.as_deref(), Some("crew"));
 }
 
-/// Answers nobody before it has heard of so many.
+/// Returns only after a given number of requests have arrived.
 #[derive(Debug)]
-struct Together {
-    all: Barrier,
-    asked: Spawner,
+struct BarrierSpawner {
+    barrier: Barrier,
+    recorder: RecordingSpawner,
 }
 
 #[async_trait]
-impl TeammateSpawner for Together {
+impl TeammateSpawner for BarrierSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
-        let spawned = self.asked.spawn(request).await;
-        self.all.wait().await;
+        let spawned = self.recorder.spawn(request).await;
+        self.barrier.wait().await;
         spawned
     }
 }
 
 #[tokio::test]
-async fn teammates_of_one_answer_are_added_in_parallel_in_the_order_of_the_calls() {
+async fn teammates_of_one_response_are_spawned_in_parallel_in_call_order() {
     let names = ["ada", "bob", "eve"];
-    let spawner = Arc::new(Together {
-        all: Barrier::new(names.len()),
-        asked: Spawner::default(),
+    let spawner = Arc::new(BarrierSpawner {
+        barrier: Barrier::new(names.len()),
+        recorder: RecordingSpawner::default(),
     });
     let mut family = Family::with_spawner(World::new(vec![]), spawner.clone());
     let teammate = |name| {
@@ -111,14 +111,17 @@ async fn teammates_of_one_answer_are_added_in_parallel_in_the_order_of_the_calls
         .cast
         .plays("bob", [calls(names.map(teammate)), says("done")]);
     family.turn("go").await;
-    let asked = spawner.asked.0.lock();
-    let asked: Vec<_> = asked.iter().map(|request| request.name.as_str()).collect();
-    assert_eq!(asked, names);
+    let recorder = spawner.recorder.0.lock();
+    let requested: Vec<_> = recorder
+        .iter()
+        .map(|request| request.name.as_str())
+        .collect();
+    assert_eq!(requested, names);
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_said_and_nothing_is_spawned() {
-    let spawner = Arc::new(Spawner::default());
+async fn invalid_calls_are_rejected_without_spawning() {
+    let spawner = Arc::new(RecordingSpawner::default());
     for (input, words) in [
         (
             json!({"description": "d", "prompt": " "}),
@@ -157,19 +160,19 @@ async fn what_cannot_be_done_is_said_and_nothing_is_spawned() {
 }
 
 #[tokio::test]
-async fn only_the_lead_adds_teammates() {
+async fn only_the_lead_spawns_teammates() {
     let input = json!({"description": "d", "prompt": "p", "name": "alice"});
     let output = ask(Arc::new(NoSpawner), input).await;
     assert!(output.is_error);
     assert!(
         output
             .content
-            .contains("the roster is flat: only the team lead adds teammates")
+            .contains("only the team lead can add teammates")
     );
 }
 
 #[tokio::test]
-async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates() {
+async fn agent_type_restrictions_apply_to_sub_agents_and_teammates() {
     let types = || {
         ["finder", "writer", "general-purpose"]
             .map(definition)
@@ -184,7 +187,7 @@ async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates
         ..definition("boss")
     };
     for own in [only, without] {
-        let spawner = Arc::new(Spawner::default());
+        let spawner = Arc::new(RecordingSpawner::default());
         let family = Family::of_type(&own, types(), spawner.clone());
         let tool = family.tool("Agent");
         let told = tool.description();
@@ -216,7 +219,7 @@ async fn agent_types_in_tools_and_disallowed_tools_bind_sub_agents_and_teammates
 }
 
 #[tokio::test]
-async fn agent_types_that_a_definition_permits_hold_for_every_agent_below_it() {
+async fn agent_type_restrictions_apply_to_nested_sub_agents() {
     let nested = |kind: &str| {
         let input = json!({"description": "d", "prompt": "p", "subagent_type": kind});
         calls([("Agent", input)])
@@ -233,8 +236,8 @@ async fn agent_types_that_a_definition_permits_hold_for_every_agent_below_it() {
         .plays("bob/finder", [nested("writer"), says("refused")]);
     family.turn("go").await;
     assert!(family.cast.asked_by("bob/finder/writer").is_empty());
-    let asked = family.cast.asked_by("bob/finder");
-    let said = format!("{:?}", asked[1].messages);
+    let requests = family.cast.asked_by("bob/finder");
+    let said = format!("{:?}", requests[1].messages);
     assert!(
         said.contains("does not allow it to start `writer`"),
         "{said}"
@@ -269,7 +272,7 @@ fn the_schema_and_the_parser_agree() {
 }
 
 #[test]
-fn steps_are_counted_on_their_way() {
+fn events_are_counted_as_steps() {
     use swarm_agent::EventSink;
     let watcher = Arc::new(Watcher::default());
     let counter = StepCounter::new(watcher.clone());

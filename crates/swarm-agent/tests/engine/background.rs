@@ -1,4 +1,4 @@
-//! Sub-agents beside their parent.
+//! Background sub-agents.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::family::{Family, Line, calls, definition, says};
 use crate::sub_agents::agent;
 use crate::world::World;
 
-fn beside() -> (&'static str, Value) {
+fn in_background() -> (&'static str, Value) {
     agent("slow", &json!({"run_in_background": true}))
 }
 
@@ -24,7 +24,9 @@ fn family_with(limits: AgentLimits) -> Family {
 /// A parent whose sub-agent works in the background and waits for the gate.
 async fn launched() -> Family {
     let mut family = family_with(AgentLimits::default());
-    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    family
+        .cast
+        .plays("bob", [calls([in_background()]), says("done")]);
     let script = [Line::Gated("late news".into()), says("more")];
     family.cast.plays("bob/slow", script);
     family.turn("go").await;
@@ -48,7 +50,7 @@ fn outcomes(family: &Family) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn its_parent_goes_on_and_hears_of_its_end_once() {
+async fn the_parent_continues_and_is_notified_of_the_end_once() {
     let mut family = launched().await;
     let (result, is_error) = family.results().remove(0);
     assert!(!is_error && result.contains("name: slow-1"), "{result}");
@@ -66,7 +68,7 @@ async fn its_parent_goes_on_and_hears_of_its_end_once() {
         "<status>completed</status>",
         r#"Agent \"look\" completed"#,
         "<result>late news</result>",
-        "not input of a person",
+        "not input from a person",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -76,9 +78,9 @@ async fn its_parent_goes_on_and_hears_of_its_end_once() {
 }
 
 #[tokio::test]
-async fn it_outlives_the_interrupt_of_its_parent() {
+async fn a_background_sub_agent_survives_the_interrupt_of_its_parent() {
     let mut family = family_with(AgentLimits::default());
-    let script = [calls([beside()]), Line::Gated("never".into())];
+    let script = [calls([in_background()]), Line::Gated("never".into())];
     family.cast.plays("bob", script);
     family.cast.plays("bob/slow", [Line::Gated("late".into())]);
     let cast = family.cast.clone();
@@ -99,7 +101,7 @@ async fn it_outlives_the_interrupt_of_its_parent() {
 }
 
 #[tokio::test]
-async fn a_definition_may_always_work_in_the_background() {
+async fn a_definition_can_require_background_runs() {
     let slow = AgentDefinition {
         background: true,
         ..definition("slow")
@@ -110,7 +112,7 @@ async fn a_definition_may_always_work_in_the_background() {
     family.cast.plays("bob/slow", [Line::Gated("late".into())]);
     family.turn("go").await;
     family.cast.open();
-    // It has no tool to read files with, so it is not told of one.
+    // The parent has no tool that reads files, so the result names no file.
     let (result, _) = family.results().remove(0);
     assert!(result.starts_with("Async agent launched"), "{result}");
     assert!(!result.contains("output_file"), "{result}");
@@ -118,7 +120,7 @@ async fn a_definition_may_always_work_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_message_to_one_that_works_is_read_and_one_that_has_ended_goes_on() {
+async fn a_message_reaches_a_running_sub_agent_and_resumes_an_ended_one() {
     let mut family = launched().await;
     let queued = family.send("slow-1", "look in b too").await;
     let queued = queued.unwrap().unwrap();
@@ -130,7 +132,7 @@ async fn a_message_to_one_that_works_is_read_and_one_that_has_ended_goes_on() {
     assert!(format!("{:?}", requests[1].messages).contains("look in b too"));
     let id = family.ids().remove(0);
     let resumed = family.send(&id, "and in c").await.unwrap().unwrap();
-    assert!(resumed.contains("had ended and goes on"), "{resumed}");
+    assert!(resumed.contains("had ended and was resumed"), "{resumed}");
     family.hear().await;
     let last = family.cast.asked_by("bob/slow").pop().unwrap();
     let said = format!("{:?}", last.messages);
@@ -143,7 +145,7 @@ async fn a_message_to_one_that_works_is_read_and_one_that_has_ended_goes_on() {
 }
 
 #[tokio::test]
-async fn a_named_one_is_reached_by_its_name() {
+async fn a_named_sub_agent_receives_messages_by_name() {
     let mut family = family_with(AgentLimits::default());
     let named = |name: &str| agent("slow", &json!({"run_in_background": true, "name": name}));
     let script = [
@@ -174,13 +176,16 @@ async fn a_named_one_is_reached_by_its_name() {
     family.cast.open();
     family.hear().await;
     let resumed = family.send("scout", "and in b").await.unwrap().unwrap();
-    assert!(resumed.contains("scout had ended and goes on"), "{resumed}");
+    assert!(
+        resumed.contains("scout had ended and was resumed"),
+        "{resumed}"
+    );
     family.hear().await;
     assert_eq!(outcomes(&family), ["completed", "completed"]);
 }
 
 #[tokio::test]
-async fn one_that_is_stopped_keeps_its_work_and_goes_on_by_a_message() {
+async fn a_stopped_sub_agent_is_resumed_by_a_message() {
     let mut family = launched().await;
     let stop = json!({"task_id": "slow-1"});
     let (result, is_error) = call(&family, "TaskStop", stop.clone()).await;
@@ -189,30 +194,35 @@ async fn one_that_is_stopped_keeps_its_work_and_goes_on_by_a_message() {
     assert_eq!(outcomes(&family), ["killed"]);
     assert!(!family.agents.is_busy());
     let heard = family.agents.deliver_to(&mut family.session).unwrap();
-    assert!(!heard, "whoever stopped it knows");
+    assert!(!heard, "no notification for the agent that stopped it");
     let (again, is_error) = call(&family, "TaskStop", stop).await;
-    assert!(is_error && again.contains("does not run"), "{again}");
+    assert!(is_error && again.contains("is not running"), "{again}");
     let older = json!({"shell_id": "slow-1"});
     let line = family.tool("TaskStop").one_line(&older);
     assert_eq!(line, "TaskStop slow-1");
     let (older, is_error) = call(&family, "TaskStop", older).await;
-    assert!(is_error && older.contains("slow-1 does not run"), "{older}");
-    assert!(again.contains("No sub-agent runs."), "{again}");
+    assert!(
+        is_error && older.contains("slow-1 is not running"),
+        "{older}"
+    );
+    assert!(again.contains("No sub-agent is running."), "{again}");
     let resumed = family.send("slow-1", "go on").await.unwrap().unwrap();
-    assert!(resumed.contains("was stopped and goes on"), "{resumed}");
+    assert!(resumed.contains("was stopped and was resumed"), "{resumed}");
     family.hear().await;
     assert_eq!(outcomes(&family), ["killed", "completed"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_held_asks_for_nothing_and_is_not_taken_for_stalled() {
+async fn a_paused_sub_agent_sends_no_requests_and_does_not_count_as_stalled() {
     let limits = AgentLimits {
         stall_s: 5,
         ..AgentLimits::default()
     };
     let mut family = family_with(limits);
     let inner = agent("slow", &json!({}));
-    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    family
+        .cast
+        .plays("bob", [calls([in_background()]), says("done")]);
     family
         .cast
         .plays("bob/slow", [calls([inner]), says("late news")]);
@@ -232,7 +242,7 @@ async fn one_that_is_held_asks_for_nothing_and_is_not_taken_for_stalled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn output_is_waited_for_as_long_as_asked() {
+async fn task_output_waits_at_most_its_timeout() {
     let mut family = launched().await;
     let now = json!({"task_id": "slow-1", "block": false});
     let (now, _) = call(&family, "TaskOutput", now).await;
@@ -260,7 +270,7 @@ async fn output_is_waited_for_as_long_as_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_waited_for_too_long_goes_to_the_background() {
+async fn a_long_running_sub_agent_moves_to_the_background() {
     let mut family = family_with(AgentLimits {
         background_after_s: 120,
         ..AgentLimits::default()
@@ -277,7 +287,7 @@ async fn one_that_is_waited_for_too_long_goes_to_the_background() {
 }
 
 #[tokio::test]
-async fn a_person_can_send_it_to_the_background() {
+async fn a_person_can_move_a_sub_agent_to_the_background() {
     let mut family = family_with(AgentLimits::default());
     let script = [calls([agent("slow", &json!({}))]), says("done")];
     family.cast.plays("bob", script);
@@ -293,12 +303,14 @@ async fn a_person_can_send_it_to_the_background() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_silent_for_too_long_has_failed() {
+async fn a_stalled_sub_agent_fails() {
     let mut family = family_with(AgentLimits {
         stall_s: 600,
         ..AgentLimits::default()
     });
-    family.cast.plays("bob", [calls([beside()]), says("done")]);
+    family
+        .cast
+        .plays("bob", [calls([in_background()]), says("done")]);
     family.cast.plays("bob/slow", [Line::Gated("never".into())]);
     family.turn("go").await;
     let heard = tokio::time::timeout(Duration::from_secs(700), family.hear());
@@ -309,13 +321,13 @@ async fn one_that_is_silent_for_too_long_has_failed() {
 }
 
 #[tokio::test]
-async fn what_a_dead_process_did_not_tell_is_told_once_by_the_next() {
+async fn the_next_process_delivers_a_missing_notification_once() {
     let family = launched().await;
     family.cast.open();
     while !family.agents.background().is_empty() {
         family.agents.changed().await;
     }
-    // It has ended and its parent was never told: the process dies here.
+    // The sub-agent has ended, but the process terminates before it notifies the parent.
     let mut next = family.reborn(vec![definition("slow")]);
     next.hear().await;
     assert!(next.world.on_disk().contains("<result>late news</result>"));
@@ -324,20 +336,23 @@ async fn what_a_dead_process_did_not_tell_is_told_once_by_the_next() {
     let told = third.world.on_disk();
     assert_eq!(told.matches("<task-notification>").count(), 1);
     let resumed = third.send("slow-1", "go on").await.unwrap().unwrap();
-    assert!(resumed.contains("goes on"), "{resumed}");
+    assert!(resumed.contains("was resumed"), "{resumed}");
     third.hear().await;
 }
 
 #[tokio::test]
-async fn one_that_died_with_its_process_is_told_of_and_can_go_on() {
+async fn a_sub_agent_of_a_terminated_process_is_reported_and_can_be_resumed() {
     let family = launched().await;
     family.agents.shut_down(Duration::from_secs(10)).await;
     let mut next = family.reborn(vec![definition("slow")]);
     next.hear().await;
-    assert!(next.world.on_disk().contains("its process ended before it"));
+    assert!(next.world.on_disk().contains("its process terminated"));
     assert!(next.send("slow-1", "go on").await.unwrap().is_ok());
     next.hear().await;
     let gone = next.reborn(vec![]);
     let refused = gone.send("slow-1", "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("definition `slow` is gone"), "{refused}");
+    assert!(
+        refused.contains("definition `slow` no longer exists"),
+        "{refused}"
+    );
 }

@@ -1,4 +1,4 @@
-//! What a running call gets of its agent.
+//! Services that an agent provides to a running tool call.
 
 use serde_json::json;
 use swarm_permissions::PermissionOutcome;
@@ -10,7 +10,7 @@ use crate::valid::results;
 use crate::world::{World, on};
 
 #[tokio::test]
-async fn a_call_asks_a_person_through_the_gate_and_shows_how_far_it_is() {
+async fn a_call_asks_a_person_through_the_gate_and_reports_progress() {
     let questions = json!({"questions": [{"question": "How many?"}]});
     let answered = swarm_tools::answered(&questions, &["7".to_owned()]).unwrap();
     for (answer, result) in [

@@ -17,18 +17,18 @@ use crate::tools::{Log, change, long, shell};
 use crate::valid::{assert_valid, results, texts};
 use crate::world::{World, on};
 
-/// Runs a turn and interrupts it when `moment` comes.
-async fn interrupted(session: &mut Session, moment: Arc<Notify>) -> TurnOutcome {
+/// Runs a turn and cancels it on notification.
+async fn interrupted(session: &mut Session, trigger: Arc<Notify>) -> TurnOutcome {
     let cancel = on();
     let stop = cancel.clone();
     let (outcome, ()) = tokio::join!(session.run_turn(cancel), async move {
-        moment.notified().await;
+        trigger.notified().await;
         stop.cancel();
     });
     outcome
 }
 
-/// What the model is sent when the next prompt comes.
+/// Returns the messages of the next request after another prompt.
 async fn next_request(world: &World, session: &mut Session) -> Vec<swarm_model::Message> {
     world.model.play([say("next")]);
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
@@ -39,7 +39,7 @@ async fn next_request(world: &World, session: &mut Session) -> Vec<swarm_model::
 }
 
 #[tokio::test]
-async fn a_turn_interrupted_in_a_tool_leaves_every_call_answered() {
+async fn interrupting_a_tool_gives_every_call_a_result() {
     for stubborn in [false, true] {
         let (started, log) = (Arc::new(Notify::new()), Log::default());
         let world = World::new(vec![long(started.clone(), stubborn), change(log.clone())]);
@@ -54,7 +54,7 @@ async fn a_turn_interrupted_in_a_tool_leaves_every_call_answered() {
         assert!(!session.needs_turn());
         assert_eq!(*log.lock(), ["begin 1", "end 1"]);
 
-        // The same from the file.
+        // The state read from the file is the same.
         let mut session = world.open();
         assert!(!session.needs_turn());
         let messages = next_request(&world, &mut session).await;
@@ -72,7 +72,7 @@ async fn a_turn_interrupted_in_a_tool_leaves_every_call_answered() {
 }
 
 #[tokio::test]
-async fn a_turn_interrupted_in_the_stream_keeps_nothing_of_the_answer() {
+async fn interrupting_the_stream_discards_the_partial_response() {
     let world = World::new(vec![]);
     let half = ModelEvent::TextDelta("half an ans".into());
     world.model.play([Reply::Hang(vec![half])]);
@@ -90,7 +90,7 @@ async fn a_turn_interrupted_in_the_stream_keeps_nothing_of_the_answer() {
 }
 
 #[tokio::test]
-async fn what_an_answer_cost_that_never_came_is_counted_for_good() {
+async fn usage_of_incomplete_responses_is_counted_permanently() {
     let world = World::new(vec![]);
     let counted = || ModelEvent::Unanswered { usage: COST };
     let gave_up = ModelError::Overloaded {
@@ -118,7 +118,7 @@ async fn what_an_answer_cost_that_never_came_is_counted_for_good() {
 }
 
 #[tokio::test]
-async fn a_turn_interrupted_before_it_begins_asks_nothing() {
+async fn a_turn_cancelled_before_its_start_sends_no_request() {
     let world = World::new(vec![]);
     world.model.play([say("never")]);
     let mut session = world.prompted();
@@ -130,7 +130,7 @@ async fn a_turn_interrupted_before_it_begins_asks_nothing() {
 }
 
 #[tokio::test]
-async fn a_call_whose_hook_is_cut_off_is_not_run() {
+async fn a_call_is_not_run_if_its_hook_is_interrupted() {
     let log = Log::default();
     let mut world = World::new(vec![shell(log.clone())]);
     let begun = world.scratch.path().join("begun");

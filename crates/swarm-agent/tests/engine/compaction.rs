@@ -27,7 +27,7 @@ async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens(
     let mut session = talk.open();
     for turn in 0..300 {
         if turn % 50 == 49 {
-            // A new process: it goes on behind the last boundary.
+            // A new process continues after the last boundary.
             session = talk.open();
         }
         assert_finished(&take_turn(&mut session, turn).await);
@@ -38,7 +38,7 @@ async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens(
         let [before, after] = pair else {
             unreachable!()
         };
-        assert!(tokens(after) <= WINDOW, "nothing is refused");
+        assert!(tokens(after) <= WINDOW, "no request is rejected");
         assert_valid(&said(after));
         assert_eq!(
             (&before.system, &before.tools),
@@ -48,8 +48,8 @@ async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens(
             compactions += 1;
             assert_rebuilt(&talk, before, after);
         } else {
-            // What was sent before stands there to the byte, also in front of the question for a summary: the
-            // summarizer gets everything.
+            // The earlier messages are unchanged, also before the summary request: the summarizer
+            // sees the whole conversation.
             assert!(after.messages.starts_with(&before.messages));
             known += bytes(&before.messages);
             let more = if asks_for_summary(after) {
@@ -71,7 +71,7 @@ async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens(
 }
 
 #[tokio::test]
-async fn old_results_are_cleared_in_sweeps_before_anything_is_summarized() {
+async fn old_results_are_cleared_before_a_compaction() {
     const CLEARED: &str = "[Old tool result content cleared]";
     let talk = Talk::clearing();
     let mut session = talk.open();
@@ -87,7 +87,7 @@ async fn old_results_are_cleared_in_sweeps_before_anything_is_summarized() {
         let [before, after] = pair else {
             unreachable!()
         };
-        assert!(tokens(after) <= WINDOW, "nothing is refused");
+        assert!(tokens(after) <= WINDOW, "no request is rejected");
         assert_valid(&said(after));
         all += bytes(&after.messages);
         if asks_for_summary(before) {
@@ -115,7 +115,7 @@ async fn old_results_are_cleared_in_sweeps_before_anything_is_summarized() {
         );
         assert!(
             *changed.last().unwrap() + 4 < old.len(),
-            "the last results stay"
+            "the last results are kept"
         );
     }
     let on_disk = talk.world.on_disk();
@@ -140,7 +140,7 @@ async fn old_results_are_cleared_in_sweeps_before_anything_is_summarized() {
 }
 
 #[tokio::test]
-async fn the_share_of_the_window_is_reported_after_each_answer() {
+async fn context_use_is_reported_after_each_response() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     take_turn(&mut session, 0).await;
@@ -159,7 +159,7 @@ async fn the_share_of_the_window_is_reported_after_each_answer() {
     assert_eq!(reported, expected.collect::<Vec<_>>());
 }
 
-/// The request after a summary has everything that is attached again, to the letter.
+/// Asserts that the request after a summary contains everything that is attached again.
 #[track_caller]
 fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
     let (_, whole) = asked.messages.split_last().unwrap();
@@ -178,13 +178,16 @@ fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
     );
     assert!(texts[1].contains("This is summary "), "{texts:#?}");
     let path = talk.world.path().display().to_string();
-    assert!(texts[1].contains(&path), "where the whole conversation is");
+    assert!(
+        texts[1].contains(&path),
+        "the path of the whole conversation"
+    );
     assert!(
         texts[2].contains("[x] begin ") && texts[2].contains("[ ] end "),
         "{texts:#?}"
     );
     assert!(
-        texts[3].contains("Your team at this moment:\n\nalice: working"),
+        texts[3].contains("Your team now:\n\nalice: working"),
         "{texts:#?}"
     );
     let shown: Vec<usize> = (0..FILES)
@@ -214,7 +217,7 @@ fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
 }
 
 #[tokio::test]
-async fn a_reopened_conversation_sends_what_the_living_one_would_have_sent() {
+async fn a_reopened_conversation_sends_the_same_requests() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     let mut turn = 0;
@@ -224,14 +227,14 @@ async fn a_reopened_conversation_sends_what_the_living_one_would_have_sent() {
     }
     let on_disk = talk.world.on_disk();
     assert_finished(&take_turn(&mut session, turn).await);
-    let living = talk.server.requests().pop().unwrap();
+    let uninterrupted = talk.server.requests().pop().unwrap();
     swarm_os::replace_alone(&talk.world.path(), on_disk.as_bytes()).unwrap();
     let mut session = talk.open();
     assert!(!session.needs_turn());
     assert_finished(&take_turn(&mut session, turn).await);
     let reopened = talk.server.requests().pop().unwrap();
-    let last = living.messages.len() - 2;
-    assert_eq!(living.messages[..last], reopened.messages[..last]);
+    let last = uninterrupted.messages.len() - 2;
+    assert_eq!(uninterrupted.messages[..last], reopened.messages[..last]);
     let asked = talk.server.requests().len() - 2;
     assert_eq!(session.totals().requests, asked as u64);
 }
@@ -266,11 +269,11 @@ async fn the_boundary_has_the_shape_of_claude_code() {
     assert_eq!(summary["isCompactSummary"], true);
     assert_eq!(summary["parentUuid"], boundary["uuid"]);
     assert_eq!(lines[at + 2]["isCompactSummary"], Value::Null);
-    assert!(at > 40, "what was said before is still there");
+    assert!(at > 40, "earlier messages are still there");
 }
 
 #[tokio::test]
-async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_behind_it() {
+async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_after_it() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     let mut turn = 0;
@@ -291,9 +294,9 @@ async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_behi
     let ends: Vec<usize> = (first..=first + count + 1)
         .map(|at| length(&lines[..at]))
         .collect();
-    // The last line counts without its line end too.
+    // The last line also counts without its newline.
     let complete = ends.last().unwrap() - 1;
-    let mut behind = 0;
+    let mut after_boundary = 0;
     for end in &ends {
         for cut in [end - 1, *end, end + 1, end + 100] {
             swarm_os::replace_alone(&talk.world.path(), &whole.as_bytes()[..cut]).unwrap();
@@ -309,17 +312,17 @@ async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_behi
             assert!(texts.any(|text| text.contains("This is summary ")));
             let compacts_again = talk.summaries() > asked;
             assert_eq!(compacts_again, cut < complete, "{cut} of {complete}");
-            behind += usize::from(!compacts_again);
+            after_boundary += usize::from(!compacts_again);
         }
         if *end >= complete {
             break;
         }
     }
-    assert!(behind > 0);
+    assert!(after_boundary > 0);
 }
 
 #[tokio::test]
-async fn a_model_whose_window_is_not_known_is_asked_again_after_a_refusal() {
+async fn an_unknown_window_is_handled_by_compacting_after_a_rejection() {
     let talk = Talk::new(None);
     let mut session = talk.open();
     for turn in 0..80 {
@@ -331,7 +334,7 @@ async fn a_model_whose_window_is_not_known_is_asked_again_after_a_refusal() {
         .iter()
         .filter(|request| tokens(request) > WINDOW)
         .count();
-    // The refused request, and the one for a summary of all of it.
+    // The rejected request, and the summary request with the whole conversation.
     assert_eq!(refused, talk.boundaries() * 2);
     for request in &requests {
         assert_valid(&said(request));
@@ -339,7 +342,7 @@ async fn a_model_whose_window_is_not_known_is_asked_again_after_a_refusal() {
 }
 
 #[tokio::test]
-async fn a_result_that_fills_the_window_alone_is_cut() {
+async fn a_result_as_large_as_the_window_is_cut() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     assert_finished(&take_turn(&mut session, 0).await);
@@ -356,7 +359,7 @@ async fn a_result_that_fills_the_window_alone_is_cut() {
 }
 
 #[tokio::test]
-async fn three_failures_in_a_row_end_the_turn_with_one_error_and_the_next_one_tries_again() {
+async fn three_failed_compactions_fail_the_turn_and_the_next_turn_retries() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     talk.server.is_mute.store(true, Ordering::SeqCst);
@@ -371,7 +374,7 @@ async fn three_failures_in_a_row_end_the_turn_with_one_error_and_the_next_one_tr
     assert!(matches!(error, AgentError::NotCompacted { .. }));
     let words = error.to_string();
     assert!(
-        words.contains("3 attempts failed (the model wrote no summary)"),
+        words.contains("3 attempts failed (the response contains no summary)"),
         "{words}"
     );
     assert_eq!(talk.summaries(), 3);
@@ -379,7 +382,7 @@ async fn three_failures_in_a_row_end_the_turn_with_one_error_and_the_next_one_tr
     talk.server.is_mute.store(false, Ordering::SeqCst);
     assert_finished(&session.run_turn(on()).await);
     assert_eq!(talk.boundaries(), 1);
-    // A line of the turn's end keeps what the failed attempts cost.
+    // The line of the turn's end records the usage of the failed attempts.
     let used: u64 = talk
         .server
         .requests()
@@ -390,7 +393,7 @@ async fn three_failures_in_a_row_end_the_turn_with_one_error_and_the_next_one_tr
 }
 
 #[tokio::test]
-async fn a_conversation_that_cannot_be_compacted_goes_on_while_the_window_has_room_for_an_answer() {
+async fn a_failed_compaction_is_tolerated_while_the_window_has_room_for_a_response() {
     let mut talk = Talk::new(Some(WINDOW));
     talk.world.limits.max_output_tokens = 2_000;
     talk.world.limits.compact_at = 50;
@@ -428,7 +431,7 @@ async fn a_conversation_that_cannot_be_compacted_goes_on_while_the_window_has_ro
 }
 
 #[tokio::test]
-async fn summaries_are_not_shown_as_words_of_the_agent() {
+async fn summaries_are_not_emitted_as_messages() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     let mut turn = 0;
@@ -451,7 +454,7 @@ async fn summaries_are_not_shown_as_words_of_the_agent() {
 }
 
 #[tokio::test]
-async fn hooks_add_to_the_question_and_read_the_summary() {
+async fn hooks_extend_the_summary_request_and_receive_the_summary() {
     let mut talk = Talk::new(Some(WINDOW));
     let log = talk.server.directory.join("hooks.log");
     let tee = format!("cat >> {}", log.display());
@@ -476,7 +479,7 @@ async fn hooks_add_to_the_question_and_read_the_summary() {
     let requests = talk.server.requests();
     let at = requests.iter().position(asks_for_summary).unwrap();
     let question = requests[at].messages.last().unwrap().message();
-    assert!(texts(&question)[0].contains("Also observe this: Mention the weather."));
+    assert!(texts(&question)[0].contains("Additional instructions: Mention the weather."));
     let first = requests[at + 1].messages[0].message();
     assert!(
         texts(&first)
@@ -497,7 +500,7 @@ async fn hooks_add_to_the_question_and_read_the_summary() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_compacted_by_hand_with_instructions() {
+async fn manual_compaction_takes_instructions() {
     for window in [Some(WINDOW), None] {
         let talk = Talk::new(window);
         let mut session = talk.open();
@@ -512,12 +515,12 @@ async fn a_conversation_is_compacted_by_hand_with_instructions() {
         let before = session.totals();
         let wish = Some("Keep all <system-reminder> numbers.");
         session.compact_by_hand(wish, on()).await.unwrap();
-        assert!(!session.needs_turn(), "nothing waits for an answer");
+        assert!(!session.needs_turn(), "no message needs a response");
         let asked = talk.server.requests().pop().unwrap();
         let question = asked.messages.last().unwrap().message();
         let text = texts(&question)[0];
         assert!(
-            text.contains("Also observe this: Keep all <\\system-reminder> numbers."),
+            text.contains("Additional instructions: Keep all <\\system-reminder> numbers."),
             "{text}"
         );
         assert!(talk.world.on_disk().contains("\"trigger\":\"manual\""));
@@ -613,7 +616,7 @@ async fn a_sub_agent_compacts_its_own_conversation() {
 }
 
 #[tokio::test]
-async fn a_window_that_prompt_and_tools_fill_is_named_as_the_reason() {
+async fn the_error_names_a_window_filled_by_prompt_and_tools() {
     let mut talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     take_turn(&mut session, 0).await;
@@ -626,12 +629,12 @@ async fn a_window_that_prompt_and_tools_fill_is_named_as_the_reason() {
     };
     assert!(error.is_out_of_room());
     let words = error.to_string();
-    assert!(words.contains("what has to be kept is about"), "{words}");
+    assert!(words.contains("the retained part has about"), "{words}");
     assert_eq!((talk.summaries(), talk.boundaries()), (3, 0));
 }
 
 #[tokio::test]
-async fn a_conversation_with_pictures_beyond_the_bytes_of_a_request_goes_on_without_them() {
+async fn images_beyond_the_request_size_are_removed() {
     const PICTURE: usize = 100_000;
     let talk = Talk::with_tools(vec![showing("Read", PICTURE)], Some(200_000));
     talk.server.most_bytes.store(5 * PICTURE, Ordering::SeqCst);
@@ -639,7 +642,10 @@ async fn a_conversation_with_pictures_beyond_the_bytes_of_a_request_goes_on_with
     for turn in 0..22 {
         assert_finished(&take_turn(&mut session, turn).await);
     }
-    assert!(talk.boundaries() >= 1, "the server refused the bytes");
+    assert!(
+        talk.boundaries() >= 1,
+        "the server rejected the request size"
+    );
     let requests = talk.server.requests();
     let last = requests.last().unwrap();
     assert_valid(&said(last));

@@ -108,7 +108,7 @@ async fn a_coordinator_has_no_forks_and_no_team() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_delegates_understanding_is_returned_and_starts_nobody() {
+async fn a_prompt_that_delegates_understanding_is_rejected() {
     let mut family = family();
     let script = [
         calls([
@@ -137,7 +137,7 @@ async fn a_prompt_that_delegates_understanding_is_returned_and_starts_nobody() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_stopped_hands_back_what_it_had() {
+async fn a_stopped_worker_returns_its_partial_result() {
     let mut family = family();
     family
         .cast

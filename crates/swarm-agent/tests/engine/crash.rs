@@ -1,4 +1,4 @@
-//! A process may die at any byte.
+//! Transcripts of processes that were killed at any byte.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use crate::tools::{Log, change, echo};
 use crate::valid::{assert_alternating, assert_valid, results};
 use crate::world::{World, on};
 
-/// A transcript with everything in it: calls alone and together, urgent mail, thinking and a tool id that is used
-/// twice in the first turn, an empty answer in the second, nothing special in the third.
-async fn eventful(turns: usize) -> Vec<u8> {
+/// Returns a transcript with all kinds of content. First turn: single and parallel calls, urgent
+/// mail, thinking, and a tool id that is used twice. Second turn: an empty response. Third turn: a
+/// plain response.
+async fn varied_transcript(turns: usize) -> Vec<u8> {
     let world = World::new(vec![change(Log::default()), echo()]);
     let thinking = ContentBlock::Thinking {
         thinking: "hm".into(),
@@ -49,7 +50,7 @@ async fn eventful(turns: usize) -> Vec<u8> {
     world.on_disk().into_bytes()
 }
 
-/// Puts a transcript in place, opens it, asks the model once, and gives what it was sent.
+/// Writes a transcript, opens it, runs a turn, and returns the messages of its request.
 async fn reopened(world: &World, bytes: &[u8]) -> (Session, Vec<swarm_model::Message>) {
     swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();
     swarm_os::replace_alone(&world.path(), bytes).unwrap();
@@ -69,13 +70,13 @@ async fn reopened(world: &World, bytes: &[u8]) -> (Session, Vec<swarm_model::Mes
 
 #[tokio::test]
 async fn a_transcript_cut_at_any_byte_opens_and_is_valid() {
-    let whole = eventful(1).await;
+    let whole = varied_transcript(1).await;
     for cut in 0..=whole.len() {
         let world = World::new(vec![echo()]);
         let (session, messages) = reopened(&world, &whole[..cut]).await;
         assert_valid(&messages);
         assert_alternating(&messages);
-        // What was on disk as a whole line is there: nothing that counted as delivered is lost.
+        // Complete lines on disk are kept: no acknowledged message is lost.
         let kept = &whole[..cut];
         let lines = kept.split_inclusive(|byte| *byte == b'\n');
         for line in lines.filter(|line| line.ends_with(b"\n")) {
@@ -85,7 +86,7 @@ async fn a_transcript_cut_at_any_byte_opens_and_is_valid() {
                 assert!(session.has_message(&id), "{id} is lost at {cut}");
             }
         }
-        // A second opening finds nothing left to mend.
+        // A second opening has nothing to repair.
         let before = world.on_disk();
         assert!(world.transcript().broken().is_empty());
         assert_eq!(world.on_disk(), before);
@@ -93,10 +94,10 @@ async fn a_transcript_cut_at_any_byte_opens_and_is_valid() {
 }
 
 #[tokio::test]
-async fn a_call_cut_by_a_crash_is_answered_as_interrupted_and_the_turn_goes_on() {
-    let whole = eventful(3).await;
+async fn a_call_interrupted_by_a_crash_gets_an_error_result_and_the_turn_continues() {
+    let whole = varied_transcript(3).await;
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-    // The prompt, the answer with four calls, the result of the first.
+    // The prompt, the response with four calls, the result of the first.
     let world = World::new(vec![echo()]);
     let (session, messages) = reopened(&world, &lines[..3].concat()).await;
     let got = results(&messages[2]);
@@ -110,8 +111,8 @@ async fn a_call_cut_by_a_crash_is_answered_as_interrupted_and_the_turn_goes_on()
 }
 
 #[tokio::test]
-async fn a_turn_cut_by_a_crash_is_needed_and_one_that_ended_is_not() {
-    let whole = eventful(3).await;
+async fn only_an_unfinished_turn_needs_to_be_continued() {
+    let whole = varied_transcript(3).await;
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     for count in 0..=lines.len() {
         let world = World::new(vec![echo()]);
@@ -154,7 +155,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let whole = eventful(3).await;
+            let whole = varied_transcript(3).await;
             let mut lines: Vec<Vec<u8>> =
                 whole.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
             for damage in damages {
@@ -174,7 +175,7 @@ proptest! {
 }
 
 #[test]
-fn a_broken_line_in_the_middle_is_kept_aside_and_reported() {
+fn a_broken_line_is_moved_to_another_file_and_reported() {
     let whole = {
         let world = World::new(vec![]);
         let mut session = world.open();

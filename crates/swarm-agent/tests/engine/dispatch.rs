@@ -1,4 +1,4 @@
-//! Calls and their results.
+//! Tool calls and their results.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn text(text: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn read_only_neighbours_run_at_once_and_their_results_keep_the_order() {
+async fn adjacent_read_only_calls_run_in_parallel_and_keep_their_order() {
     let world = World::new(vec![meet(3)]);
     world.model.play([
         call([
@@ -42,7 +42,7 @@ async fn read_only_neighbours_run_at_once_and_their_results_keep_the_order() {
 }
 
 #[tokio::test]
-async fn no_more_calls_than_the_bound_run_at_once() {
+async fn parallel_calls_are_limited() {
     let log = Log::default();
     let mut world = World::new(vec![crowd(log.clone())]);
     world.limits.parallel_calls = 2;
@@ -57,7 +57,7 @@ async fn no_more_calls_than_the_bound_run_at_once() {
 }
 
 #[tokio::test]
-async fn changing_calls_run_one_by_one_in_order() {
+async fn mutating_calls_run_sequentially_in_order() {
     let log = Log::default();
     let world = World::new(vec![change(log.clone()), echo()]);
     world.model.play([
@@ -80,7 +80,7 @@ async fn changing_calls_run_one_by_one_in_order() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_broken_input_and_a_panic_are_error_results() {
+async fn unknown_tools_invalid_input_and_panics_give_error_results() {
     let world = World::new(vec![echo(), broken()]);
     let calls = vec![
         tool_use("a", "Fly", json!({})),
@@ -111,7 +111,7 @@ async fn an_unknown_tool_broken_input_and_a_panic_are_error_results() {
 }
 
 #[tokio::test]
-async fn each_call_is_shown_from_its_start_to_its_end() {
+async fn each_call_emits_start_and_end_events() {
     let world = World::new(vec![echo()]);
     world
         .model
@@ -148,7 +148,7 @@ async fn each_call_is_shown_from_its_start_to_its_end() {
 }
 
 #[tokio::test]
-async fn tokens_and_calls_add_up_by_turn_and_over_restarts() {
+async fn totals_add_up_across_turns_and_restarts() {
     let world = World::new(vec![echo()]);
     world
         .model
@@ -167,7 +167,7 @@ async fn tokens_and_calls_add_up_by_turn_and_over_restarts() {
 }
 
 #[tokio::test]
-async fn the_last_words_are_kept_when_the_last_answer_is_empty() {
+async fn the_last_text_is_kept_if_the_last_response_is_empty() {
     let world = World::new(vec![echo()]);
     let report = vec![
         ContentBlock::text("the report"),
@@ -187,7 +187,7 @@ async fn the_last_words_are_kept_when_the_last_answer_is_empty() {
 }
 
 #[tokio::test]
-async fn without_input_there_is_no_turn() {
+async fn a_turn_without_input_fails() {
     let world = World::new(vec![]);
     let mut session = world.open();
     let outcome = session.run_turn(on()).await;
@@ -202,14 +202,14 @@ async fn without_input_there_is_no_turn() {
 }
 
 #[test]
-fn two_tools_of_one_name_are_refused() {
+fn duplicate_tool_names_are_rejected() {
     let world = World::new(vec![echo(), echo()]);
     let error = Session::open(world.transcript(), world.parts()).unwrap_err();
     assert!(error.to_string().contains("`Echo`"), "{error}");
 }
 
 #[tokio::test]
-async fn a_turn_can_run_in_a_task_of_its_own() {
+async fn a_turn_can_run_in_a_spawned_task() {
     let world = World::new(vec![]);
     let streamed = Ok(ModelEvent::Completed(response(
         vec![ContentBlock::text("hi")],

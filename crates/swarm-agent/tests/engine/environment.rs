@@ -1,4 +1,4 @@
-//! The environment section, and what an agent is told when a fact changes.
+//! The environment section, and announcements of changed facts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::model::say;
 use crate::valid::texts;
 use crate::world::{World, on};
 
-/// A team whose members a test sets.
+/// A team whose member list the test sets.
 #[derive(Debug, Default)]
-struct Crew(Mutex<String>);
+struct FakeTeam(Mutex<String>);
 
-impl Brief for Crew {
+impl Brief for FakeTeam {
     fn brief(&self) -> Option<String> {
         None
     }
@@ -28,24 +28,24 @@ impl Brief for Crew {
     }
 }
 
-struct Stage {
+struct Fixture {
     world: World,
-    crew: Arc<Crew>,
+    crew: Arc<FakeTeam>,
     cwd: PathBuf,
 }
 
-impl Stage {
+impl Fixture {
     fn new() -> Self {
         let world = World::new(Vec::new());
         let cwd = world.scratch.path().join("project");
         fs::create_dir_all(cwd.join(".git")).unwrap();
-        let stage = Self {
+        let fixture = Self {
             world,
             crew: Arc::default(),
             cwd,
         };
-        stage.set("main", "team-lead");
-        stage
+        fixture.set("main", "team-lead");
+        fixture
     }
 
     fn set(&self, branch: &str, members: &str) {
@@ -54,7 +54,7 @@ impl Stage {
         members.clone_into(&mut self.crew.0.lock());
     }
 
-    /// The session as a process of its own opens it.
+    /// Opens the session as a new process would.
     fn open(&self) -> Session {
         let transcript = self.world.transcript();
         let host = HostFacts::default();
@@ -75,7 +75,7 @@ impl Stage {
         Session::open(transcript, parts).unwrap()
     }
 
-    /// One turn; its system prompt, and what the agent was told in it.
+    /// Runs a turn and returns its system prompt and the texts of its last user message.
     async fn turn(&self, session: &mut Session) -> (String, Vec<String>) {
         self.world.model.play([say("done")]);
         session.deliver(vec![Injected::prompt("go on")]).unwrap();
@@ -89,32 +89,32 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_change_is_announced_once_and_the_section_stays_the_same_after_a_restart() {
-    let stage = Stage::new();
-    let mut session = stage.open();
-    let (first, told) = stage.turn(&mut session).await;
+async fn changes_are_announced_once_and_the_section_survives_a_restart() {
+    let fixture = Fixture::new();
+    let mut session = fixture.open();
+    let (first, told) = fixture.turn(&mut session).await;
     assert!(
         first.contains("\nBranch: main\nTeam members: team-lead\n"),
         "{first}"
     );
     assert_eq!(told, ["go on"]);
 
-    stage.set("fix", "team-lead, alice");
-    let (_, told) = stage.turn(&mut session).await;
+    fixture.set("fix", "team-lead, alice");
+    let (_, told) = fixture.turn(&mut session).await;
     let changed = "<system-reminder>\nThe environment has changed:\nBranch: fix\nTeam members: team-lead, alice\n\
                    </system-reminder>";
     assert_eq!(told, [changed, "go on"]);
-    let (_, told) = stage.turn(&mut session).await;
-    assert_eq!(told, ["go on"], "it is told once");
+    let (_, told) = fixture.turn(&mut session).await;
+    assert_eq!(told, ["go on"], "announced only once");
 
-    let mut resumed = stage.open();
-    let (same, told) = stage.turn(&mut resumed).await;
-    assert_eq!(same, first, "the prompt is the one that is cached");
-    assert_eq!(told, ["go on"], "the conversation has the change");
+    let mut resumed = fixture.open();
+    let (same, told) = fixture.turn(&mut resumed).await;
+    assert_eq!(same, first, "the cached prompt is unchanged");
+    assert_eq!(told, ["go on"], "the conversation contains the change");
 
-    stage.set("main", "team-lead, alice");
-    let mut resumed = stage.open();
-    let (same, told) = stage.turn(&mut resumed).await;
+    fixture.set("main", "team-lead, alice");
+    let mut resumed = fixture.open();
+    let (same, told) = fixture.turn(&mut resumed).await;
     assert_eq!(same, first);
     assert!(
         told[0].ends_with("changed:\nBranch: main\n</system-reminder>"),

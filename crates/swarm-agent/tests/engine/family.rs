@@ -1,4 +1,4 @@
-//! An agent with sub-agents, and a model that answers each of them by its own script.
+//! An agent with sub-agents, and a model that plays a script for each of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_agent::{
     AgentParts, Injected, ModelFactory, NoOtherModels, NoSpawner, ReadyModel, Session,
-    SessionLimits, SubAgentKit, SubAgents, TeammateSpawner, TurnOutcome,
+    SessionLimits, SubAgentServices, SubAgents, TeammateSpawner, TurnOutcome,
 };
 use swarm_model::{
     ContentBlock, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, StopReason,
@@ -22,18 +22,18 @@ use tokio_util::sync::CancellationToken;
 use crate::model::{Asked, response, tool_use};
 use crate::world::World;
 
-/// One answer of a script.
+/// One response of a script.
 #[derive(Debug, Clone)]
 pub(crate) enum Line {
-    /// The end of a turn.
+    /// A text that ends the turn.
     Say(String),
-    /// Calls.
+    /// Tool calls.
     Call(Vec<(String, Value)>),
-    /// Comes only once the gate is opened: the text follows then.
+    /// A text that is sent once the gate is open.
     Gated(String),
-    /// A failure of the model.
+    /// A refusal of the model.
     Fail,
-    /// The server finds the conversation too long.
+    /// The server rejects the conversation as too long.
     TooLong,
 }
 
@@ -45,13 +45,14 @@ pub(crate) fn calls<const N: usize>(calls: [(&str, Value); N]) -> Line {
     Line::Call(calls.map(|(tool, input)| (tool.to_owned(), input)).to_vec())
 }
 
-/// Answers by the name of who asks; the last line of a script is repeated.
+/// A model that plays the script of the agent that sends the request; the last line of a script is
+/// repeated.
 #[derive(Debug)]
 pub(crate) struct Cast {
     scripts: Mutex<HashMap<String, VecDeque<Line>>>,
     pub(crate) requests: Mutex<Vec<Asked>>,
     pub(crate) gate: Arc<Semaphore>,
-    /// One permit for each answer that waits, or waited, for the gate.
+    /// One permit per response that waits, or waited, for the gate.
     pub(crate) waiting: Arc<Semaphore>,
     calls: Mutex<u64>,
 }
@@ -78,7 +79,7 @@ impl Cast {
         self.gate.add_permits(1);
     }
 
-    /// Waits until that many answers have come to the gate.
+    /// Waits until `answers` responses have reached the gate.
     pub(crate) async fn at_gate(&self, answers: u32) {
         self.waiting.acquire_many(answers).await.unwrap().forget();
     }
@@ -141,10 +142,10 @@ impl Model for Cast {
     }
 }
 
-/// Gives every model the same cast, under the name it was asked for.
-/// Output limit of every model but the parent's.
+/// Output limit of every model except the parent's, in tokens.
 pub(crate) const OTHER_OUTPUT: u32 = 8_192;
 
+/// Returns the same cast for every model name.
 #[derive(Debug)]
 struct Models(Arc<Cast>);
 
@@ -162,7 +163,7 @@ impl ModelFactory for Models {
     }
 }
 
-/// An agent `bob` and the sub-agents that it may have.
+/// An agent `bob` and its sub-agents.
 pub(crate) struct Family {
     pub(crate) world: World,
     pub(crate) cast: Arc<Cast>,
@@ -170,7 +171,7 @@ pub(crate) struct Family {
     pub(crate) session: Session,
 }
 
-/// A definition of the user's own.
+/// A definition in the user's directory.
 pub(crate) fn definition(name: &str) -> AgentDefinition {
     AgentDefinition {
         source: AgentSource::User,
@@ -202,7 +203,7 @@ impl Family {
         )
     }
 
-    /// A bob who has a definition himself.
+    /// Creates a `bob` with a definition.
     pub(crate) fn of_type(
         own: &AgentDefinition,
         definitions: Vec<AgentDefinition>,
@@ -226,7 +227,7 @@ impl Family {
         )
     }
 
-    /// The same agent in a process of its own, after this one has died.
+    /// Opens the same agent in a new process, after this one has terminated.
     pub(crate) fn reborn(self, definitions: Vec<AgentDefinition>) -> Self {
         let agent_config = AgentConfig {
             agents: AgentCatalog::new(definitions),
@@ -248,7 +249,7 @@ impl Family {
         own: Option<&AgentDefinition>,
         cast: Arc<Cast>,
     ) -> Self {
-        let agents = SubAgents::new(SubAgentKit {
+        let agents = SubAgents::new(SubAgentServices {
             commands: Arc::default(),
             agent_config: Arc::new(agent_config),
             model: "anthropic/parent-1".to_owned(),
@@ -284,7 +285,7 @@ impl Family {
         Arc::clone(found.unwrap())
     }
 
-    /// Lets bob take a turn about `prompt`.
+    /// Runs a turn of bob for `prompt`.
     pub(crate) async fn turn(&mut self, prompt: &str) -> TurnOutcome {
         self.session
             .deliver(vec![Injected::prompt(prompt)])
@@ -292,7 +293,7 @@ impl Family {
         self.session.run_turn(CancellationToken::new()).await
     }
 
-    /// The results that bob got for his calls, oldest first: text and whether it is an error.
+    /// Returns the results of bob's calls, oldest first: the text, and whether it is an error.
     pub(crate) fn results(&self) -> Vec<(String, bool)> {
         let requests = self.cast.asked_by("bob");
         let messages = requests.last().map(|last| last.messages.clone());
@@ -306,7 +307,8 @@ impl Family {
         results.collect()
     }
 
-    /// Waits until a sub-agent in the background has ended and delivers that, if it was not heard of already.
+    /// Waits until a background sub-agent has ended, and delivers the notification unless it was
+    /// delivered already.
     pub(crate) async fn hear(&mut self) {
         while !self.agents.deliver_to(&mut self.session).unwrap() && self.agents.is_busy() {
             self.agents.changed().await;
@@ -317,7 +319,7 @@ impl Family {
         BackgroundAgents::send(&*self.agents, to, text).await
     }
 
-    /// How many sub-agents ran at once at most, by the events.
+    /// Returns the highest number of concurrent sub-agents according to the events.
     pub(crate) fn most_at_once(&self) -> usize {
         let (mut now, mut most) = (0_usize, 0);
         for event in self.world.watcher.events() {
@@ -333,7 +335,7 @@ impl Family {
         most
     }
 
-    /// A file of the one sub-agent there was, by its ending.
+    /// Returns the content of the only sub-agent's file with this ending.
     pub(crate) fn file(&self, ending: &str) -> String {
         let directory = self.world.path().with_extension("").join("subagents");
         let mut found = std::fs::read_dir(directory).unwrap().flatten();
@@ -341,7 +343,7 @@ impl Family {
         std::fs::read_to_string(file.unwrap().path()).unwrap()
     }
 
-    /// Ids in the order of their starts.
+    /// Returns the ids in start order.
     pub(crate) fn ids(&self) -> Vec<String> {
         let events = self.world.watcher.events();
         let ids = events.into_iter().filter_map(|event| match event {

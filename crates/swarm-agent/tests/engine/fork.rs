@@ -1,4 +1,4 @@
-//! Agents that begin with their parent's conversation.
+//! Forks: sub-agents that begin with their parent's conversation.
 
 use serde_json::{Value, json};
 use swarm_model::{ContentBlock, Role};
@@ -25,7 +25,7 @@ fn family() -> Family {
     Family::of(World::new(builtin()), vec![definition("finder")], limits())
 }
 
-/// A call that names no type.
+/// An Agent call without a type.
 fn fork(work: &str, mut more: Value) -> (&'static str, Value) {
     let mut input = json!({"description": "part", "prompt": work});
     let fields = input.as_object_mut().unwrap();
@@ -33,15 +33,15 @@ fn fork(work: &str, mut more: Value) -> (&'static str, Value) {
     ("Agent", input)
 }
 
-/// A request without the last block of its last message, as text; and that block.
-fn parted(request: &Asked) -> (String, ContentBlock) {
+/// Splits a request into the text of everything before the last block, and that block.
+fn split_last_block(request: &Asked) -> (String, ContentBlock) {
     let mut request = request.clone();
     let last = request.messages.last_mut().unwrap().content.pop().unwrap();
     (format!("{request:?}"), last)
 }
 
 #[tokio::test]
-async fn siblings_differ_in_their_last_block_alone() {
+async fn sibling_forks_differ_only_in_their_last_block() {
     let mut family = family();
     let glob = ("Glob", json!({"pattern": "*.nothing"}));
     family.cast.plays(
@@ -62,22 +62,22 @@ async fn siblings_differ_in_their_last_block_alone() {
     let bob = family.cast.asked_by("bob");
     let forks = family.cast.asked_by("bob/fork");
     assert_eq!(forks.len(), 3);
-    let (shared, _) = parted(&forks[0]);
+    let (shared, _) = split_last_block(&forks[0]);
     for request in &forks {
-        let (prefix, last) = parted(request);
+        let (prefix, last) = split_last_block(request);
         assert_eq!(prefix, shared);
         let ContentBlock::Text { text } = last else {
             panic!("{last:?}")
         };
         assert!(text.starts_with("<fork-boilerplate>\n"), "{text}");
         assert!(text.contains("\n\nYour directive: "), "{text}");
-        // The parent's own request is the beginning of theirs.
+        // The parent's request is a prefix of theirs.
         assert_eq!(request.system, bob[1].system);
         assert_eq!(request.tools, bob[1].tools);
         assert_eq!(request.messages[..3], bob[1].messages);
         assert_eq!(
             request.messages[3], bob[2].messages[3],
-            "the answer is whole"
+            "the response is complete"
         );
         assert_eq!(
             (request.max_tokens, request.effort),
@@ -126,11 +126,14 @@ async fn a_fork_cannot_be_forked() {
         told.contains("fork is not available inside a fork"),
         "{told}"
     );
-    assert!(told.contains("found"), "another type begins afresh: {told}");
+    assert!(
+        told.contains("found"),
+        "another type starts a new conversation: {told}"
+    );
 }
 
 #[tokio::test]
-async fn a_conversation_that_holds_the_rules_of_a_fork_is_not_forked() {
+async fn a_conversation_with_a_fork_directive_is_not_forked() {
     let mut family = family();
     family
         .cast
@@ -141,7 +144,7 @@ async fn a_conversation_that_holds_the_rules_of_a_fork_is_not_forked() {
 }
 
 #[tokio::test]
-async fn a_fork_has_nothing_of_its_own_that_would_change_its_requests() {
+async fn parameters_that_would_change_a_forks_requests_are_rejected() {
     for (name, value) in [("model", "haiku"), ("effort", "low"), ("cwd", "/tmp")] {
         let mut family = family();
         let call = fork("all", json!({name: value}));
@@ -149,14 +152,14 @@ async fn a_fork_has_nothing_of_its_own_that_would_change_its_requests() {
         family.turn("go").await;
         let (result, is_error) = family.results().remove(0);
         assert!(
-            is_error && result.contains(&format!("`{name}` of the agent")),
+            is_error && result.contains(&format!("fork uses its parent's `{name}`")),
             "{result}"
         );
     }
 }
 
 #[tokio::test]
-async fn where_forks_are_off_no_type_means_a_general_agent() {
+async fn without_forks_a_call_without_type_starts_a_general_purpose_agent() {
     let off = AgentLimits {
         fork: false,
         ..limits()
@@ -179,7 +182,7 @@ async fn where_forks_are_off_no_type_means_a_general_agent() {
 }
 
 #[tokio::test]
-async fn a_rule_can_forbid_forks() {
+async fn a_deny_rule_can_forbid_forks() {
     let mut rules = RuleSet::default();
     rules.add(Behavior::Deny, Rule::parse("Agent(fork)").unwrap(), "test");
     let mut world = World::new(builtin());
@@ -198,7 +201,7 @@ async fn a_rule_can_forbid_forks() {
 }
 
 #[tokio::test]
-async fn a_fork_is_taken_up_again_from_its_own_transcript_in_another_process() {
+async fn another_process_resumes_a_fork_from_its_transcript() {
     let mut family = family();
     family
         .cast
@@ -227,7 +230,7 @@ async fn a_fork_is_taken_up_again_from_its_own_transcript_in_another_process() {
 }
 
 #[tokio::test]
-async fn a_fork_may_go_to_the_background() {
+async fn a_fork_can_run_in_the_background() {
     let mut family = family();
     let call = fork("all", json!({"run_in_background": true}));
     family
@@ -245,7 +248,7 @@ async fn a_fork_may_go_to_the_background() {
 }
 
 #[tokio::test]
-async fn a_fork_does_not_act_in_the_team_as_the_agent_that_it_is_forked_from() {
+async fn a_fork_cannot_use_team_tools() {
     let names = ["SendMessage", "TaskUpdate", "TeamDelete", "TaskList"];
     let world = World::new(names.map(acting).to_vec());
     let mut family = Family::of(world, vec![], limits());
@@ -259,7 +262,7 @@ async fn a_fork_does_not_act_in_the_team_as_the_agent_that_it_is_forked_from() {
     assert_eq!(asked[0].tools, family.cast.asked_by("bob")[0].tools);
     let said = format!("{:?}", asked[1].messages.last());
     for name in &names[..3] {
-        let refusal = format!("{name} was not called: you are a fork and not a member");
+        let refusal = format!("{name} was not called: a fork is not a team member");
         assert!(said.contains(&refusal), "{said}");
     }
     assert_eq!(said.matches("acted").count(), 1, "{said}");

@@ -1,4 +1,4 @@
-//! The user's hooks around the calls and turns of one agent.
+//! The user's hooks for the calls and turns of an agent.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,10 +19,11 @@ use crate::model::{Reply, call, say};
 use crate::tools::{acting, echo, failing, long, stopping};
 use crate::world::{World, on, rights};
 
-/// A world whose hooks, by event and matcher, keep what they are told and then run a command line.
+/// A world with hooks, given as event, matcher and command line. Each hook records its input and
+/// then runs its command line.
 fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) -> World {
     let mut world = World::new(tools);
-    let file = world.scratch.path().join("told.jsonl");
+    let file = world.scratch.path().join("hook_inputs.jsonl");
     let mut settings = json!({});
     for (event, matcher, line) in hooks {
         let command = format!("cat >> {}; {line}", file.display());
@@ -45,9 +46,9 @@ fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) 
     world
 }
 
-/// What hooks of an event were told, in order.
-fn told(world: &World, event: &str) -> Vec<Value> {
-    let file = world.scratch.path().join("told.jsonl");
+/// Returns the inputs of an event's hooks in order.
+fn hook_inputs(world: &World, event: &str) -> Vec<Value> {
+    let file = world.scratch.path().join("hook_inputs.jsonl");
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines
@@ -55,8 +56,8 @@ fn told(world: &World, event: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A prompted session that works in a real directory, `work`.
-fn working(world: &World) -> (Session, PathBuf) {
+/// Returns a session with a prompt and its working directory `work`, which exists.
+fn session_in_directory(world: &World) -> (Session, PathBuf) {
     let work = world.scratch.path().canonicalize().unwrap().join("work");
     std::fs::create_dir_all(&work).unwrap();
     let mut parts = world.parts();
@@ -71,7 +72,7 @@ fn working(world: &World) -> (Session, PathBuf) {
     (session, work)
 }
 
-/// The text of the last result that the model was given.
+/// Returns the text of the last tool result.
 fn last_result(world: &World) -> String {
     let request = world.model.last_request();
     let last = request.messages.last().unwrap();
@@ -79,7 +80,7 @@ fn last_result(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn a_matcher_means_a_tool_by_whichever_name_the_model_calls_it() {
+async fn a_matcher_applies_to_all_names_of_a_tool() {
     for (matcher, called) in [
         ("TaskStop", "KillShell"),
         ("KillShell", "TaskStop"),
@@ -92,14 +93,17 @@ async fn a_matcher_means_a_tool_by_whichever_name_the_model_calls_it() {
         world.prompted().run_turn(on()).await;
         let result = last_result(&world);
         assert!(result.contains("a hook refuses it. not that"), "{result}");
-        assert_eq!(told(&world, "PreToolUse")[0]["tool_name"], "TaskStop");
+        assert_eq!(
+            hook_inputs(&world, "PreToolUse")[0]["tool_name"],
+            "TaskStop"
+        );
     }
 }
 
 #[tokio::test]
-async fn the_response_of_a_tool_is_an_object_as_hooks_of_claude_code_expect() {
+async fn tool_responses_for_hooks_are_objects_as_in_claude_code() {
     let world = hooked(builtin(), &[("PostToolUse", "*", "true")]);
-    let (mut session, work) = working(&world);
+    let (mut session, work) = session_in_directory(&world);
     let path = work.join("a.txt");
     world.model.play([
         call([
@@ -121,8 +125,8 @@ async fn the_response_of_a_tool_is_an_object_as_hooks_of_claude_code_expect() {
         say("done"),
     ]);
     session.run_turn(on()).await;
-    let told = told(&world, "PostToolUse");
-    let responses: Vec<_> = told
+    let inputs = hook_inputs(&world, "PostToolUse");
+    let responses: Vec<_> = inputs
         .iter()
         .map(|one| one["tool_response"].clone())
         .collect();
@@ -140,11 +144,11 @@ async fn the_response_of_a_tool_is_an_object_as_hooks_of_claude_code_expect() {
     assert_eq!(responses[4]["numFiles"], 1, "{}", responses[4]);
     let plain = &responses[5]["content"][0];
     assert_eq!(plain["type"], "text", "{plain}");
-    assert!(told.iter().all(|one| one["duration_ms"].is_u64()));
+    assert!(inputs.iter().all(|one| one["duration_ms"].is_u64()));
 }
 
 #[tokio::test]
-async fn a_failure_is_told_with_its_error_and_hooks_add_to_it() {
+async fn failure_hooks_receive_the_error_and_add_context() {
     let line = r#"echo '{"hookSpecificOutput": {"additionalContext": "try the other one"}}'"#;
     let world = hooked(
         vec![failing(), echo()],
@@ -159,7 +163,7 @@ async fn a_failure_is_told_with_its_error_and_hooks_add_to_it() {
     ]);
     world.model.play([both, say("done")]);
     world.prompted().run_turn(on()).await;
-    let failures = told(&world, "PostToolUseFailure");
+    let failures = hook_inputs(&world, "PostToolUseFailure");
     assert_eq!(failures.len(), 1, "{failures:?}");
     let failure = &failures[0];
     assert_eq!(failure["tool_name"], "Failing");
@@ -168,7 +172,7 @@ async fn a_failure_is_told_with_its_error_and_hooks_add_to_it() {
     assert_eq!(failure["error"], "it does not work");
     assert_eq!(failure["is_interrupt"], false);
     assert!(failure["duration_ms"].is_u64());
-    assert!(told(&world, "PostToolUse").is_empty());
+    assert!(hook_inputs(&world, "PostToolUse").is_empty());
     let request = format!("{:?}", world.model.last_request().messages);
     assert!(
         request.contains("A hook of the user says: try the other one"),
@@ -177,7 +181,7 @@ async fn a_failure_is_told_with_its_error_and_hooks_add_to_it() {
 }
 
 #[tokio::test]
-async fn a_failure_by_interruption_says_so() {
+async fn an_interrupted_call_is_marked_as_interrupt() {
     let started = Arc::new(tokio::sync::Notify::new());
     let mut world = hooked(
         vec![long(started.clone(), false)],
@@ -192,11 +196,14 @@ async fn a_failure_by_interruption_says_so() {
         started.notified().await;
         stop.cancel();
     });
-    assert_eq!(told(&world, "PostToolUseFailure")[0]["is_interrupt"], true);
+    assert_eq!(
+        hook_inputs(&world, "PostToolUseFailure")[0]["is_interrupt"],
+        true
+    );
 }
 
 #[tokio::test]
-async fn a_batch_is_told_once_and_may_end_the_turn() {
+async fn a_batch_hook_runs_once_and_can_stop_the_turn() {
     let world = hooked(
         vec![echo(), acting("Act")],
         &[("PostToolBatch", "", "echo enough >&2; exit 2")],
@@ -211,7 +218,7 @@ async fn a_batch_is_told_once_and_may_end_the_turn() {
         outcome.trouble().unwrap(),
         "a hook stopped the turn: enough"
     );
-    let batches = told(&world, "PostToolBatch");
+    let batches = hook_inputs(&world, "PostToolBatch");
     assert_eq!(batches.len(), 1);
     assert_eq!(
         batches[0]["tool_calls"][0],
@@ -222,7 +229,7 @@ async fn a_batch_is_told_once_and_may_end_the_turn() {
 }
 
 #[tokio::test]
-async fn what_hooks_say_of_a_batch_stands_before_the_next_request() {
+async fn context_of_a_batch_hook_is_in_the_next_request() {
     let line = r#"echo '{"hookSpecificOutput": {"additionalContext": "format it"}}'"#;
     let world = hooked(vec![echo()], &[("PostToolBatch", "", line)]);
     world
@@ -234,7 +241,7 @@ async fn what_hooks_say_of_a_batch_stands_before_the_next_request() {
 }
 
 #[tokio::test]
-async fn a_denial_is_told_with_its_reason_and_a_hook_may_allow_another_attempt() {
+async fn permission_denied_hooks_receive_the_reason_and_can_allow_a_retry() {
     let line = r#"echo '{"hookSpecificOutput": {"retry": true}}'"#;
     let mut world = hooked(vec![acting("Act")], &[("PermissionDenied", "Act", line)]);
     world.rights = rights(PermissionMode::Default);
@@ -247,7 +254,7 @@ async fn a_denial_is_told_with_its_reason_and_a_hook_may_allow_another_attempt()
         .model
         .play([call([("a", "Act", json!({"x": 1}))]), say("done")]);
     world.prompted().run_turn(on()).await;
-    let denied = &told(&world, "PermissionDenied")[0];
+    let denied = &hook_inputs(&world, "PermissionDenied")[0];
     assert_eq!(denied["tool_name"], "Act");
     assert_eq!(denied["tool_input"], json!({"x": 1}));
     assert_eq!(denied["tool_use_id"], "a");
@@ -260,7 +267,7 @@ async fn a_denial_is_told_with_its_reason_and_a_hook_may_allow_another_attempt()
 }
 
 #[tokio::test]
-async fn a_turn_that_fails_is_told_with_the_kind_of_error() {
+async fn stop_failure_hooks_receive_the_kind_of_error() {
     for (error, kind) in [
         (
             ModelError::RateLimited {
@@ -283,18 +290,18 @@ async fn a_turn_that_fails_is_told_with_the_kind_of_error() {
         );
         world.model.play([Reply::Events(vec![Err(error)])]);
         world.prompted().run_turn(on()).await;
-        let failure = &told(&world, "StopFailure")[0];
+        let failure = &hook_inputs(&world, "StopFailure")[0];
         assert_eq!(failure["error"], kind);
         let details = failure["error_details"].as_str().unwrap();
         assert!(!details.is_empty() && failure["last_assistant_message"] == details);
-        assert!(told(&world, "Stop").is_empty());
+        assert!(hook_inputs(&world, "Stop").is_empty());
     }
 }
 
 #[tokio::test]
-async fn another_directory_of_the_shell_is_told() {
+async fn a_directory_change_of_the_shell_runs_hooks() {
     let world = hooked(builtin(), &[("CwdChanged", "", "true")]);
-    let (mut session, work) = working(&world);
+    let (mut session, work) = session_in_directory(&world);
     std::fs::create_dir(work.join("sub")).unwrap();
     world.model.play([
         call([
@@ -304,14 +311,14 @@ async fn another_directory_of_the_shell_is_told() {
         say("done"),
     ]);
     session.run_turn(on()).await;
-    let changes = told(&world, "CwdChanged");
+    let changes = hook_inputs(&world, "CwdChanged");
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["old_cwd"], json!(work));
     assert_eq!(changes[0]["new_cwd"], json!(work.join("sub")));
 }
 
 #[tokio::test]
-async fn a_directory_that_an_answer_adds_is_told() {
+async fn a_directory_added_by_an_approval_runs_hooks() {
     let mut world = hooked(
         vec![acting("Act")],
         &[("DirectoryAdded", "permission_update", "true")],
@@ -332,15 +339,15 @@ async fn a_directory_that_an_answer_adds_is_told() {
         .model
         .play([call([("a", "Act", json!({}))]), say("done")]);
     world.prompted().run_turn(on()).await;
-    let added = &told(&world, "DirectoryAdded")[0];
+    let added = &hook_inputs(&world, "DirectoryAdded")[0];
     assert_eq!(added["directory"], "/srv/data");
     assert_eq!(added["source"], "permission_update");
 }
 
 #[tokio::test]
-async fn instruction_files_are_told_with_the_reason_of_their_loading() {
+async fn instruction_hooks_receive_the_load_reason() {
     let world = hooked(builtin(), &[("InstructionsLoaded", "", "true")]);
-    let (session, work) = working(&world);
+    let (session, work) = session_in_directory(&world);
     drop(session);
     let put = |path: &str, text: &str| {
         let path = work.join(path);
@@ -372,12 +379,13 @@ async fn instruction_files_are_told_with_the_reason_of_their_loading() {
     let read = json!({"file_path": work.join("sub/a.rs")});
     world.model.play([call([("a", "Read", read)]), say("done")]);
     session.run_turn(on()).await;
-    let told = told(&world, "InstructionsLoaded");
+    let inputs = hook_inputs(&world, "InstructionsLoaded");
     let of = |path: &str| {
         let path = json!(work.join(path));
-        told.iter()
+        inputs
+            .iter()
             .find(|one| one["file_path"] == path)
-            .unwrap_or_else(|| panic!("{path}: {told:?}"))
+            .unwrap_or_else(|| panic!("{path}: {inputs:?}"))
     };
     let top = of("CLAUDE.md");
     assert_eq!(
@@ -393,11 +401,11 @@ async fn instruction_files_are_told_with_the_reason_of_their_loading() {
     let rule = of(".claude/rules/rust.md");
     assert_eq!(rule["load_reason"], "path_glob_match");
     assert_eq!(rule["globs"], json!(["**/*.rs"]));
-    assert_eq!(told.len(), 4, "{told:?}");
+    assert_eq!(inputs.len(), 4, "{inputs:?}");
 }
 
 #[tokio::test]
-async fn a_skill_that_a_person_starts_is_told_by_its_name_and_may_be_refused() {
+async fn expansion_hooks_receive_the_skill_and_can_block_it() {
     let world = hooked(
         vec![],
         &[
@@ -420,8 +428,8 @@ async fn a_skill_that_a_person_starts_is_told_by_its_name_and_may_be_refused() {
     let prompts = ["/deploy it now", "/review"].map(Injected::prompt).to_vec();
     let submitted = session.submit(vec![], prompts, &on()).await.unwrap();
     assert_eq!(submitted.withheld[0].why, "not now");
-    let told = told(&world, "UserPromptExpansion");
-    let first = &told[0];
+    let inputs = hook_inputs(&world, "UserPromptExpansion");
+    let first = &inputs[0];
     assert_eq!(first["expansion_type"], "slash_command");
     assert_eq!(first["command_name"], "deploy");
     assert_eq!(first["command_args"], "it now");

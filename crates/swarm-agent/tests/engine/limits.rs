@@ -1,4 +1,4 @@
-//! Turns that end by a bound, and answers that do not end well.
+//! Turns that reach a limit, and responses that end abnormally.
 
 use serde_json::json;
 use swarm_agent::{AgentError, Injected, TurnOutcome};
@@ -11,7 +11,7 @@ use crate::valid::{assert_valid, results, texts};
 use crate::world::{World, on};
 
 #[tokio::test]
-async fn a_turn_ends_at_its_limit_with_a_text_for_the_sender() {
+async fn a_turn_that_reaches_its_limit_reports_it() {
     let mut world = World::new(vec![echo()]);
     world.limits.max_turns = 2;
     let working = vec![
@@ -35,7 +35,8 @@ async fn a_turn_ends_at_its_limit_with_a_text_for_the_sender() {
         AgentEvent::TurnEnded { error: Some(_), .. }
     ));
 
-    // A restart does not take it up again by itself, a message does, and the model knows of the stop.
+    // A restart does not continue the turn, but a message does, and the model knows about the
+    // limit.
     let mut session = world.open();
     assert!(!session.needs_turn());
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
@@ -50,7 +51,7 @@ async fn a_turn_ends_at_its_limit_with_a_text_for_the_sender() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_off_in_its_text_is_continued_once_and_joined() {
+async fn a_truncated_text_is_continued_once_and_joined() {
     let world = World::new(vec![]);
     let cut = |text: &str| reply(vec![ContentBlock::text(text)], StopReason::MaxTokens);
     world.model.play([cut("one, tw"), say("o, three")]);
@@ -89,7 +90,7 @@ async fn a_call_cut_off_by_the_output_limit_is_not_run() {
 }
 
 #[tokio::test]
-async fn a_cut_off_in_thinking_leaves_a_valid_conversation() {
+async fn truncated_thinking_leaves_a_valid_conversation() {
     let world = World::new(vec![]);
     let thinking = ContentBlock::Thinking {
         thinking: "hm".into(),
@@ -103,7 +104,7 @@ async fn a_cut_off_in_thinking_leaves_a_valid_conversation() {
 }
 
 #[tokio::test]
-async fn a_refusal_and_a_full_context_fail_the_turn_and_answer_its_calls() {
+async fn a_refusal_or_a_full_context_fails_the_turn_and_its_calls_get_results() {
     for (stop, words) in [
         (StopReason::Refusal, "declined to answer and said: no"),
         (

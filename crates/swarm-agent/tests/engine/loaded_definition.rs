@@ -1,4 +1,4 @@
-//! What sub-agents bring along by their definitions.
+//! Skills and memory of sub-agents from their definitions.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn family(definition: AgentDefinition) -> Family {
 }
 
 #[tokio::test]
-async fn c2_skills_and_memory_of_a_definition_are_a_sub_agents_too() {
+async fn c2_a_sub_agent_gets_the_skills_and_memory_of_its_definition() {
     let keeper = AgentDefinition {
         skills: vec!["style".into()],
         memory: Some(MemoryScope::User),
@@ -71,13 +71,13 @@ async fn c2_skills_and_memory_of_a_definition_are_a_sub_agents_too() {
         .map(|tool| tool.name.as_str())
         .collect();
     assert_eq!(tools, ["Read", "Write", "Edit", "Grep"]);
-    // Nobody was asked, although the mode asks about edits.
+    // No approval was requested, although the mode requires one for edits.
     assert!(memory.join("more.md").exists());
     assert!(family.world.gate.asked.lock().is_empty());
 }
 
 #[tokio::test]
-async fn c2_a_skill_that_is_not_there_is_refused_by_its_name() {
+async fn c2_the_error_names_a_missing_skill() {
     let keeper = AgentDefinition {
         skills: vec!["tone".into()],
         ..definition("keeper")

@@ -1,4 +1,4 @@
-//! Messages: delivered once, durable first, urgent ones between calls.
+//! Messages: delivered once, durable before they are acknowledged, urgent ones between calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ fn id(text: &str) -> MessageId {
     MessageId::new(text)
 }
 
-fn letter(name: &str) -> Injected {
+fn message(name: &str) -> Injected {
     Injected::message(id(name), format!("text of {name}"))
 }
 
 #[tokio::test]
-async fn urgent_mail_lands_beside_the_results_and_is_reported_once_it_is_on_disk() {
+async fn urgent_mail_follows_the_results_and_is_acknowledged_once_on_disk() {
     let world = World::new(vec![change(Log::default()), echo()]);
     world.mail.batches.lock().extend([
-        vec![letter("m1")],
+        vec![message("m1")],
         vec![],
-        vec![letter("m2"), letter("m3")],
+        vec![message("m2"), message("m3")],
     ]);
     world.model.play([
         call([
@@ -45,16 +45,19 @@ async fn urgent_mail_lands_beside_the_results_and_is_reported_once_it_is_on_disk
     let request = world.model.last_request();
     assert_valid(&request.messages);
     assert_alternating(&request.messages);
-    let beside = &request.messages[2];
+    let results_message = &request.messages[2];
     assert_eq!(
-        results(beside),
+        results(results_message),
         [
             ("a", "changed 1", false),
             ("b", "changed 2", false),
             ("c", "3", false)
         ]
     );
-    assert_eq!(texts(beside), ["text of m1", "text of m2", "text of m3"]);
+    assert_eq!(
+        texts(results_message),
+        ["text of m1", "text of m2", "text of m3"]
+    );
 
     let delivered = world.mail.delivered.lock().clone();
     let ids: Vec<_> = delivered.iter().map(|(id, _)| id.as_str()).collect();
@@ -71,22 +74,22 @@ async fn urgent_mail_lands_beside_the_results_and_is_reported_once_it_is_on_disk
 }
 
 #[tokio::test]
-async fn a_message_is_delivered_once_however_often_it_comes() {
+async fn a_repeated_message_is_delivered_once() {
     let world = World::new(vec![echo()]);
     let mut session = world.open();
     let first = session
-        .deliver(vec![letter("m1"), letter("m2"), letter("m1")])
+        .deliver(vec![message("m1"), message("m2"), message("m1")])
         .unwrap();
     assert_eq!(first.added, [id("m1"), id("m2")]);
     assert_eq!(first.known, [id("m1")]);
 
-    // After a restart, and among others, and as urgent mail.
+    // Also after a restart, among other messages, and as urgent mail.
     let mut session = world.open();
     assert!(session.needs_turn());
     assert!(session.has_message(&id("m2")) && !session.has_message(&id("m3")));
-    let again = session.deliver(vec![letter("m2"), letter("m3")]).unwrap();
+    let again = session.deliver(vec![message("m2"), message("m3")]).unwrap();
     assert_eq!((again.added, again.known), (vec![id("m3")], vec![id("m2")]));
-    let mail = vec![letter("m3"), letter("m4")];
+    let mail = vec![message("m3"), message("m4")];
     world.mail.batches.lock().push_back(mail);
     world
         .model
@@ -114,20 +117,20 @@ async fn a_message_is_delivered_once_however_often_it_comes() {
 }
 
 #[test]
-fn a_delivery_of_known_messages_alone_asks_for_no_turn() {
+fn known_messages_need_no_turn() {
     let world = World::new(vec![]);
     let mut session = world.open();
     assert!(!session.needs_turn());
     session.deliver(vec![]).unwrap();
     assert!(!session.needs_turn());
-    session.deliver(vec![letter("m1")]).unwrap();
+    session.deliver(vec![message("m1")]).unwrap();
     let lines = world.on_disk().lines().count();
-    session.deliver(vec![letter("m1")]).unwrap();
+    session.deliver(vec![message("m1")]).unwrap();
     assert_eq!(world.on_disk().lines().count(), lines);
 }
 
 #[tokio::test]
-async fn an_empty_message_counts_all_the_same() {
+async fn an_empty_message_needs_a_turn() {
     let world = World::new(vec![]);
     world.model.play([say("what?")]);
     let mut session = world.open();
@@ -140,11 +143,11 @@ async fn an_empty_message_counts_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_written_was_not_delivered() {
+fn a_message_that_cannot_be_written_is_not_delivered() {
     let world = World::new(vec![]);
     let mut session = world.open();
     std::fs::remove_dir_all(world.path().parent().unwrap()).unwrap();
-    let error = session.deliver(vec![letter("m1")]).unwrap_err();
+    let error = session.deliver(vec![message("m1")]).unwrap_err();
     assert!(
         error
             .to_string()
@@ -154,8 +157,8 @@ fn what_cannot_be_written_was_not_delivered() {
     assert!(!session.needs_turn());
 }
 
-/// A session whose prompts are read by a hook with this command line, which runs in `directory`.
-fn judged(world: &World, directory: &tempfile::TempDir, line: &str) -> Session {
+/// Returns a session with a `UserPromptSubmit` hook that runs this command line in `directory`.
+fn with_prompt_hook(world: &World, directory: &tempfile::TempDir, line: &str) -> Session {
     let hook = json!([{"hooks": [{"type": "command", "command": line}]}]);
     let (settings, _) = HookSettings::read(&json!({"UserPromptSubmit": hook}), "a test");
     let hooks = Hooks::new(HooksParts {
@@ -171,16 +174,16 @@ fn judged(world: &World, directory: &tempfile::TempDir, line: &str) -> Session {
 }
 
 #[tokio::test]
-async fn a_hook_withholds_the_message_that_it_refuses_and_no_other() {
+async fn a_hook_withholds_only_the_message_that_it_blocks() {
     let (world, directory) = (World::new(vec![]), tempfile::tempdir().unwrap());
     let guard =
         "cat > input; echo >> count; if grep -q secret input; then echo no secrets >&2; exit 2; fi";
-    let mut session = judged(&world, &directory, guard);
+    let mut session = with_prompt_hook(&world, &directory, guard);
     let secret = Injected::message(id("m2"), "the secret is 7");
     let submitted = session
         .submit(
             vec![Injected::prompt("a secret of the context")],
-            vec![letter("m1"), secret, letter("m3")],
+            vec![message("m1"), secret, message("m3")],
             &on(),
         )
         .await
@@ -208,9 +211,9 @@ async fn a_hook_withholds_the_message_that_it_refuses_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_prompt_whose_hook_is_cut_off_does_not_reach_the_model() {
+async fn a_prompt_is_withheld_if_its_hook_is_interrupted() {
     let (world, directory) = (World::new(vec![]), tempfile::tempdir().unwrap());
-    let mut session = judged(&world, &directory, "exit 2");
+    let mut session = with_prompt_hook(&world, &directory, "exit 2");
     let off = CancellationToken::new();
     off.cancel();
     let prompt = Injected::prompt("the secret is 7");
@@ -220,12 +223,12 @@ async fn a_prompt_whose_hook_is_cut_off_does_not_reach_the_model() {
 }
 
 #[tokio::test]
-async fn a_message_whose_hook_is_cut_off_waits_where_it_is() {
+async fn a_message_stays_undelivered_if_its_hook_is_interrupted() {
     let (world, directory) = (World::new(vec![]), tempfile::tempdir().unwrap());
-    let mut session = judged(&world, &directory, "exit 2");
+    let mut session = with_prompt_hook(&world, &directory, "exit 2");
     let off = CancellationToken::new();
     off.cancel();
-    let submitted = session.submit(vec![], vec![letter("m1")], &off).await;
+    let submitted = session.submit(vec![], vec![message("m1")], &off).await;
     assert_eq!(submitted.unwrap().delivery.added, []);
     assert!(!session.has_message(&id("m1")) && !session.needs_turn());
 }

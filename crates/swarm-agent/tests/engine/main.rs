@@ -1,4 +1,4 @@
-//! The engine driven by a model and tools that play a script.
+//! Tests of sessions with scripted models and tools.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A model that plays a script and remembers what it was asked.
+//! A fake model that plays a script and records its requests.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use swarm_protocol::{Effort, Usage};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// What the model does with one request.
+/// The reaction to one request.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// Streams these events.
     Events(Vec<Result<ModelEvent, ModelError>>),
-    /// Streams these and then nothing, for ever.
+    /// Streams these events and then hangs.
     Hang(Vec<ModelEvent>),
 }
 
@@ -53,7 +53,7 @@ impl From<ModelRequest> for Asked {
 pub(crate) struct FakeModel {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Asked>>,
-    /// Notified when a reply has come to its endless silence.
+    /// Notified when a reply hangs.
     pub(crate) silent: Arc<Notify>,
 }
 
@@ -89,7 +89,7 @@ impl Model for FakeModel {
     }
 }
 
-/// Tokens that each scripted answer costs.
+/// Usage of each scripted response.
 pub(crate) const COST: Usage = Usage {
     input_tokens: 10,
     output_tokens: 3,
@@ -113,7 +113,7 @@ pub(crate) fn reply(content: Vec<ContentBlock>, stop_reason: StopReason) -> Repl
     )))])
 }
 
-/// An answer in prose that ends the turn.
+/// A text response that ends the turn.
 pub(crate) fn say(text: &str) -> Reply {
     reply(vec![ContentBlock::text(text)], StopReason::EndTurn)
 }
@@ -126,7 +126,7 @@ pub(crate) fn tool_use(id: &str, tool: &str, input: Value) -> ContentBlock {
     }
 }
 
-/// An answer that calls tools.
+/// A response with tool calls.
 pub(crate) fn call<const N: usize>(calls: [(&str, &str, Value); N]) -> Reply {
     let calls = calls.map(|(id, tool, input)| tool_use(id, tool, input));
     reply(calls.to_vec(), StopReason::ToolUse)

@@ -1,4 +1,4 @@
-//! Who decides whether a call runs.
+//! Permission decisions about calls.
 
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ fn grant(tool: &str) -> Suggestion {
     }
 }
 
-/// A session in the directory `repo` with the built-in tools, which plays these shell commands one after another.
+/// Returns a session in the directory `repo` with the built-in tools, which runs these shell
+/// commands in order.
 fn in_shell(world: &mut World, guards: swarm_protocol::ShellGuards, commands: &[&str]) -> Session {
     world.tools = swarm_tools::builtin();
     let repo = world.scratch.path().canonicalize().unwrap().join("repo");
@@ -66,7 +67,7 @@ fn no() -> PermissionOutcome {
 }
 
 #[tokio::test]
-async fn a_command_is_judged_in_the_directory_to_which_an_earlier_one_has_moved() {
+async fn commands_are_checked_in_the_current_shell_directory() {
     let mut world = World::new(Vec::new());
     let mut rules = RuleSet::default();
     rules.add(
@@ -92,7 +93,7 @@ async fn a_command_is_judged_in_the_directory_to_which_an_earlier_one_has_moved(
 }
 
 #[tokio::test]
-async fn git_in_another_checkout_is_asked_about_although_an_earlier_command_moved_there() {
+async fn git_in_another_checkout_requires_approval_even_after_cd() {
     let mut world = World::new(Vec::new());
     world.rights = rights(PermissionMode::Default);
     let base = world.scratch.path().canonicalize().unwrap();
@@ -128,7 +129,7 @@ async fn git_in_another_checkout_is_asked_about_although_an_earlier_command_move
 }
 
 #[tokio::test]
-async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
+async fn a_permission_request_goes_to_the_gate_and_is_shown_as_a_state() {
     let log = Log::default();
     let world = asking(&log);
     world.gate.answers.lock().push_back(allow());
@@ -168,7 +169,7 @@ async fn an_open_question_goes_to_the_gate_and_shows_as_a_state() {
 }
 
 #[tokio::test]
-async fn a_denied_call_does_not_run_and_the_model_reads_why() {
+async fn a_denied_call_does_not_run_and_the_model_gets_the_reason() {
     let log = Log::default();
     let world = asking(&log);
     let no = PermissionOutcome::deny("not on a Friday");
@@ -181,7 +182,7 @@ async fn a_denied_call_does_not_run_and_the_model_reads_why() {
 }
 
 #[tokio::test]
-async fn a_rule_denies_without_a_question() {
+async fn a_deny_rule_applies_without_a_request() {
     let log = Log::default();
     let mut world = asking(&log);
     let mut rules = RuleSet::default();
@@ -203,7 +204,7 @@ async fn a_rule_denies_without_a_question() {
 }
 
 #[tokio::test]
-async fn an_answer_may_change_the_input() {
+async fn an_approval_may_change_the_input() {
     let log = Log::default();
     let world = asking(&log);
     let answer = |input| PermissionOutcome::Allow {
@@ -230,7 +231,7 @@ async fn an_answer_may_change_the_input() {
 }
 
 #[tokio::test]
-async fn a_denial_holds_for_what_an_answer_changed_the_input_to() {
+async fn deny_rules_apply_to_a_changed_input() {
     let log = Log::default();
     let mut world = World::new(vec![shell(log.clone())]);
     let mut rules = RuleSet::default();
@@ -261,7 +262,7 @@ async fn a_denial_holds_for_what_an_answer_changed_the_input_to() {
 }
 
 #[tokio::test]
-async fn what_an_answer_grants_is_not_asked_again() {
+async fn a_granted_rule_prevents_further_requests() {
     let log = Log::default();
     let mut world = World::new(vec![change(log.clone())]);
     world.rights = rights(PermissionMode::Default);
@@ -283,7 +284,7 @@ async fn what_an_answer_grants_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_question_does_not_hold_up_calls_that_only_read() {
+async fn a_permission_request_does_not_block_read_only_calls() {
     let log = Log::default();
     let mut world = World::new(vec![change(log.clone()), echo()]);
     world.rights = rights(PermissionMode::Default);
@@ -303,7 +304,7 @@ async fn a_question_does_not_hold_up_calls_that_only_read() {
         waiting.notified().await;
         stop.cancel();
     });
-    assert!(log.lock().is_empty(), "a late yes does not count");
+    assert!(log.lock().is_empty(), "a late approval does not count");
     world.model.play([say("next")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;

@@ -1,4 +1,4 @@
-//! The bytes that the prompt cache rests on.
+//! The request prefix, on which the prompt cache depends.
 
 use serde_json::{Value, json};
 use swarm_agent::Injected;
@@ -9,7 +9,7 @@ use crate::tools::{Log, change, echo};
 use crate::valid::assert_valid;
 use crate::world::{World, on};
 
-/// Every block of every message, as bytes.
+/// Returns every block of every message as text.
 fn blocks(messages: &[Message]) -> Vec<String> {
     messages
         .iter()
@@ -61,7 +61,7 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
     let urgent = vec![Injected::prompt("quick!")];
     world.mail.batches.lock().push_back(urgent);
     for turn in 0..4 {
-        // A new process for each turn: what was read back must be what was sent.
+        // A new process for each turn: the messages read from disk must equal those that were sent.
         let mut session = world.open();
         session
             .deliver(vec![Injected::prompt(format!("turn {turn}"))])

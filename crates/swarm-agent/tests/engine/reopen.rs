@@ -1,4 +1,4 @@
-//! Sub-agents that are taken up again by another process: they have what they had, and never more.
+//! Sub-agents that another process resumes: they keep their permissions and never get more.
 
 use std::path::PathBuf;
 
@@ -15,12 +15,14 @@ fn write(file: &PathBuf) -> (&'static str, Value) {
     ("Write", json!({"file_path": file, "content": "x"}))
 }
 
-/// The definition `outer` of which the sub-agent `inner` is started, and that one's.
+/// Returns the definition `outer`, which starts the sub-agent `inner`, and the definition of
+/// `inner`.
 fn two(outer: AgentDefinition) -> Vec<AgentDefinition> {
     vec![outer, definition("inner")]
 }
 
-/// A family in which `outer` has started `inner`, whose calls these are; both have ended and the process died.
+/// A family in which `outer` has started `inner` with this call; both have ended and the process
+/// has terminated.
 async fn after_two(outer: AgentDefinition, call: (&'static str, Value)) -> (Family, String) {
     let definitions = two(outer);
     let mut family = Family::of(
@@ -50,7 +52,7 @@ fn tools(family: &Family, who: &str) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn p5_one_below_another_has_that_ones_rights_in_the_next_process_too() {
+async fn p5_a_resumed_nested_sub_agent_keeps_the_mode_of_its_parent() {
     let outer = AgentDefinition {
         permission_mode: Some(PermissionMode::Plan),
         ..definition("outer")
@@ -67,7 +69,7 @@ async fn p5_one_below_another_has_that_ones_rights_in_the_next_process_too() {
 }
 
 #[tokio::test]
-async fn p5_one_below_another_has_no_tool_that_the_other_may_not_hand_on() {
+async fn p5_a_resumed_nested_sub_agent_gets_no_tool_that_its_parent_may_not_pass_on() {
     let outer = AgentDefinition {
         tools: ToolAllowance::Only(vec!["Agent".into(), "Read".into()]),
         ..definition("outer")
@@ -81,11 +83,14 @@ async fn p5_one_below_another_has_no_tool_that_the_other_may_not_hand_on() {
 }
 
 #[tokio::test]
-async fn p5_one_whose_starter_is_gone_does_not_go_on() {
+async fn p5_a_sub_agent_whose_parent_is_missing_is_not_resumed() {
     let (family, inner) = after_two(definition("outer"), ("Read", json!({}))).await;
     let only_inner = family.reborn(vec![definition("inner")]);
     let refused = only_inner.send(&inner, "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("definition `outer` is gone"), "{refused}");
+    assert!(
+        refused.contains("definition `outer` no longer exists"),
+        "{refused}"
+    );
     let directory = only_inner.world.path().with_extension("").join("subagents");
     for file in std::fs::read_dir(&directory).unwrap().flatten() {
         let name = file.file_name().into_string().unwrap();
@@ -95,11 +100,14 @@ async fn p5_one_whose_starter_is_gone_does_not_go_on() {
     }
     let orphaned = only_inner.reborn(two(definition("outer")));
     let refused = orphaned.send(&inner, "go on").await.unwrap().unwrap_err();
-    assert!(refused.contains("that started it is gone"), "{refused}");
+    assert!(
+        refused.contains("that started it no longer exists"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
-async fn p5_neither_a_fork_nor_a_type_gets_tools_that_came_later() {
+async fn p5_a_resumed_sub_agent_gets_no_tools_added_later() {
     let few: Vec<_> = builtin().into_iter().take(2).collect();
     let limits = AgentLimits {
         fork: true,

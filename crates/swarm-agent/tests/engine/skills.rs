@@ -1,4 +1,4 @@
-//! Skills in use: what they grant, and those that an agent of its own follows.
+//! Skills: the rules they grant, and skills that a separate agent follows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn releasing(log: &Log, mode: PermissionMode) -> World {
 }
 
 #[tokio::test]
-async fn what_a_skill_allows_runs_unasked_until_the_turn_ends() {
+async fn rules_granted_by_a_skill_apply_until_the_turn_ends() {
     let log = Log::default();
     let world = releasing(&log, PermissionMode::Default);
     let deny = || PermissionOutcome::deny("no");
@@ -71,7 +71,7 @@ async fn what_a_skill_allows_runs_unasked_until_the_turn_ends() {
 }
 
 #[tokio::test]
-async fn a_skill_allows_nothing_that_a_rule_or_the_mode_forbids() {
+async fn a_skill_cannot_override_rules_or_the_mode() {
     for (mode, command) in [
         (PermissionMode::Plan, "make it"),
         (PermissionMode::Default, "git push origin"),
@@ -130,7 +130,7 @@ async fn a_skill_for_people_is_neither_offered_nor_loaded() {
 }
 
 #[tokio::test]
-async fn files_beside_a_users_skill_can_be_read_without_a_question() {
+async fn files_next_to_a_users_skill_can_be_read_without_approval() {
     let mut world = World::new(builtin());
     let directory = world.scratch.path().canonicalize().unwrap();
     let user = skill(&directory.join("root/skills"), "forms", "See fields.md.");
@@ -157,7 +157,7 @@ async fn files_beside_a_users_skill_can_be_read_without_a_question() {
 }
 
 #[tokio::test]
-async fn a_skill_that_forks_is_followed_by_an_agent_of_its_type() {
+async fn a_forking_skill_is_followed_by_an_agent_of_its_type() {
     let world = World::new(builtin());
     let directory = world.scratch.path().to_owned();
     let audit = Skill {
@@ -190,7 +190,7 @@ async fn a_skill_that_forks_is_followed_by_an_agent_of_its_type() {
 }
 
 #[tokio::test]
-async fn what_a_skill_that_forks_allows_is_for_its_agent_alone() {
+async fn rules_of_a_forking_skill_apply_only_to_its_agent() {
     let log = Log::default();
     let mut world = World::new(vec![shell(log.clone())]);
     let release = Skill {
@@ -226,7 +226,7 @@ async fn what_a_skill_that_forks_allows_is_for_its_agent_alone() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_names_a_skill_becomes_its_text() {
+async fn a_prompt_that_names_a_skill_is_replaced_with_its_text() {
     let log = Log::default();
     let world = releasing(&log, PermissionMode::Default);
     let mut parts = world.parts();

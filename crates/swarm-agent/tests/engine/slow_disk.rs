@@ -1,4 +1,4 @@
-//! Messages that are in the transcript before they are on disk.
+//! Messages in the transcript that are not on disk yet.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use crate::model::{call, say};
 use crate::tools::{Log, change};
 use crate::world::{World, on};
 
-/// Longest wait for something that has to happen.
+/// Timeout of a wait for an expected event.
 const LONGEST: Duration = Duration::from_mins(1);
 
-fn letter() -> Vec<Injected> {
+fn new_message() -> Vec<Injected> {
     vec![Injected::message(MessageId::new("m1"), "look at the build")]
 }
 
-/// A disk that refuses so many times, and then works.
+/// A disk that fails the first `times` syncs and then works.
 fn failing(times: usize) -> impl Fn(PendingSync) -> Result<(), OsError> + Send + Sync {
     let asked = AtomicUsize::new(0);
     move |pending| {
@@ -39,7 +39,7 @@ fn failing(times: usize) -> impl Fn(PendingSync) -> Result<(), OsError> + Send +
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_before_it_is_done() {
+async fn d2_the_request_overlaps_the_sync_but_calls_wait_for_it() {
     let log = Log::default();
     let world = World::new(vec![change(log.clone())]);
     world
@@ -47,22 +47,28 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
         .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
     let ((waits, waited_for), (open, gate)) = (channel(), channel::<()>());
     let (waits, gate) = (Mutex::new(waits), Mutex::new(gate));
-    let transcript = world.transcript().on_disk_of(move |pending| {
+    let transcript = world.transcript().with_sync(move |pending| {
         waits.lock().send(()).ok();
-        // The sender is gone after the first: from then on nobody waits.
+        // The sender is dropped after the first sync; later ones do not block.
         gate.lock().recv().ok();
         pending.sync()
     });
     let mut session = Session::open(transcript, world.parts()).unwrap();
-    session.submit(vec![], letter(), &on()).await.unwrap();
+    session.submit(vec![], new_message(), &on()).await.unwrap();
     assert!(session.sync_handle().is_some() && world.on_disk().contains("look at the build"));
 
     let turn = tokio::spawn(async move {
         let outcome = session.run_turn(on()).await;
         (session, outcome)
     });
-    waited_for.recv_timeout(LONGEST).expect("somebody waits");
-    assert_eq!(world.model.requests().len(), 1, "asked without the disk");
+    waited_for
+        .recv_timeout(LONGEST)
+        .expect("a sync has started");
+    assert_eq!(
+        world.model.requests().len(),
+        1,
+        "the request did not wait for the disk"
+    );
     assert!(log.lock().is_empty() && !world.on_disk().contains("tool_use"));
 
     drop(open);
@@ -76,12 +82,12 @@ async fn d2_the_model_is_asked_while_the_disk_is_waited_for_and_no_call_runs_bef
 }
 
 #[tokio::test]
-async fn d2_a_message_that_the_disk_could_not_keep_is_not_delivered_and_comes_again() {
+async fn d2_a_message_that_was_not_synced_is_not_delivered_and_can_be_sent_again() {
     let world = World::new(vec![]);
     world.model.play([say("lost"), say("done")]);
-    let transcript = world.transcript().on_disk_of(failing(1));
+    let transcript = world.transcript().with_sync(failing(1));
     let mut session = Session::open(transcript, world.parts()).unwrap();
-    session.submit(vec![], letter(), &on()).await.unwrap();
+    session.submit(vec![], new_message(), &on()).await.unwrap();
     let sync_handle = session.sync_handle().expect("something to wait for");
     sync_handle.wait().unwrap_err();
     let outcome = session.run_turn(on()).await;
@@ -97,7 +103,7 @@ async fn d2_a_message_that_the_disk_could_not_keep_is_not_delivered_and_comes_ag
     );
     assert!(!session.has_message(&MessageId::new("m1")));
 
-    let again = session.submit(vec![], letter(), &on()).await.unwrap();
+    let again = session.submit(vec![], new_message(), &on()).await.unwrap();
     assert_eq!(again.delivery.added, [MessageId::new("m1")]);
     let outcome = session.run_turn(on()).await;
     assert!(
@@ -111,32 +117,35 @@ async fn d2_a_message_that_the_disk_could_not_keep_is_not_delivered_and_comes_ag
 }
 
 #[tokio::test]
-async fn after_a_failure_of_the_disk_nothing_goes_ahead_of_it() {
+async fn after_a_disk_failure_writes_are_synced_first() {
     let world = World::new(vec![]);
     world.model.play([say("lost"), say("done")]);
-    // The message, the end of its turn, and the message again.
-    let transcript = world.transcript().on_disk_of(failing(3));
+    // The syncs of the message, the end of its turn, and the message again.
+    let transcript = world.transcript().with_sync(failing(3));
     let mut session = Session::open(transcript, world.parts()).unwrap();
-    session.submit(vec![], letter(), &on()).await.unwrap();
+    session.submit(vec![], new_message(), &on()).await.unwrap();
     session.run_turn(on()).await;
-    session.submit(vec![], letter(), &on()).await.unwrap_err();
+    session
+        .submit(vec![], new_message(), &on())
+        .await
+        .unwrap_err();
     assert!(!session.has_message(&MessageId::new("m1")) && session.sync_handle().is_none());
 
-    session.submit(vec![], letter(), &on()).await.unwrap();
-    assert!(session.sync_handle().is_none(), "waited for at once");
-    // The disk has shown that it works.
+    session.submit(vec![], new_message(), &on()).await.unwrap();
+    assert!(session.sync_handle().is_none(), "synced immediately");
+    // The last write has succeeded, so the session no longer waits.
     let next = vec![Injected::message(MessageId::new("m2"), "and now?")];
     session.submit(vec![], next, &on()).await.unwrap();
     assert!(session.sync_handle().is_some());
 }
 
 #[tokio::test]
-async fn d2_what_a_killed_process_left_in_the_transcript_is_waited_for() {
+async fn d2_lines_left_by_a_killed_process_are_synced() {
     let world = World::new(vec![]);
     let mut session = world.open();
     assert!(session.sync_handle().is_none(), "nothing there yet");
-    session.submit(vec![], letter(), &on()).await.unwrap();
-    // Killed before anybody waited.
+    session.submit(vec![], new_message(), &on()).await.unwrap();
+    // Dropped without waiting for the disk, as if killed.
     drop(session);
     let mut session = world.open();
     assert!(session.has_message(&MessageId::new("m1")) && session.sync_handle().is_some());

@@ -1,4 +1,4 @@
-//! Starts of sub-agents that are given up half-way.
+//! Sub-agent starts that are cancelled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::family::{Family, definition, says};
 use crate::sub_agents::agent;
 use crate::world::World;
 
-/// Where one sub-agent may run at once and the hook of the type `slow` tells of itself and does not return.
+/// A family with room for one sub-agent. The start hook of the type `slow` writes a file and never
+/// returns.
 fn family() -> (Family, std::path::PathBuf) {
     let mut world = World::new(vec![]);
     let begun = world.scratch.path().join("begun");
@@ -49,15 +50,15 @@ fn context(family: &Family, cancel: &CancellationToken) -> ToolContext {
     }
 }
 
-/// Resolves when the hook runs.
+/// Waits until the hook runs.
 async fn begun(file: &std::path::Path) {
     while !file.exists() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// Whether another sub-agent gets the one place there is, sooner or later.
-async fn has_room(family: &Family) {
+/// Waits until another sub-agent can start.
+async fn wait_for_room(family: &Family) {
     let context = context(family, &CancellationToken::new());
     let (_, quick) = agent("quick", &json!({}));
     let call = async || family.tool("Agent").call(quick.clone(), &context).await;
@@ -67,7 +68,7 @@ async fn has_room(family: &Family) {
 }
 
 #[tokio::test]
-async fn a_start_that_nobody_waits_for_is_undone() {
+async fn a_dropped_start_is_undone() {
     let (family, file) = family();
     let context_of_call = context(&family, &CancellationToken::new());
     let (_, slow) = agent("slow", &json!({"run_in_background": true}));
@@ -76,13 +77,13 @@ async fn a_start_that_nobody_waits_for_is_undone() {
         output = tool.call(slow, &context_of_call) => unreachable!("{output:?}"),
         () = begun(&file) => {}
     }
-    has_room(&family).await;
+    wait_for_room(&family).await;
     assert_eq!(family.cast.asked_by("bob/slow").len(), 0);
     assert_eq!(family.ids().len(), 1);
 }
 
 #[tokio::test]
-async fn an_interrupt_reaches_the_hooks_of_a_start() {
+async fn an_interrupt_cancels_the_start_hooks() {
     let (family, file) = family();
     let cancel = CancellationToken::new();
     let context = context(&family, &cancel);
@@ -96,6 +97,6 @@ async fn an_interrupt_reaches_the_hooks_of_a_start() {
         output.content.contains("stopped before it began"),
         "{output:?}"
     );
-    has_room(&family).await;
+    wait_for_room(&family).await;
     assert!(!family.agents.is_busy());
 }

@@ -1,4 +1,4 @@
-//! What watchers see of an answer that grows.
+//! Events of a streamed response.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn state(state: MemberState, detail: Option<&str>) -> AgentEvent {
 }
 
 #[tokio::test]
-async fn text_of_a_failed_attempt_is_discarded_and_shown_again() {
+async fn text_of_a_failed_attempt_is_discarded_and_streamed_again() {
     let world = World::new(vec![]);
     let retrying = ModelEvent::Retrying {
         attempt: 2,
@@ -49,10 +49,7 @@ async fn text_of_a_failed_attempt_is_discarded_and_shown_again() {
             state(MemberState::Working, None),
             AgentEvent::TextDelta { text: "Hel".into() },
             AgentEvent::TextDiscarded,
-            state(
-                MemberState::Throttled,
-                Some("asks the model again in 2 s: overloaded")
-            ),
+            state(MemberState::Throttled, Some("retries in 2 s: overloaded")),
             AgentEvent::Retrying {
                 attempt: 2,
                 wait_ms: 1500,
@@ -75,7 +72,7 @@ async fn text_of_a_failed_attempt_is_discarded_and_shown_again() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_fails_the_turn_and_keeps_nothing_of_it() {
+async fn a_broken_stream_fails_the_turn_and_is_discarded() {
     let world = World::new(vec![]);
     let error = ModelError::ContextTooLong {
         message: "210000 tokens".into(),
@@ -93,10 +90,15 @@ async fn a_stream_that_breaks_fails_the_turn_and_keeps_nothing_of_it() {
     assert!(outcome.trouble().unwrap().contains("210000 tokens"));
     assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
     assert!(!world.on_disk().contains("half"));
-    // The failure was told; it is for others to try again, and they can.
+    // The failure was reported; the caller can retry.
     assert!(!session.needs_turn());
     let outcome = session.run_turn(on()).await;
-    assert!(outcome.trouble().unwrap().contains("without an answer"));
+    assert!(
+        outcome
+            .trouble()
+            .unwrap()
+            .contains("without a complete response")
+    );
     let outcome = session.run_turn(on()).await;
     assert!(matches!(outcome, TurnOutcome::Finished { .. }));
     assert_eq!(outcome.text(), "fine");

@@ -1,4 +1,4 @@
-//! Sub-agents that their parent waits for.
+//! Foreground sub-agents.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn family(definitions: Vec<AgentDefinition>) -> Family {
 }
 
 #[tokio::test]
-async fn a_sub_agent_has_a_context_of_its_own_and_hands_back_its_last_words() {
+async fn a_sub_agent_has_a_separate_context_and_returns_its_last_text() {
     let mut family = family(vec![definition("finder")]);
     family
         .cast
@@ -57,7 +57,7 @@ async fn a_sub_agent_has_a_context_of_its_own_and_hands_back_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_on_another_model_has_the_output_limit_of_that_model() {
+async fn a_sub_agent_uses_the_output_limit_of_its_model() {
     let mut family = family(vec![definition("finder")]);
     let other = agent("finder", &json!({"model": "other-1"}));
     let same = agent("finder", &json!({}));
@@ -72,7 +72,7 @@ async fn a_sub_agent_on_another_model_has_the_output_limit_of_that_model() {
 }
 
 #[tokio::test]
-async fn its_transcript_lies_beside_its_parents_and_names_it() {
+async fn transcripts_are_next_to_the_parents_and_name_the_sub_agent() {
     let mut family = family(vec![definition("finder")]);
     family
         .cast
@@ -97,7 +97,7 @@ async fn its_transcript_lies_beside_its_parents_and_names_it() {
 }
 
 #[tokio::test]
-async fn one_shot_types_omit_what_nobody_needs_and_silence_has_a_word() {
+async fn one_shot_types_omit_the_id_and_empty_output_has_a_text() {
     let explore = AgentDefinition::new("Explore", "looks", "");
     let mut family = family(vec![explore, definition("mute")]);
     family.cast.plays(
@@ -120,7 +120,7 @@ async fn one_shot_types_omit_what_nobody_needs_and_silence_has_a_word() {
 }
 
 #[tokio::test]
-async fn calls_of_one_message_run_side_by_side() {
+async fn calls_of_one_message_run_in_parallel() {
     let mut family = family(vec![definition("a"), definition("b")]);
     family.cast.plays(
         "bob",
@@ -133,7 +133,7 @@ async fn calls_of_one_message_run_side_by_side() {
     family.cast.plays("bob/b", [Line::Gated("from b".into())]);
     let cast = family.cast.clone();
     let (outcome, ()) = tokio::join!(family.turn("go"), async {
-        // Both are under way before either may end.
+        // Both run before either may end.
         cast.at_gate(2).await;
         cast.open();
         cast.open();
@@ -144,7 +144,7 @@ async fn calls_of_one_message_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn the_tool_answers_to_its_older_name() {
+async fn the_tool_accepts_its_former_name() {
     let mut family = family(vec![]);
     let input = json!({"description": "look", "prompt": "Look."});
     family
@@ -156,7 +156,7 @@ async fn the_tool_answers_to_its_older_name() {
 }
 
 #[tokio::test]
-async fn a_failure_is_a_text_and_the_parent_goes_on() {
+async fn a_failure_is_a_result_and_the_parent_continues() {
     let mut family = family(vec![definition("weak")]);
     family.cast.plays(
         "bob",
@@ -173,7 +173,7 @@ async fn a_failure_is_a_text_and_the_parent_goes_on() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_makes_only_the_calls_for_which_its_definition_gives_a_tool() {
+async fn a_sub_agent_runs_only_calls_that_its_definition_allows() {
     let mut narrow = definition("narrow");
     narrow.tools = ToolAllowance::Only(vec!["Bash(echo:*)".into()]);
     let mut family = family(vec![narrow]);
@@ -194,7 +194,7 @@ async fn a_sub_agent_makes_only_the_calls_for_which_its_definition_gives_a_tool(
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_said_with_what_could() {
+async fn errors_of_invalid_starts_name_the_alternatives() {
     let mut needy = definition("needy");
     needy.required_mcp_servers = vec!["github".into()];
     let mut world = World::new(vec![]);
@@ -235,13 +235,13 @@ async fn what_cannot_be_started_is_said_with_what_could() {
     family.turn("go").await;
     let results = family.results();
     for ((result, is_error), words) in results.iter().zip([
-        "there is no agent type `nobody`. There is finder.",
+        "agent type `nobody` not found. Available types: finder.",
         "forbid",
-        "needs MCP servers that are not there: github",
+        "requires MCP servers that are not available: github",
         "unknown-1",
         "worktrees",
         "/no/such/directory",
-        "lies outside of your working directory",
+        "is outside your working directory",
     ]) {
         assert!(*is_error && result.contains(words), "{words}: {result}");
     }
@@ -250,7 +250,7 @@ async fn what_cannot_be_started_is_said_with_what_could() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_the_sub_agent_and_never_the_reverse() {
+async fn an_interrupt_stops_the_sub_agent_but_not_vice_versa() {
     let mut family = family(vec![definition("slow")]);
     family
         .cast
@@ -281,7 +281,7 @@ async fn an_interrupt_ends_the_sub_agent_and_never_the_reverse() {
 }
 
 #[tokio::test]
-async fn the_bound_of_requests_and_of_output_is_the_sub_agents_own() {
+async fn a_sub_agent_has_separate_request_and_output_limits() {
     let limits = AgentLimits {
         max_turns: 2,
         output_chars: 10,
@@ -308,9 +308,9 @@ async fn the_bound_of_requests_and_of_output_is_the_sub_agents_own() {
     );
 }
 
-/// A parent that may not write cannot have it done, and a stricter child stays strict.
+/// A parent without write permission cannot delegate writing, and a stricter child stays strict.
 #[tokio::test]
-async fn p5_no_sub_agent_has_more_than_its_parent() {
+async fn p5_a_sub_agent_never_exceeds_its_parents_permissions() {
     for (parent, own, runs) in [
         (
             PermissionMode::Plan,
@@ -349,7 +349,7 @@ async fn p5_no_sub_agent_has_more_than_its_parent() {
 }
 
 #[tokio::test]
-async fn p5_what_the_parent_loses_the_child_loses_and_grants_stay_below() {
+async fn p5_a_sub_agent_loses_its_parents_permissions_and_its_grants_do_not_extend_to_the_parent() {
     use swarm_agent::Rights;
     use swarm_permissions::{Destination, RuleValue, Suggestion};
     let parent = crate::world::rights(PermissionMode::AcceptEdits);
@@ -388,9 +388,9 @@ async fn p5_what_the_parent_loses_the_child_loses_and_grants_stay_below() {
     assert_eq!(child.rules().deny.len(), 1);
 }
 
-/// Every agent starts two more, for ever.
+/// Every agent starts two more, forever.
 #[tokio::test]
-async fn o1_recursive_agents_never_exceed_a_cap_and_are_told_which() {
+async fn o1_recursive_agents_never_exceed_a_limit_and_the_error_names_it() {
     let limits = AgentLimits {
         max_depth: 3,
         max_concurrent: 20,
@@ -423,12 +423,12 @@ async fn o1_recursive_agents_never_exceed_a_cap_and_are_told_which() {
     );
     let all = format!("{requests:?}");
     for cap in ["max_per_parent of 2", "max_total of 9", "max_depth of 3"] {
-        assert!(all.contains(&format!("the cap agents.{cap}")), "{cap}");
+        assert!(all.contains(&format!("the limit agents.{cap}")), "{cap}");
     }
 }
 
 #[tokio::test]
-async fn o1_the_next_one_is_refused_by_the_cap_of_those_at_once() {
+async fn o1_the_limit_of_concurrent_sub_agents_refuses_the_next_one() {
     let limits = AgentLimits {
         max_concurrent: 2,
         max_per_parent: 9,
@@ -448,7 +448,10 @@ async fn o1_the_next_one_is_refused_by_the_cap_of_those_at_once() {
     let results = family.results();
     assert!(!results[0].1 && !results[1].1);
     assert!(
-        results[2].1 && results[2].0.contains("the cap agents.max_concurrent of 2"),
+        results[2].1
+            && results[2]
+                .0
+                .contains("the limit agents.max_concurrent of 2"),
         "{}",
         results[2].0
     );
@@ -457,7 +460,7 @@ async fn o1_the_next_one_is_refused_by_the_cap_of_those_at_once() {
 }
 
 #[tokio::test]
-async fn a_definition_decides_which_tools_there_are() {
+async fn a_definition_selects_the_tools() {
     let reader = AgentDefinition {
         tools: ToolAllowance::Only(vec!["Read".into(), "Grep".into()]),
         source: AgentSource::User,
@@ -479,7 +482,7 @@ async fn a_definition_decides_which_tools_there_are() {
 }
 
 #[tokio::test]
-async fn what_sub_agents_use_is_told_once_for_each_of_them() {
+async fn usage_is_reported_once_per_sub_agent() {
     let mut family = family(vec![definition("outer"), definition("inner")]);
     family
         .cast
@@ -498,7 +501,7 @@ async fn what_sub_agents_use_is_told_once_for_each_of_them() {
     }
     let requests = family.cast.requests.lock().len() as u64;
     assert_eq!(told.total(), requests * COST.total());
-    // The result that bob reads counts the inner one too: three answers below him.
+    // The result includes the nested sub-agent: three responses below bob.
     let result = family.results().remove(0).0;
     assert!(
         result.contains(&format!("total_tokens: {}", 3 * COST.total())),
@@ -507,7 +510,7 @@ async fn what_sub_agents_use_is_told_once_for_each_of_them() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_is_told_how_far_the_knowledge_of_its_model_reaches() {
+async fn a_sub_agents_prompt_names_the_knowledge_cutoff() {
     let mut agent_config = AgentConfig {
         agents: AgentCatalog::new(vec![definition("finder")]),
         ..AgentConfig::default()
@@ -527,7 +530,7 @@ async fn a_sub_agent_is_told_how_far_the_knowledge_of_its_model_reaches() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_has_the_model_to_which_its_parent_has_changed() {
+async fn a_sub_agent_inherits_the_changed_model_of_its_parent() {
     let mut family = family(vec![definition("finder")]);
     let script = [
         calls([agent("finder", &json!({}))]),

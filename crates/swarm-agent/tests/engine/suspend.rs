@@ -1,4 +1,4 @@
-//! Turns that are suspended and taken up again.
+//! Suspended and continued turns.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::valid::{assert_valid, results};
 use crate::world::{World, on};
 
 #[tokio::test]
-async fn a_turn_suspended_in_a_tool_lets_it_end_and_begins_nothing_more() {
-    let (started, let_go, log) = (Arc::<Notify>::default(), Arc::default(), Log::default());
+async fn suspending_lets_the_running_tool_finish_and_starts_nothing_new() {
+    let (started, release, log) = (Arc::<Notify>::default(), Arc::default(), Log::default());
     let world = World::new(vec![
-        slow(started.clone(), Arc::clone(&let_go)),
+        slow(started.clone(), Arc::clone(&release)),
         change(log.clone()),
     ]);
     world.model.play([call([
@@ -29,14 +29,14 @@ async fn a_turn_suspended_in_a_tool_lets_it_end_and_begins_nothing_more() {
     let (outcome, ()) = tokio::join!(session.run_turn(signals), async {
         started.notified().await;
         suspend.cancel();
-        let_go.notify_one();
+        release.notify_one();
     });
     assert!(matches!(outcome, TurnOutcome::Suspended { .. }));
     assert_eq!(outcome.spent().requests, 1);
     assert!(log.lock().is_empty());
     assert_eq!(world.model.requests().len(), 1);
 
-    // Here, and after a restart, the turn is still due.
+    // Now, and after a restart, the turn has to be continued.
     assert!(session.needs_turn());
     let mut session = world.open();
     assert!(session.needs_turn());
@@ -46,12 +46,12 @@ async fn a_turn_suspended_in_a_tool_lets_it_end_and_begins_nothing_more() {
     let messages = world.model.last_request().messages;
     assert_valid(&messages);
     let got = results(&messages[2]);
-    assert_eq!(got[0], ("a", "came to its end", false));
+    assert_eq!(got[0], ("a", "finished", false));
     assert!(got[1].1.contains("was not run") && got[1].2);
 }
 
 #[tokio::test]
-async fn a_turn_suspended_in_an_answer_asks_the_same_again_later() {
+async fn a_turn_suspended_during_a_response_repeats_the_request() {
     let world = World::new(vec![]);
     let half = ModelEvent::TextDelta("half an ans".into());
     world.model.play([Reply::Hang(vec![half]), say("whole")]);

@@ -1,4 +1,4 @@
-//! Tools that do what a test wants.
+//! Fake tools.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::sync::{Barrier, Notify};
 
 type Action = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
 
-/// What happened, in order.
+/// A shared log of events in order.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
 pub(crate) struct FakeTool {
@@ -81,7 +81,7 @@ where
     })
 }
 
-/// Shows a picture of so many bytes under any name.
+/// Read-only: returns an image of `bytes` bytes, under any name.
 pub(crate) fn showing(name: &'static str, bytes: usize) -> Arc<dyn Tool> {
     tool(name, true, move |_, _| async move {
         let picture = Picture {
@@ -92,14 +92,14 @@ pub(crate) fn showing(name: &'static str, bytes: usize) -> Arc<dyn Tool> {
     })
 }
 
-/// Changes something under any name, and says so.
+/// Mutating: reports that it acted, under any name.
 pub(crate) fn acting(name: &'static str) -> Arc<dyn Tool> {
     tool(name, false, |_, _| async {
         ToolOutput::ok("acted", "acted")
     })
 }
 
-/// Stops something, under its present name or its former one, and says so.
+/// Mutating: a `TaskStop` with its former name as an alias.
 pub(crate) fn stopping() -> Arc<dyn Tool> {
     Arc::new(FakeTool {
         name: "TaskStop",
@@ -109,21 +109,21 @@ pub(crate) fn stopping() -> Arc<dyn Tool> {
     })
 }
 
-/// Changes: fails.
+/// Mutating: fails.
 pub(crate) fn failing() -> Arc<dyn Tool> {
     tool("Failing", false, |_, _| async {
         ToolOutput::error("it does not work")
     })
 }
 
-/// Reads: hands back its input's `text`.
+/// Read-only: returns its input's `text`.
 pub(crate) fn echo() -> Arc<dyn Tool> {
     tool("Echo", true, |input, _| async move {
         ToolOutput::ok(input["text"].as_str().unwrap_or_default(), "echoed")
     })
 }
 
-/// Reads: ends only when `n` calls run at once.
+/// Read-only: returns only when `n` calls run in parallel.
 pub(crate) fn meet(n: usize) -> Arc<dyn Tool> {
     let together = Arc::new(Barrier::new(n));
     tool("Meet", true, move |input, _| {
@@ -135,7 +135,7 @@ pub(crate) fn meet(n: usize) -> Arc<dyn Tool> {
     })
 }
 
-/// Reads: counts how many of its calls run at once; the log keeps each count at the beginning of a call.
+/// Read-only: logs the number of running calls at the start of each call.
 pub(crate) fn crowd(log: Log) -> Arc<dyn Tool> {
     let inside = Arc::new(AtomicUsize::new(0));
     tool("Crowd", true, move |_, _| {
@@ -152,7 +152,7 @@ pub(crate) fn crowd(log: Log) -> Arc<dyn Tool> {
     })
 }
 
-/// Changes: writes begin and end of each call into a log, letting others run in between.
+/// Mutating: logs start and end of each call and yields in between.
 pub(crate) fn change(log: Log) -> Arc<dyn Tool> {
     tool("Change", false, move |input, _| {
         let log = log.clone();
@@ -168,7 +168,7 @@ pub(crate) fn change(log: Log) -> Arc<dyn Tool> {
     })
 }
 
-/// A shell that only writes down what it was to run.
+/// Mutating: a shell that only logs its command.
 pub(crate) fn shell(log: Log) -> Arc<dyn Tool> {
     tool("Bash", false, move |input, _| {
         let command = input["command"].as_str().unwrap_or_default().to_owned();
@@ -177,14 +177,14 @@ pub(crate) fn shell(log: Log) -> Arc<dyn Tool> {
     })
 }
 
-/// Changes: panics.
+/// Mutating: panics.
 pub(crate) fn broken() -> Arc<dyn Tool> {
     tool("Broken", false, |_, _| async {
         panic!("a wheel came off");
     })
 }
 
-/// Changes: runs until it is interrupted; `started` tells when it runs. With `stubborn` it runs on.
+/// Mutating: runs until it is interrupted, or forever if `stubborn`; notifies `started`.
 pub(crate) fn long(started: Arc<Notify>, stubborn: bool) -> Arc<dyn Tool> {
     tool("Long", false, move |_, ctx| {
         let started = started.clone();
@@ -199,19 +199,19 @@ pub(crate) fn long(started: Arc<Notify>, stubborn: bool) -> Arc<dyn Tool> {
     })
 }
 
-/// Changes: runs until it is let go, whatever else happens; `started` tells when it runs.
-pub(crate) fn slow(started: Arc<Notify>, let_go: Arc<Notify>) -> Arc<dyn Tool> {
+/// Mutating: runs until `release` is notified, regardless of interrupts; notifies `started`.
+pub(crate) fn slow(started: Arc<Notify>, release: Arc<Notify>) -> Arc<dyn Tool> {
     tool("Slow", false, move |_, _| {
-        let (started, let_go) = (started.clone(), let_go.clone());
+        let (started, release) = (started.clone(), release.clone());
         async move {
             started.notify_one();
-            let_go.notified().await;
-            ToolOutput::ok("came to its end", "done")
+            release.notified().await;
+            ToolOutput::ok("finished", "done")
         }
     })
 }
 
-/// Changes: asks a person these questions, and then is half way. Its result is what the person said.
+/// Mutating: asks a person these questions, reports progress, and returns the answer.
 pub(crate) fn form(questions: Value) -> Arc<dyn Tool> {
     tool("Form", false, move |_, ctx| {
         let questions = questions.clone();

@@ -1,4 +1,4 @@
-//! The lines of a transcript.
+//! The lines of transcripts.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::valid::{assert_valid, texts};
 use crate::world::{World, on};
 
 #[test]
-fn what_a_session_is_given_first_is_on_disk_with_the_directories_that_were_made_for_it() {
+fn the_first_delivery_syncs_the_new_directories() {
     let world = World::new(vec![echo()]);
     let path = world.path();
     let directory = path.ancestors().nth(3).unwrap();
@@ -28,7 +28,7 @@ fn what_a_session_is_given_first_is_on_disk_with_the_directories_that_were_made_
 }
 
 #[tokio::test]
-async fn lines_have_the_shape_of_claude_code_and_our_own_key() {
+async fn lines_have_the_format_of_claude_code_and_a_swarm_key() {
     let world = World::new(vec![echo()]);
     let mut author = world.author();
     author.spawn = Some(SpawnId::random());
@@ -104,7 +104,7 @@ async fn lines_have_the_shape_of_claude_code_and_our_own_key() {
 }
 
 #[tokio::test]
-async fn a_transcript_by_claude_code_is_carried_on_and_its_other_lines_stay() {
+async fn a_transcript_of_claude_code_is_continued_and_its_other_lines_are_kept() {
     let world = World::new(vec![]);
     let usage = json!({"input_tokens": 5, "output_tokens": 2, "service_tier": "standard"});
     let assistant = |uuid: &str, block: Value| {
@@ -157,7 +157,7 @@ async fn a_transcript_by_claude_code_is_carried_on_and_its_other_lines_stay() {
 }
 
 #[test]
-fn lines_after_joining_a_team_name_it() {
+fn lines_after_joining_a_team_contain_its_name() {
     let world = World::new(vec![]);
     let mut session = world.open();
     session.deliver(vec![Injected::prompt("one")]).unwrap();

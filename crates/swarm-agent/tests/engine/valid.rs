@@ -1,8 +1,8 @@
-//! What the Messages API demands of a conversation.
+//! Validation of conversations as the Messages API does it.
 
 use swarm_model::{ContentBlock, Message, Role};
 
-/// The results in a message, in order; of one with pictures in it only the id.
+/// Returns the results in a message in order; for a result with images only the id.
 pub(crate) fn results(message: &Message) -> Vec<(&str, &str, bool)> {
     message
         .content
@@ -13,14 +13,14 @@ pub(crate) fn results(message: &Message) -> Vec<(&str, &str, bool)> {
                 content,
                 is_error,
             } => Some((tool_use_id.as_str(), content.as_str(), *is_error)),
-            // With pictures in it.
+            // A result with images.
             ContentBlock::Other(value) => Some((value["tool_use_id"].as_str()?, "", false)),
             _ => None,
         })
         .collect()
 }
 
-/// The texts in a message, in order.
+/// Returns the texts in a message in order.
 pub(crate) fn texts(message: &Message) -> Vec<&str> {
     message
         .content
@@ -43,7 +43,7 @@ fn calls(message: &Message) -> Vec<&str> {
         .collect()
 }
 
-/// Fails the test unless the server would take these messages.
+/// Asserts that the server would accept these messages.
 #[track_caller]
 pub(crate) fn assert_valid(messages: &[Message]) {
     assert_eq!(messages.first().map(|first| first.role), Some(Role::User));
@@ -78,7 +78,7 @@ pub(crate) fn assert_valid(messages: &[Message]) {
     }
 }
 
-/// Fails the test unless roles alternate strictly.
+/// Asserts that roles alternate strictly.
 #[track_caller]
 pub(crate) fn assert_alternating(messages: &[Message]) {
     for pair in messages.windows(2) {

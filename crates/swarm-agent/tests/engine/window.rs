@@ -1,4 +1,4 @@
-//! A model server with a context window, and an agent that talks to it.
+//! A fake model server with a context window, and an agent that uses it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,24 +23,26 @@ use tokio_util::sync::CancellationToken;
 use crate::valid::{results, texts};
 use crate::world::{World, on};
 
-/// Tokens that the server takes.
+/// Context window of the server in tokens.
 pub(crate) const WINDOW: u64 = 30_000;
 
-/// Words of the question for a summary.
+/// A text in the summary request.
 pub(crate) const QUESTION: &str = "6. Exact next step";
 
-/// Files of the project, and bytes of each.
+/// Number of files in the project, and bytes per file.
 pub(crate) const FILES: usize = 7;
 pub(crate) const FILE_BYTES: usize = 2_000;
 
-/// A server with a context window: four bytes are a token. It refuses what is longer, and counts what it answers.
+/// A server with a context window: four bytes are a token. It rejects longer requests and reports
+/// usage.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
     pub(crate) calls: AtomicU64,
-    /// Whether it writes summaries without a word.
+    /// Return empty summaries.
     pub(crate) is_mute: AtomicBool,
-    /// Bytes of messages that it takes; 0 sets no limit. Pictures are not counted as tokens then.
+    /// Most bytes of messages in a request; 0 means no limit. With a limit, images do not count as
+    /// tokens.
     pub(crate) most_bytes: AtomicUsize,
     pub(crate) directory: PathBuf,
 }
@@ -142,7 +144,7 @@ impl Model for Server {
     }
 }
 
-/// The team of the agent.
+/// A fixed team state.
 #[derive(Debug)]
 pub(crate) struct Team;
 
@@ -156,7 +158,7 @@ impl Brief for Team {
     }
 }
 
-/// An agent that talks to such a server.
+/// An agent that uses the server.
 pub(crate) struct Talk {
     pub(crate) world: World,
     pub(crate) server: Arc<Server>,
@@ -166,7 +168,7 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// One whose old results are cleared first.
+    /// Creates an agent whose old results are cleared first.
     pub(crate) fn clearing() -> Self {
         Self {
             clears: true,

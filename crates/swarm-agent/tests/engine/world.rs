@@ -1,4 +1,4 @@
-//! A session and everything around it.
+//! A session and its components.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -23,12 +23,12 @@ use uuid::Uuid;
 
 use crate::model::FakeModel;
 
-/// A directory that goes when the test ends.
+/// A directory that is removed when the test ends.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// In memory where the system has such a place: thousands of synced writes are quick there.
+    /// Uses memory if the system provides it, because the tests do thousands of synced writes.
     pub(crate) fn new() -> Self {
         let memory = Path::new("/dev/shm");
         let on_disk = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -45,12 +45,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A leftover directory in the build's scratch space harms nobody.
+        // A leftover directory in the scratch space does no harm.
         let _left_over = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Remembers events.
+/// Records events.
 #[derive(Debug, Default)]
 pub(crate) struct Watcher(Mutex<Vec<AgentEvent>>);
 
@@ -66,7 +66,7 @@ impl EventSink for Watcher {
     }
 }
 
-/// Answers as told; without an answer left it never answers.
+/// Returns the scripted answers, then waits until the request is cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     pub(crate) answers: Mutex<VecDeque<PermissionOutcome>>,
@@ -91,11 +91,11 @@ impl PermissionGate for Gate {
     }
 }
 
-/// Urgent mail: one batch for each time it is asked.
+/// Urgent mail: one batch per request for interjections.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) batches: Mutex<VecDeque<Vec<Injected>>>,
-    /// Acknowledged messages, each with the transcript as it was on disk then.
+    /// Acknowledged messages, each with the transcript on disk at that time.
     pub(crate) delivered: Mutex<Vec<(MessageId, String)>>,
     pub(crate) transcript: Mutex<PathBuf>,
 }
@@ -113,7 +113,7 @@ impl Interjections for Mail {
     }
 }
 
-/// The surroundings of one session. Fields may be changed before `open`.
+/// The components of a session. Fields may be changed before `open`.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) scratch: Scratch,
@@ -173,7 +173,7 @@ impl World {
         Session::open(self.transcript(), self.parts()).unwrap()
     }
 
-    /// A session with a prompt, ready to run.
+    /// Opens a session with a prompt.
     pub(crate) fn prompted(&self) -> Session {
         let mut session = self.open();
         session.deliver(vec![Injected::prompt("do it")]).unwrap();
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// The transcript as it is on disk.
+    /// Returns the transcript on disk.
     pub(crate) fn on_disk(&self) -> String {
         fs::read_to_string(self.path()).unwrap()
     }
@@ -241,7 +241,7 @@ pub(crate) fn rights(mode: PermissionMode) -> Arc<Rights> {
     ))
 }
 
-/// A token that nobody cancels.
+/// A token that is never cancelled.
 pub(crate) fn on() -> CancellationToken {
     CancellationToken::new()
 }

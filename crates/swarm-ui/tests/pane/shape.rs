@@ -165,10 +165,7 @@ fn a_closed_terminal_does_not_stop_the_view() {
 fn a_retry_is_shown_once_and_uncounted_tokens_are_omitted() {
     let reason = "slow down".to_owned();
     let events = [
-        state(
-            MemberState::Throttled,
-            Some("asks the model again in 2 s: slow down"),
-        ),
+        state(MemberState::Throttled, Some("retries in 2 s: slow down")),
         AgentEvent::Retrying {
             attempt: 2,
             wait_ms: 1500,
