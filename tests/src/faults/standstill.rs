@@ -126,7 +126,7 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
     let who = format!("process {pid} (works-on-a-team)");
     for part in [
         who.as_str(),
-        "and has had it for",
+        "which has held the lock for",
         &*ground.root.to_string_lossy(),
     ] {
         assert!(told.contains(part), "{what}: `{part}` is not in: {told}");
