@@ -1,4 +1,4 @@
-//! Records that several processes change at the same time.
+//! Concurrent changes of a record by several processes.
 
 use std::fs;
 use std::path::Path;
@@ -9,31 +9,31 @@ use serde_json::Value;
 use swarm_os::HandedLock;
 use swarm_worktree::{Created, MergeOutcome, Uncommitted, WorktreeError};
 
-use crate::scene::{Scene, request, slug};
+use crate::fixture::{RepositoryFixture, request, slug};
 
 const LONG: std::time::Duration = std::time::Duration::from_mins(1);
 
-fn records(scene: &Scene) -> std::path::PathBuf {
-    scene.repo().join(".git/swarm/worktrees")
+fn records(fixture: &RepositoryFixture) -> std::path::PathBuf {
+    fixture.repo().join(".git/swarm/worktrees")
 }
 
-fn record(scene: &Scene, name: &str) -> Value {
-    let bytes = fs::read(records(scene).join(format!("{name}.json"))).unwrap();
+fn record(fixture: &RepositoryFixture, name: &str) -> Value {
+    let bytes = fs::read(records(fixture).join(format!("{name}.json"))).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// Adds a notice to a record, as another process would that has its lock.
-fn change(scene: &Scene, name: &str) {
-    let mut record = record(scene, name);
+/// Adds a notice to a record, as another process that holds its lock.
+fn change(fixture: &RepositoryFixture, name: &str) {
+    let mut record = record(fixture, name);
     record["notices"]
         .as_array_mut()
         .unwrap()
         .push("by another".into());
-    let path = records(scene).join(format!("{name}.json"));
+    let path = records(fixture).join(format!("{name}.json"));
     fs::write(path, record.to_string()).unwrap();
 }
 
-/// Whether another thread or process waits for the flock of a file, as the kernel shows it.
+/// Returns whether a thread or process waits for the flock of a file (`/proc/locks`).
 pub(crate) fn is_waited_for(path: &Path) -> bool {
     let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
     let needle = format!(":{inode} ");
@@ -42,8 +42,9 @@ pub(crate) fn is_waited_for(path: &Path) -> bool {
     locks.lines().any(waits)
 }
 
-/// Does something while somebody else has a lock and changes the record of `a`.
-fn amid_a_change<T: Send>(scene: &Scene, lock: &Path, act: impl FnOnce() -> T + Send) -> T {
+/// Runs `act` while another process holds a lock, and changes the record of `a` before the lock is
+/// released.
+fn during_a_change<T: Send>(fixture: &RepositoryFixture, lock: &Path, act: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let held = HandedLock::take(lock, LONG).unwrap();
         let acting = scope.spawn(act);
@@ -51,33 +52,33 @@ fn amid_a_change<T: Send>(scene: &Scene, lock: &Path, act: impl FnOnce() -> T + 
             assert!(!acting.is_finished(), "it did not wait for the lock");
             thread::yield_now();
         }
-        change(scene, "a");
+        change(fixture, "a");
         drop(held);
         acting.join().unwrap()
     })
 }
 
-fn made(scene: &Scene) -> Created {
-    scene.create(&scene.repo(), "a").unwrap()
+fn made(fixture: &RepositoryFixture) -> Created {
+    fixture.create(&fixture.repo(), "a").unwrap()
 }
 
 #[test]
-fn whoever_changes_a_record_begins_with_what_another_has_just_written() {
-    type Act = fn(&Scene, &Created);
+fn changes_of_a_record_keep_concurrent_changes() {
+    type Act = fn(&RepositoryFixture, &Created);
     let acts: [(Act, bool); 3] = [
-        (|scene, made| scene.worktrees().settle(made).unwrap(), true),
+        (|fixture, made| fixture.worktrees().settle(made).unwrap(), true),
         (
-            |scene, made| scene.worktrees().release(made).unwrap(),
+            |fixture, made| fixture.worktrees().release(made).unwrap(),
             false,
         ),
-        (|scene, made| scene.worktrees().hold(made).unwrap(), true),
+        (|fixture, made| fixture.worktrees().hold(made).unwrap(), true),
     ];
-    let scene = Arc::new(Scene::new());
-    let made = made(&scene);
-    let lock = records(&scene).join("a.lock");
+    let fixture = Arc::new(RepositoryFixture::new());
+    let made = made(&fixture);
+    let lock = records(&fixture).join("a.lock");
     for (number, (act, in_use)) in acts.into_iter().enumerate() {
-        amid_a_change(&scene, &lock, || act(&scene, &made));
-        let record = record(&scene, "a");
+        during_a_change(&fixture, &lock, || act(&fixture, &made));
+        let record = record(&fixture, "a");
         let others = record["notices"].as_array().unwrap().iter();
         assert_eq!(
             others.filter(|notice| **notice == "by another").count(),
@@ -85,39 +86,39 @@ fn whoever_changes_a_record_begins_with_what_another_has_just_written() {
         );
         assert_eq!(record["inUse"], in_use, "{record}");
     }
-    // At its end it is looked at anew, too: a worktree in which there is nothing goes.
-    amid_a_change(&scene, &lock, || {
+    // The record is also read again when the agent stops: a worktree without changes is removed.
+    during_a_change(&fixture, &lock, || {
         let outcome =
-            scene
+            fixture
                 .worktrees()
-                .part(&made.record.path, &made.record.leaver(), crate::scene::NOW);
+                .part(&made.record.path, &made.record.leaver(), crate::fixture::NOW);
         assert!(outcome.unwrap().is_some());
     });
     assert!(!made.record.path.exists());
 }
 
-/// A worktree `a` that began at uncommitted changes and has work of its own, which can be merged.
-fn with_work(scene: &Scene) {
-    let repo = scene.repo();
-    scene.write(&repo, "b.txt", "b\nhalf a thought\n");
+/// Creates a worktree `a` based on uncommitted changes, with a commit that can be merged.
+fn with_work(fixture: &RepositoryFixture) {
+    let repo = fixture.repo();
+    fixture.write(&repo, "b.txt", "b\nhalf a thought\n");
     let wanted = request(&repo, "a", Some(Uncommitted::Snapshot));
-    let made = scene.worktrees().create(&wanted).unwrap();
-    scene.worktrees().release(&made).unwrap();
-    scene.write(&made.record.path, "c.txt", "work\n");
-    scene.commit(&made.record.path, "work");
-    scene.git_in(&repo, &["stash", "-q"]);
+    let made = fixture.worktrees().create(&wanted).unwrap();
+    fixture.worktrees().release(&made).unwrap();
+    fixture.write(&made.record.path, "c.txt", "work\n");
+    fixture.commit(&made.record.path, "work");
+    fixture.git_in(&repo, &["stash", "-q"]);
 }
 
 #[test]
-fn a_merge_that_has_waited_writes_no_old_copy_of_the_record() {
+fn a_merge_that_waited_for_the_lock_keeps_concurrent_changes_of_the_record() {
     for lock in ["lock", "worktrees/a.lock"] {
-        let scene = Scene::new();
-        with_work(&scene);
-        let lock = scene.repo().join(".git/swarm").join(lock);
-        let merge = || scene.worktrees().merge(&scene.repo(), &slug("a")).unwrap();
-        let merged = amid_a_change(&scene, &lock, merge);
+        let fixture = RepositoryFixture::new();
+        with_work(&fixture);
+        let lock = fixture.repo().join(".git/swarm").join(lock);
+        let merge = || fixture.worktrees().merge(&fixture.repo(), &slug("a")).unwrap();
+        let merged = during_a_change(&fixture, &lock, merge);
         assert_eq!(merged.outcome, MergeOutcome::Copied);
-        let record = record(&scene, "a");
+        let record = record(&fixture, "a");
         assert_eq!(record["takenAs"], merged.head.as_str(), "{record}");
         let notices = record["notices"].to_string();
         assert!(notices.contains("by another"), "{record}");
@@ -125,15 +126,15 @@ fn a_merge_that_has_waited_writes_no_old_copy_of_the_record() {
 }
 
 #[test]
-fn a_merge_that_has_waited_goes_by_the_record_as_it_is_by_then() {
-    let scene = Scene::new();
-    drop(made(&scene));
-    let repo = scene.repo();
-    let path = records(&scene).join("a.json");
-    let kept = record(&scene, "a");
+fn a_merge_that_waited_for_the_lock_reads_the_record_again() {
+    let fixture = RepositoryFixture::new();
+    drop(made(&fixture));
+    let repo = fixture.repo();
+    let path = records(&fixture).join("a.json");
+    let kept = record(&fixture, "a");
     let lock = HandedLock::take(&repo.join(".git/swarm/lock"), LONG).unwrap();
     let merged = thread::scope(|scope| {
-        let merging = scope.spawn(|| scene.worktrees().merge(&repo, &slug("a")));
+        let merging = scope.spawn(|| fixture.worktrees().merge(&repo, &slug("a")));
         while !is_waited_for(&repo.join(".git/swarm/lock")) {
             assert!(!merging.is_finished(), "it did not wait for the lock");
             thread::yield_now();

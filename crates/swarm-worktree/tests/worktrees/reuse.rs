@@ -1,4 +1,4 @@
-//! A worktree that was taken up by somebody else is no longer that of whoever had it before.
+//! Reuse of a worktree by another owner: the former owner cannot change it any more.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use swarm_worktree::{
     WorktreeOutcome,
 };
 
-use crate::scene::{NOW, Scene, request, slug};
+use crate::fixture::{NOW, RepositoryFixture, request, slug};
 
-/// Somebody who works in a directory according to records alone.
+/// An occupant of a directory that is known from records only.
 fn working(pid: u32, cwd: &Path) -> Occupants {
     let occupant = Occupant {
         who: "the lead of other".to_owned(),
@@ -21,49 +21,49 @@ fn working(pid: u32, cwd: &Path) -> Occupants {
 }
 
 #[test]
-fn a_worktree_in_which_a_lead_works_on_record_is_neither_removed_nor_taken_up() {
-    let scene = Scene::new();
-    let tree = scene.left("one");
-    scene.worktrees().release(&tree).unwrap();
+fn a_worktree_with_a_recorded_lead_is_neither_removed_nor_reused() {
+    let fixture = RepositoryFixture::new();
+    let tree = fixture.left("one");
+    fixture.worktrees().release(&tree).unwrap();
     let inside = tree.record.path.join("src");
-    let worktrees = scene.worktrees().with_occupants(working(1, &inside));
+    let worktrees = fixture.worktrees().with_occupants(working(1, &inside));
     let used = "the lead of other (process 1)".to_owned();
-    let refused = worktrees.remove(&scene.repo(), &slug("one"), false, NOW);
+    let refused = worktrees.remove(&fixture.repo(), &slug("one"), false, NOW);
     let Err(WorktreeError::Unsafe { hazards, .. }) = refused else {
         panic!("{refused:?}");
     };
     assert_eq!(hazards, [Hazard::InUse(used.clone())]);
-    let pruned = worktrees.prune(&scene.repo(), false, NOW).unwrap();
+    let pruned = worktrees.prune(&fixture.repo(), false, NOW).unwrap();
     assert_eq!((pruned.gone.len(), pruned.kept.len()), (0, 1));
-    let taken = worktrees.create(&request(&scene.repo(), "one", None));
+    let taken = worktrees.create(&request(&fixture.repo(), "one", None));
     assert!(matches!(taken, Err(WorktreeError::Taken { by, .. }) if by == used));
-    // Neither does one that works elsewhere keep it, nor whoever removes it.
-    for (pid, cwd) in [(1, scene.repo()), (std::process::id(), inside)] {
-        let worktrees = scene.worktrees().with_occupants(working(pid, &cwd));
-        let pruned = worktrees.prune(&scene.repo(), true, NOW).unwrap();
+    // An occupant elsewhere and the removing process itself do not block the removal.
+    for (pid, cwd) in [(1, fixture.repo()), (std::process::id(), inside)] {
+        let worktrees = fixture.worktrees().with_occupants(working(pid, &cwd));
+        let pruned = worktrees.prune(&fixture.repo(), true, NOW).unwrap();
         assert_eq!((pruned.gone.len(), pruned.kept.len()), (1, 0));
     }
 }
 
 #[test]
-fn a_worktree_is_taken_over_from_a_holder_that_has_ended_whoever_else_works_there() {
-    let scene = Scene::new();
-    let lost = of(&scene, "alice", ended());
-    let worktrees = scene
+fn a_worktree_of_a_dead_process_can_be_taken_over_despite_other_occupants() {
+    let fixture = RepositoryFixture::new();
+    let lost = of(&fixture, "alice", ended());
+    let worktrees = fixture
         .worktrees()
         .with_occupants(working(1, &lost.record.path));
-    let taken = worktrees.create(&request(&scene.repo(), "one", None));
+    let taken = worktrees.create(&request(&fixture.repo(), "one", None));
     assert!(
         matches!(taken, Err(WorktreeError::Taken { .. })),
         "{taken:?}"
     );
-    let own = crate::scene::this_process();
+    let own = crate::fixture::this_process();
     let now = worktrees.take_over(&lost.record, own.clone()).unwrap();
     assert_eq!(
         (now.fresh, &now.record.process),
         (false, &Some(own.clone()))
     );
-    assert_eq!(record(&scene), now.record);
+    assert_eq!(record(&fixture), now.record);
     let again = worktrees.take_over(&lost.record, own);
     assert!(
         matches!(again, Err(WorktreeError::Taken { .. })),
@@ -71,7 +71,7 @@ fn a_worktree_is_taken_over_from_a_holder_that_has_ended_whoever_else_works_ther
     );
 }
 
-/// A process that has ended.
+/// A process that has exited.
 fn ended() -> ProcessMark {
     ProcessMark {
         pid: std::process::id(),
@@ -79,9 +79,9 @@ fn ended() -> ProcessMark {
     }
 }
 
-/// The worktree `one` for a member of this name, in a spawn of its own.
-fn of(scene: &Scene, member: &str, process: ProcessMark) -> Created {
-    let asked = request(&scene.repo(), "one", None);
+/// Creates the worktree `one` for a new spawn of a member.
+fn of(fixture: &RepositoryFixture, member: &str, process: ProcessMark) -> Created {
+    let asked = request(&fixture.repo(), "one", None);
     let mut owner = asked.owner;
     owner.member = Some(MemberName::parse(member).unwrap());
     owner.spawn_id = Some(SpawnId::random());
@@ -90,101 +90,101 @@ fn of(scene: &Scene, member: &str, process: ProcessMark) -> Created {
         process,
         ..asked
     };
-    scene.worktrees().create(&asked).unwrap()
+    fixture.worktrees().create(&asked).unwrap()
 }
 
-fn record(scene: &Scene) -> Record {
-    let listed = scene.worktrees().list(&scene.repo()).unwrap().0;
+fn record(fixture: &RepositoryFixture) -> Record {
+    let listed = fixture.worktrees().list(&fixture.repo()).unwrap().0;
     listed[0].record.clone()
 }
 
-fn part(scene: &Scene, whose: &Created) -> Option<WorktreeOutcome> {
+fn part(fixture: &RepositoryFixture, whose: &Created) -> Option<WorktreeOutcome> {
     let (path, leaver) = (&whose.record.path, whose.record.leaver());
-    scene.worktrees().part(path, &leaver, NOW).unwrap()
+    fixture.worktrees().part(path, &leaver, NOW).unwrap()
 }
 
 #[test]
-fn the_end_of_one_member_does_not_touch_what_another_has_taken_up() {
-    let scene = Scene::new();
-    let before = of(&scene, "alice", ended());
-    let now = of(&scene, "bob", crate::scene::this_process());
+fn a_former_member_does_not_change_a_worktree_reused_by_another_member() {
+    let fixture = RepositoryFixture::new();
+    let before = of(&fixture, "alice", ended());
+    let now = of(&fixture, "bob", crate::fixture::this_process());
     assert!(!now.fresh);
-    assert_eq!(part(&scene, &before), None);
-    scene.worktrees().release(&before).unwrap();
-    scene.worktrees().settle(&before).unwrap();
-    scene.worktrees().undo(&before).unwrap();
-    scene.worktrees().hold(&before).unwrap();
-    assert_eq!(record(&scene), now.record);
+    assert_eq!(part(&fixture, &before), None);
+    fixture.worktrees().release(&before).unwrap();
+    fixture.worktrees().settle(&before).unwrap();
+    fixture.worktrees().undo(&before).unwrap();
+    fixture.worktrees().hold(&before).unwrap();
+    assert_eq!(record(&fixture), now.record);
     assert!(now.record.path.is_dir());
-    // Nor once the other is done with it: it may want to come back.
-    scene.worktrees().release(&now).unwrap();
-    assert_eq!(part(&scene, &before), None);
+    // Not even after the other has released it: it may return.
+    fixture.worktrees().release(&now).unwrap();
+    assert_eq!(part(&fixture, &before), None);
     assert!(matches!(
-        part(&scene, &now),
+        part(&fixture, &now),
         Some(WorktreeOutcome::Removed(_))
     ));
 }
 
 #[test]
-fn the_end_of_one_spawn_does_not_touch_what_the_next_one_works_in() {
-    let scene = Scene::new();
-    let before = of(&scene, "alice", ended());
-    let now = of(&scene, "alice", crate::scene::this_process());
-    let Some(WorktreeOutcome::Kept { why, .. }) = part(&scene, &before) else {
+fn a_former_spawn_does_not_change_a_worktree_used_by_the_next_spawn() {
+    let fixture = RepositoryFixture::new();
+    let before = of(&fixture, "alice", ended());
+    let now = of(&fixture, "alice", crate::fixture::this_process());
+    let Some(WorktreeOutcome::Kept { why, .. }) = part(&fixture, &before) else {
         panic!("it is in use");
     };
     assert!(
         why.iter().any(|why| matches!(why, Hazard::InUse(_))),
         "{why:?}"
     );
-    scene.worktrees().release(&before).unwrap();
-    scene.worktrees().undo(&before).unwrap();
-    assert_eq!(record(&scene), now.record);
-    // The next one came to nothing: what is left is the first one's again.
-    scene.worktrees().undo(&now).unwrap();
+    fixture.worktrees().release(&before).unwrap();
+    fixture.worktrees().undo(&before).unwrap();
+    assert_eq!(record(&fixture), now.record);
+    // The next spawn failed: the worktree belongs to the first one again.
+    fixture.worktrees().undo(&now).unwrap();
     assert!(matches!(
-        part(&scene, &before),
+        part(&fixture, &before),
         Some(WorktreeOutcome::Removed(_))
     ));
 }
 
 #[test]
-fn one_process_does_not_give_back_what_another_has_taken_up() {
-    let scene = Scene::new();
+fn a_process_does_not_release_a_worktree_reused_by_another_process() {
+    let fixture = RepositoryFixture::new();
     let enter = |process| {
-        let asked = request(&scene.repo(), "one", None);
+        let asked = request(&fixture.repo(), "one", None);
         let owner = swarm_worktree::Owner::default();
         let asked = Request {
             owner,
             process,
             ..asked
         };
-        scene.worktrees().create(&asked).unwrap()
+        fixture.worktrees().create(&asked).unwrap()
     };
     let before = enter(ended());
-    let now = enter(crate::scene::this_process());
-    scene.worktrees().release(&before).unwrap();
+    let now = enter(crate::fixture::this_process());
+    fixture.worktrees().release(&before).unwrap();
     assert!(matches!(
-        part(&scene, &before),
+        part(&fixture, &before),
         Some(WorktreeOutcome::Kept { .. })
     ));
-    assert_eq!(record(&scene), now.record);
-    scene.worktrees().release(&now).unwrap();
-    assert!(!record(&scene).in_use);
+    assert_eq!(record(&fixture), now.record);
+    fixture.worktrees().release(&now).unwrap();
+    assert!(!record(&fixture).in_use);
 }
 
 #[test]
-fn who_works_on_in_what_was_handed_back_and_on_is_its_owner_again() {
-    let scene = Scene::new();
-    let first = of(&scene, "alice", crate::scene::this_process());
-    scene.worktrees().release(&first).unwrap();
-    let other = of(&scene, "bob", crate::scene::this_process());
-    scene.worktrees().release(&other).unwrap();
-    scene.worktrees().hold(&first).unwrap();
-    assert_eq!(record(&scene), first.record);
+fn an_agent_that_continues_in_a_released_worktree_becomes_its_owner_again() {
+    let fixture = RepositoryFixture::new();
+    let first = of(&fixture, "alice", crate::fixture::this_process());
+    fixture.worktrees().release(&first).unwrap();
+    let other = of(&fixture, "bob", crate::fixture::this_process());
+    fixture.worktrees().release(&other).unwrap();
+    fixture.worktrees().hold(&first).unwrap();
+    assert_eq!(record(&fixture), first.record);
     let path: &Path = &first.record.path;
-    let removed = scene
+    let removed = fixture
         .worktrees()
-        .remove(&scene.repo(), &slug("one"), true, NOW);
+        .remove(&fixture.repo(), &slug("one"), true, NOW);
     assert!(removed.is_err() && path.is_dir());
 }
