@@ -15,15 +15,15 @@ use crate::waiting::{Deadline, lock_exclusive};
 
 /// An exclusive flock whose descriptor child programs can inherit: the kernel releases it when the
 /// last of them has exited, so that no program of the previous holder is still running when the
-/// next one takes the lock. The holder may remove the file with [`HandedLock::retire`]; waiting
-/// processes then create a new one.
+/// next one takes the lock. The holder may remove the file with [`InheritableLock::retire`];
+/// waiting processes then create a new one.
 #[derive(Debug)]
-pub struct HandedLock {
+pub struct InheritableLock {
     file: File,
     path: PathBuf,
 }
 
-impl HandedLock {
+impl InheritableLock {
     /// Takes the lock, creating the file (mode 0600) if it is missing. Blocks.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl HandedLock {
             }
             // The previous holder may have removed the file in the meantime.
             if is_current(path, &file)? {
-                holder::sign(&file);
+                holder::record_holder(&file);
                 return Ok(Self {
                     file,
                     path: path.to_owned(),
@@ -68,7 +68,7 @@ impl HandedLock {
     ///
     /// # Errors
     /// [`OsError::Io`] if the process has no free descriptor.
-    pub fn for_program(&self) -> Result<File, OsError> {
+    pub fn descriptor_for_child(&self) -> Result<File, OsError> {
         let copy = self.file.try_clone();
         copy.map_err(|error| OsError::io(&self.path, "duplicate the descriptor of the lock", error))
     }
@@ -115,25 +115,27 @@ mod tests {
     fn a_child_program_keeps_the_lock_after_its_parent_released_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let lock = HandedLock::take(&path, Duration::ZERO).unwrap();
+        let lock = InheritableLock::take(&path, Duration::ZERO).unwrap();
         let mut child = Command::new("sleep")
             .arg("600")
-            .stdin(Stdio::from(lock.for_program().unwrap()))
+            .stdin(Stdio::from(lock.descriptor_for_child().unwrap()))
             .spawn()
             .unwrap();
         drop(lock);
-        assert!(HandedLock::try_take(&path).unwrap().is_none());
+        assert!(InheritableLock::try_take(&path).unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(HandedLock::try_take(&path).unwrap().is_some());
+        assert!(InheritableLock::try_take(&path).unwrap().is_some());
     }
 
     #[test]
     fn retiring_a_lock_removes_its_file_and_it_can_be_taken_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        HandedLock::take(&path, Duration::ZERO).unwrap().retire();
+        InheritableLock::take(&path, Duration::ZERO)
+            .unwrap()
+            .retire();
         assert!(!path.exists());
-        assert!(HandedLock::try_take(&path).unwrap().is_some());
+        assert!(InheritableLock::try_take(&path).unwrap().is_some());
     }
 }

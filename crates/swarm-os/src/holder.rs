@@ -13,7 +13,7 @@ const RECORD_BYTES: usize = 48;
 
 /// Records this process and the present time in a sidecar that it has just locked. Ignores
 /// failures: on a full disk it must still be possible to delete things.
-pub(crate) fn sign(sidecar: &File) {
+pub(crate) fn record_holder(sidecar: &File) {
     if let Err(error) = sidecar.write_all_at(&own_record(), 0) {
         tracing::debug!(%error, "could not record the holder of a lock");
     }

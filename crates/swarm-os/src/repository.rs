@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Directory of worktrees below the main checkout, as in Claude Code.
-pub const WORK_TREES: &str = ".claude/worktrees";
+pub const WORKTREES_DIRECTORY: &str = ".claude/worktrees";
 
 /// Returns the top-level directory of the repository that contains `cwd`: the nearest directory
 /// with a `.git` directory or file. Returns `cwd` itself outside of repositories, because its
@@ -17,14 +17,14 @@ pub fn repository_top(cwd: &Path) -> &Path {
 
 /// Git's directories of a linked worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkedTree {
+pub struct LinkedWorktree {
     /// The private directory of this worktree, `.git/worktrees/<id>`.
     pub own: PathBuf,
     /// The directory shared by all worktrees, `.git` of the main checkout.
     pub common: PathBuf,
 }
 
-impl LinkedTree {
+impl LinkedWorktree {
     /// Reads the `.git` file of a linked worktree (gitrepository-layout(5)). `top` is its top-level
     /// directory, without symbolic links in the path. Returns `None` unless worktree and git
     /// directory refer to each other. A `.git` file may come from an archive or be written by a
@@ -70,7 +70,7 @@ mod tests {
     /// Creates a worktree `a` of the repository `main`, as git does.
     fn linked(base: &Path) -> (PathBuf, PathBuf) {
         let (top, own) = (
-            base.join("main").join(WORK_TREES).join("a"),
+            base.join("main").join(WORKTREES_DIRECTORY).join("a"),
             base.join("main/.git/worktrees/a"),
         );
         fs::create_dir_all(&top).unwrap();
@@ -91,10 +91,10 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (top, own) = linked(&base);
-        let tree = LinkedTree::of(&top).unwrap();
+        let tree = LinkedWorktree::of(&top).unwrap();
         assert_eq!(tree.main_checkout(), Some(base.join("main").as_path()));
         assert_eq!((tree.own, tree.common), (own, base.join("main/.git")));
-        assert_eq!(LinkedTree::of(&base.join("main")), None);
+        assert_eq!(LinkedWorktree::of(&base.join("main")), None);
     }
 
     #[test]
@@ -117,12 +117,12 @@ mod tests {
                 &top.join(".git"),
                 &format!("gitdir: {}\n", directory.display()),
             );
-            assert_eq!(LinkedTree::of(&top), None, "{}", directory.display());
+            assert_eq!(LinkedWorktree::of(&top), None, "{}", directory.display());
         }
         put(&top.join(".git"), &format!("gitdir: {}\n", own.display()));
-        assert!(LinkedTree::of(&top).is_some());
+        assert!(LinkedWorktree::of(&top).is_some());
         // The git directory was removed, as by `git worktree prune`.
         fs::remove_dir_all(&own).unwrap();
-        assert_eq!(LinkedTree::of(&top), None);
+        assert_eq!(LinkedWorktree::of(&top), None);
     }
 }

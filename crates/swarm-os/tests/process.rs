@@ -226,7 +226,7 @@ async fn one_target_selects_several_marks() {
 async fn an_empty_target_is_not_an_error() {
     let ended = process::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
     assert_eq!(ended, Ended::default());
-    process::end_now(&Target {
+    process::kill_now(&Target {
         marks: vec![(MARK.into(), "no such mark".into())],
         ..Target::default()
     });

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use swarm_os::{HandedLock, OsError};
+use swarm_os::{InheritableLock, OsError};
 
 /// Variables that make git use another repository than that of its working directory, see git(1).
 const REPOSITORY_VARIABLES: [&str; 9] = [
@@ -105,7 +105,7 @@ const FOREIGN_CONFIG: [&str; 3] = [
 pub(crate) struct Call<'a> {
     git: &'a Git,
     directory: &'a Path,
-    lock: Option<&'a HandedLock>,
+    lock: Option<&'a InheritableLock>,
     checkout: Option<&'a Path>,
     index: Option<&'a Path>,
     changes: bool,
@@ -120,7 +120,7 @@ impl<'a> Call<'a> {
     }
 
     /// Passes a lock to git, which keeps it while it runs, even if this process is killed.
-    pub(crate) fn under(mut self, lock: &'a HandedLock) -> Self {
+    pub(crate) fn under(mut self, lock: &'a InheritableLock) -> Self {
         self.lock = Some(lock);
         self
     }
@@ -163,7 +163,7 @@ impl<'a> Call<'a> {
 
     /// Runs the command and returns whether it exited with 0. Exit status 1 is `false`, any other
     /// is an error.
-    pub(crate) fn asks<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
+    pub(crate) fn succeeds<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
         match self.status(args)? {
             (Some(0), ..) => Ok(true),
             (Some(1), ..) => Ok(false),
@@ -172,10 +172,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the command and returns exit status, standard output and standard error.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the three results of a program"
-    )]
+    #[expect(clippy::type_complexity, reason = "the three results of a program")]
     pub(crate) fn status<S: AsRef<OsStr>>(
         &self,
         args: &[S],
@@ -222,7 +219,7 @@ impl<'a> Call<'a> {
             .stderr(Stdio::piped());
         match self.lock {
             Some(lock) => {
-                let file = lock.for_program().map_err(GitError::Lock)?;
+                let file = lock.descriptor_for_child().map_err(GitError::Lock)?;
                 command.stdin(Stdio::from(file))
             }
             None => command.stdin(Stdio::null()),

@@ -29,5 +29,5 @@ pub trait DirectoryMaker: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// The reason of the failure, as a message for the user.
-    fn take_away(&self, record: &Record) -> Result<(), String>;
+    fn remove(&self, record: &Record) -> Result<(), String>;
 }

@@ -33,8 +33,7 @@ pub enum Resident {
 pub fn worktree_notice(created: &Created, resident: Resident) -> String {
     let record = &created.record;
     let (path, from) = (record.path.display(), record.from.display());
-    let mut text =
-        format!("# Worktree\nYou work in {path}, your own git worktree of {from}. ");
+    let mut text = format!("# Worktree\nYou work in {path}, your own git worktree of {from}. ");
     if record.by_hook {
         text.push_str("It was created by a hook of the user; how its work is merged is unknown.");
     } else {
@@ -105,6 +104,8 @@ fn missing_files(created: &Created) -> String {
              were not copied{exceptions}."
         )
     } else {
-        format!("Uncommitted changes of {from} and files that git ignores were not copied{exceptions}.")
+        format!(
+            "Uncommitted changes of {from} and files that git ignores were not copied{exceptions}."
+        )
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use swarm_os::{WORK_TREES, append_durable, fingerprint, read_optional};
+use swarm_os::{WORKTREES_DIRECTORY, append_durable, fingerprint, read_optional};
 
 use crate::repository::{Repository, unsuitable};
 use crate::{Record, Slug, WorktreeError, WorktreeSettings};
@@ -29,7 +29,7 @@ pub(crate) fn directory(
         }
         (None, Some(main)) => {
             refuse_links(repository, main)?;
-            Ok(main.join(WORK_TREES))
+            Ok(main.join(WORKTREES_DIRECTORY))
         }
         (None, None) => Err(unsuitable(
             &repository.common,
@@ -60,8 +60,13 @@ pub(crate) fn confirmed(
     slug: &Slug,
     record: Record,
 ) -> Result<Record, WorktreeError> {
-    let mut directories = repository.places.of_repository(&repository.common)?;
-    directories.extend(repository.main.as_ref().map(|main| main.join(WORK_TREES)));
+    let mut directories = repository.registry.of_repository(&repository.common)?;
+    directories.extend(
+        repository
+            .main
+            .as_ref()
+            .map(|main| main.join(WORKTREES_DIRECTORY)),
+    );
     let name = slug.directory();
     let is_its = |outer: &PathBuf| record.path == outer.join(&name) && !has_link(outer);
     let plain = |name: &String| Path::new(name).file_name() == Some(OsStr::new(name));
@@ -97,7 +102,7 @@ fn has_link(directory: &Path) -> bool {
 /// Refuses symbolic links in the path of the directory, which would put the worktrees in an
 /// unexpected place.
 fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeError> {
-    for part in [".claude", WORK_TREES] {
+    for part in [".claude", WORKTREES_DIRECTORY] {
         let path = main.join(part);
         if path
             .symlink_metadata()

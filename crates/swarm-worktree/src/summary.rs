@@ -48,7 +48,7 @@ impl Worktrees {
     }
 
     fn ask(&self, directory: &Path, summary: &mut GitSummary) -> Result<(), WorktreeError> {
-        let repository = Repository::find(self.git(), self.places(), directory)?;
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
         let checkout = Checkout::at(&repository, &repository.top)?;
         let git = checkout.git();
         let status = git.run(&["status", "--porcelain=v1", checkout.submodules()])?;

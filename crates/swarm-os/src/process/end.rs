@@ -109,7 +109,7 @@ pub async fn end(target: Target, grace: Duration) -> Ended {
 
 /// Waits until all processes of a target have exited by themselves. Returns `false` if some are
 /// still running after `within`.
-pub async fn gone_within(target: Target, within: Duration) -> bool {
+pub async fn exited_within(target: Target, within: Duration) -> bool {
     let work = tokio::task::spawn_blocking(move || {
         let deadline = Instant::now() + within;
         let mut seen = BTreeSet::new();
@@ -180,7 +180,7 @@ fn wait_for_exec(mut within: Vec<Process>) {
 
 /// Sends SIGKILL to the processes of a target without waiting, for callers that cannot wait, such
 /// as destructors.
-pub fn end_now(target: &Target) {
+pub fn kill_now(target: &Target) {
     let found = find_running(target, &BTreeSet::new());
     signal(target, &found, Signal::KILL);
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use swarm_os::{
     LifeHolder, OsError, append_durable, check_own_dir, create_private_dir, create_private_file,
-    create_sidecar, door_support, ensure_private_dir, names_in, open_for_appending, quarantine,
+    create_sidecar, ensure_private_dir, lock_support, names_in, open_for_appending, quarantine,
     read_ending, read_optional, remove_tree, rename_no_replace, replace_alone, sweep_temporaries,
 };
 
@@ -372,7 +372,7 @@ fn replacing_a_world_readable_file_makes_it_private() {
 #[test]
 fn this_file_system_supports_flock_and_lock_directories() {
     let directory = tempfile::tempdir().unwrap();
-    let support = door_support(directory.path()).unwrap();
+    let support = lock_support(directory.path()).unwrap();
     assert!(!support.needs_directory_only(), "{support:?}");
     assert!(names(directory.path()).is_empty());
 }

@@ -382,7 +382,7 @@ fn only_files_of_dead_writers_are_removed_from_a_directory() {
     make("3.json", 0o1700);
     fs::File::create(fixture.directory.join(".1.json.abc.swarm-tmp")).unwrap();
     let by_directory = fixture.locked(&directory_only(), |held| {
-        held.clear_after_the_dead(&fixture.directory)
+        held.remove_leftovers(&fixture.directory)
     });
     assert_eq!(
         by_directory.unwrap(),
@@ -390,7 +390,7 @@ fn only_files_of_dead_writers_are_removed_from_a_directory() {
         "directories of dead writers are not marked"
     );
     let cleared = fixture.within(SOON, |held| {
-        let cleared = held.clear_after_the_dead(&fixture.directory)?;
+        let cleared = held.remove_leftovers(&fixture.directory)?;
         assert!(fixture.lock_dir.is_dir(), "the lock of the holder remains");
         Ok(cleared)
     });
@@ -402,7 +402,7 @@ fn only_files_of_dead_writers_are_removed_from_a_directory() {
     );
     assert!(fixture.directory.join("3.json").is_dir());
     let missing = fixture.directory.join("missing");
-    let gone = fixture.within(SOON, |held| held.clear_after_the_dead(&missing));
+    let gone = fixture.within(SOON, |held| held.remove_leftovers(&missing));
     assert!(matches!(gone, Err(OsError::Gone { .. })), "{gone:?}");
 }
 

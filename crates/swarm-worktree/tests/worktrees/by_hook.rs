@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 use swarm_protocol::UnixMs;
 use swarm_worktree::{
     Condition, DirectoryMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
@@ -32,12 +32,12 @@ impl DirectoryMaker for Maker {
         _owner: &Owner,
         _cancel: &CancellationToken,
     ) -> Result<PathBuf, String> {
-        self.calls.lock().unwrap().push(format!("make {slug}"));
+        self.calls.lock().unwrap().push(format!("create {slug}"));
         Ok(self.prints.lock().unwrap().clone())
     }
 
-    fn take_away(&self, record: &Record) -> Result<(), String> {
-        self.calls.lock().unwrap().push("take away".to_owned());
+    fn remove(&self, record: &Record) -> Result<(), String> {
+        self.calls.lock().unwrap().push("remove".to_owned());
         std::fs::remove_dir_all(&record.path).map_err(|error| error.to_string())
     }
 }
@@ -100,16 +100,22 @@ impl HookFixture {
 #[test]
 fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
     let fixture = HookFixture::new();
-    let made = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     assert!(made.fresh && made.record.by_hook);
     assert_eq!(
         (made.cwd.clone(), made.head.as_str()),
         (fixture.path("made"), "")
     );
-    assert_eq!(fixture.calls(), ["make one"]);
+    assert_eq!(fixture.calls(), ["create one"]);
     let found = fixture.worktrees.find(&fixture.path("made/inner")).unwrap();
     assert_eq!(found.as_ref(), Some(&made.record));
-    assert_eq!(fixture.worktrees.find(&fixture.path("project")).unwrap(), None);
+    assert_eq!(
+        fixture.worktrees.find(&fixture.path("project")).unwrap(),
+        None
+    );
 
     let parted = fixture
         .worktrees
@@ -119,7 +125,10 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
         matches!(parted, Some(WorktreeOutcome::Kept { .. })),
         "{parted:?}"
     );
-    let again = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let again = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     assert!(!again.fresh);
     assert_eq!(fixture.calls(), Vec::<String>::new());
     fixture.worktrees.undo(&again).unwrap();
@@ -128,13 +137,13 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
     let (slug, project) = (Slug::parse("one").unwrap(), fixture.path("project"));
     let remove = |force| fixture.worktrees.remove(&project, &slug, force, UnixMs(9));
     let refused = remove(false).unwrap_err().to_string();
-    assert!(refused.contains("what it holds is not known"), "{refused}");
+    assert!(refused.contains("its contents are unknown"), "{refused}");
     // Also from inside the directory.
     let inside = fixture.path("made/inner");
     let listed = fixture.worktrees.list(&inside).unwrap().0;
     assert_eq!(listed[0].condition, Condition::Unknown);
     remove(true).unwrap();
-    assert_eq!(fixture.calls(), ["take away"]);
+    assert_eq!(fixture.calls(), ["remove"]);
     assert!(!fixture.path("made").exists());
     assert!(remove(true).is_err(), "it no longer exists");
 }
@@ -142,11 +151,17 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
 #[test]
 fn an_unused_directory_is_removed_and_the_record_of_a_missing_one_too() {
     let fixture = HookFixture::new();
-    let made = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     fixture.worktrees.undo(&made).unwrap();
-    assert_eq!(fixture.calls(), ["make one", "take away"]);
+    assert_eq!(fixture.calls(), ["create one", "remove"]);
     std::fs::create_dir_all(fixture.path("made")).unwrap();
-    let made = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     fixture.worktrees.release(&made).unwrap();
     std::fs::remove_dir_all(fixture.path("made")).unwrap();
     let Pruned { gone, kept, .. } = fixture
@@ -154,7 +169,10 @@ fn an_unused_directory_is_removed_and_the_record_of_a_missing_one_too() {
         .prune(&fixture.path("project"), false, UnixMs(9))
         .unwrap();
     assert_eq!((gone.len(), kept.len()), (1, 0));
-    assert_eq!(fixture.worktrees.list(&fixture.path("project")).unwrap().0, []);
+    assert_eq!(
+        fixture.worktrees.list(&fixture.path("project")).unwrap().0,
+        []
+    );
 }
 
 #[test]
@@ -187,28 +205,37 @@ fn paths_that_do_not_isolate_an_agent_are_refused() {
     std::fs::write(fixture.path("file"), "").unwrap();
     for (prints, why) in [
         (fixture.path("missing"), "cannot be used"),
-        (fixture.path("file"), "no directory"),
+        (fixture.path("file"), "not a directory"),
         (fixture.path("project"), "the project itself"),
         (fixture.path(""), "the project itself"),
         (PathBuf::from("."), "the project itself"),
         (fixture.path("made/../away"), "`..`"),
-        (fixture.path("project/link"), "leads out"),
-        (PathBuf::from("link"), "leads out"),
+        (fixture.path("project/link"), "out of the project"),
+        (PathBuf::from("link"), "out of the project"),
     ] {
         fixture.prints(prints.clone());
-        let refused = fixture.worktrees.create(&fixture.request("project")).unwrap_err();
+        let refused = fixture
+            .worktrees
+            .create(&fixture.request("project"))
+            .unwrap_err();
         let refused = refused.to_string();
         assert!(refused.contains(why), "{}: {refused}", prints.display());
     }
     fixture.prints("inner");
-    let made = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     assert_eq!(made.cwd, fixture.path("project/inner"));
 }
 
 #[test]
 fn a_directory_that_overlaps_another_worktree_is_refused() {
     let fixture = HookFixture::new();
-    let first = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let first = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     let mut second = fixture.request("project");
     second.slug = Slug::parse("two").unwrap();
     for prints in ["made", "made/inner"] {
@@ -252,7 +279,9 @@ fn prune_continues_after_a_failed_removal() {
         std::fs::remove_dir_all(fixture.path(prints)).unwrap();
     }
     // Makes it impossible to take the lock of the first worktree.
-    let lock = std::fs::read_dir(fixture.path("records")).unwrap().flatten();
+    let lock = std::fs::read_dir(fixture.path("records"))
+        .unwrap()
+        .flatten();
     let lock = lock.map(|entry| entry.path()).find(|path| {
         path.extension()
             .is_some_and(|extension| extension == "lock")
@@ -274,7 +303,10 @@ fn prune_continues_after_a_failed_removal() {
 #[test]
 fn changes_of_a_record_wait_for_its_lock() {
     let fixture = HookFixture::new();
-    let made = fixture.worktrees.create(&fixture.request("project")).unwrap();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     let all = std::fs::read_dir(fixture.path("records")).unwrap();
     let lock = all
         .map(|entry| entry.unwrap().path())
@@ -282,7 +314,7 @@ fn changes_of_a_record_wait_for_its_lock() {
         .unwrap();
     let record = lock.with_extension("json");
     std::thread::scope(|scope| {
-        let held = HandedLock::take(&lock, std::time::Duration::from_mins(1)).unwrap();
+        let held = InheritableLock::take(&lock, std::time::Duration::from_mins(1)).unwrap();
         let releasing = scope.spawn(|| fixture.worktrees.release(&made).unwrap());
         while !is_waited_for(&lock) {
             assert!(!releasing.is_finished(), "it did not wait for the lock");
@@ -325,5 +357,5 @@ fn a_former_owner_does_not_change_a_reused_directory() {
     assert_eq!(parted.unwrap(), None);
     let found = fixture.worktrees.find(&now.cwd).unwrap();
     assert_eq!(found, Some(now.record));
-    assert_eq!(fixture.calls(), ["make one"]);
+    assert_eq!(fixture.calls(), ["create one"]);
 }

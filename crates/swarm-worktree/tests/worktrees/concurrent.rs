@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use serde_json::Value;
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 use swarm_worktree::{Created, MergeOutcome, Uncommitted, WorktreeError};
 
 use crate::fixture::{RepositoryFixture, request, slug};
@@ -44,9 +44,13 @@ pub(crate) fn is_waited_for(path: &Path) -> bool {
 
 /// Runs `act` while another process holds a lock, and changes the record of `a` before the lock is
 /// released.
-fn during_a_change<T: Send>(fixture: &RepositoryFixture, lock: &Path, act: impl FnOnce() -> T + Send) -> T {
+fn during_a_change<T: Send>(
+    fixture: &RepositoryFixture,
+    lock: &Path,
+    act: impl FnOnce() -> T + Send,
+) -> T {
     thread::scope(|scope| {
-        let held = HandedLock::take(lock, LONG).unwrap();
+        let held = InheritableLock::take(lock, LONG).unwrap();
         let acting = scope.spawn(act);
         while !is_waited_for(lock) {
             assert!(!acting.is_finished(), "it did not wait for the lock");
@@ -66,12 +70,18 @@ fn made(fixture: &RepositoryFixture) -> Created {
 fn changes_of_a_record_keep_concurrent_changes() {
     type Act = fn(&RepositoryFixture, &Created);
     let acts: [(Act, bool); 3] = [
-        (|fixture, made| fixture.worktrees().settle(made).unwrap(), true),
+        (
+            |fixture, made| fixture.worktrees().settle(made).unwrap(),
+            true,
+        ),
         (
             |fixture, made| fixture.worktrees().release(made).unwrap(),
             false,
         ),
-        (|fixture, made| fixture.worktrees().hold(made).unwrap(), true),
+        (
+            |fixture, made| fixture.worktrees().hold(made).unwrap(),
+            true,
+        ),
     ];
     let fixture = Arc::new(RepositoryFixture::new());
     let made = made(&fixture);
@@ -88,10 +98,11 @@ fn changes_of_a_record_keep_concurrent_changes() {
     }
     // The record is also read again when the agent stops: a worktree without changes is removed.
     during_a_change(&fixture, &lock, || {
-        let outcome =
-            fixture
-                .worktrees()
-                .part(&made.record.path, &made.record.leaver(), crate::fixture::NOW);
+        let outcome = fixture.worktrees().part(
+            &made.record.path,
+            &made.record.leaver(),
+            crate::fixture::NOW,
+        );
         assert!(outcome.unwrap().is_some());
     });
     assert!(!made.record.path.exists());
@@ -115,7 +126,12 @@ fn a_merge_that_waited_for_the_lock_keeps_concurrent_changes_of_the_record() {
         let fixture = RepositoryFixture::new();
         with_work(&fixture);
         let lock = fixture.repo().join(".git/swarm").join(lock);
-        let merge = || fixture.worktrees().merge(&fixture.repo(), &slug("a")).unwrap();
+        let merge = || {
+            fixture
+                .worktrees()
+                .merge(&fixture.repo(), &slug("a"))
+                .unwrap()
+        };
         let merged = during_a_change(&fixture, &lock, merge);
         assert_eq!(merged.outcome, MergeOutcome::Copied);
         let record = record(&fixture, "a");
@@ -132,7 +148,7 @@ fn a_merge_that_waited_for_the_lock_reads_the_record_again() {
     let repo = fixture.repo();
     let path = records(&fixture).join("a.json");
     let kept = record(&fixture, "a");
-    let lock = HandedLock::take(&repo.join(".git/swarm/lock"), LONG).unwrap();
+    let lock = InheritableLock::take(&repo.join(".git/swarm/lock"), LONG).unwrap();
     let merged = thread::scope(|scope| {
         let merging = scope.spawn(|| fixture.worktrees().merge(&repo, &slug("a")));
         while !is_waited_for(&repo.join(".git/swarm/lock")) {

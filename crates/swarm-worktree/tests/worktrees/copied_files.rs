@@ -66,7 +66,7 @@ fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
     assert!(
         made.notices
             .iter()
-            .any(|notice| notice.contains("link.key stayed behind")),
+            .any(|notice| notice.contains("link.key was not copied")),
         "{:?}",
         made.notices
     );

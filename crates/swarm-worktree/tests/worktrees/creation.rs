@@ -95,7 +95,7 @@ fn i3_a_worktree_is_based_on_the_callers_head_and_reports_it() {
     let asked = request(&mine, "three", Some(Uncommitted::Leave));
     let made = fixture.worktrees().create(&asked).unwrap();
     assert!(
-        made.notices[0].contains("left behind: b.txt, new.txt"),
+        made.notices[0].contains("not copied: b.txt, new.txt"),
         "{:?}",
         made.notices
     );
@@ -186,7 +186,7 @@ fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
     assert_eq!(again.head, head);
     let notice = again.notices.join("\n");
     assert!(
-        notice.contains("was there already") && notice.contains("your HEAD is"),
+        notice.contains("already existed") && notice.contains("your HEAD is"),
         "{notice}"
     );
 }
@@ -198,7 +198,7 @@ fn an_existing_branch_or_directory_is_reported_and_not_changed() {
     fixture.git_in(&repo, &["branch", "worktree-taken"]);
     let refused = fixture.create(&repo, "taken").unwrap_err().to_string();
     assert!(
-        refused.contains("there is a branch worktree-taken already"),
+        refused.contains("the branch worktree-taken already exists"),
         "{refused}"
     );
     fixture.write(&repo, ".claude/worktrees/there/file", "mine\n");
@@ -206,7 +206,7 @@ fn an_existing_branch_or_directory_is_reported_and_not_changed() {
     let asked = request(&repo, "there", Some(Uncommitted::Leave));
     let refused = fixture.worktrees().create(&asked).unwrap_err().to_string();
     assert!(
-        refused.contains("is there already and is no worktree of swarm"),
+        refused.contains("already exists and is not a worktree of swarm"),
         "{refused}"
     );
     assert!(repo.join(".claude/worktrees/there/file").exists());
@@ -219,7 +219,10 @@ fn a_failed_spawn_removes_only_the_worktree_that_it_created() {
     let repo = fixture.repo();
     let made = fixture.create(&repo, "one").unwrap();
     fixture.worktrees().undo(&made).unwrap();
-    assert_eq!((fixture.linked(&repo), fixture.branches(&repo).len()), (0, 1));
+    assert_eq!(
+        (fixture.linked(&repo), fixture.branches(&repo).len()),
+        (0, 1)
+    );
     let made = fixture.left("two");
     fixture.write(&made.record.path, "work.txt", "work\n");
     let again = fixture.create(&repo, "two").unwrap();
@@ -299,7 +302,7 @@ fn the_notice_names_the_branch_the_merge_command_and_the_missing_files() {
         "Completing a task with TaskUpdate merges them into main",
         "`swarm worktree merge x`",
         "files that git ignores were not copied, except .env (copy).",
-        "uncommitted changes were left behind: b.txt",
+        "uncommitted changes were not copied: b.txt",
     ] {
         assert!(auto.contains(words), "{words}: {auto}");
     }

@@ -70,11 +70,14 @@ const ATTACKS: [(&str, Attack); 6] = [
         )
         .unwrap();
     }),
-    ("a repository in place of the `.git` file", |fixture, made| {
-        let at = &made.record.path;
-        fs::remove_file(at.join(".git")).unwrap();
-        fs::rename(evil(fixture).join(".git"), at.join(".git")).unwrap();
-    }),
+    (
+        "a repository in place of the `.git` file",
+        |fixture, made| {
+            let at = &made.record.path;
+            fs::remove_file(at.join(".git")).unwrap();
+            fs::rename(evil(fixture).join(".git"), at.join(".git")).unwrap();
+        },
+    ),
     ("another common directory", |fixture, made| {
         let to = evil(fixture).join(".git");
         fs::write(admin(made).join("commondir"), format!("{}\n", to.display())).unwrap();
@@ -258,7 +261,7 @@ fn a_manipulated_worktree_is_kept_and_reported() {
             let refused = fixture.worktrees().remove(&repo, &slug("one"), force, NOW);
             let refused = refused.unwrap_err().to_string();
             assert!(
-                refused.contains("is not as it was made"),
+                refused.contains("does not match its record"),
                 "{what}: {refused}"
             );
         }

@@ -10,16 +10,16 @@
     reason = "tests panic on failure and own their files and environment"
 )]
 
-mod concurrent;
 mod by_hook;
+mod concurrent;
 mod copied_files;
 mod creation;
+mod fixture;
 mod hostile;
 mod killed;
 mod matrix;
 mod merging;
-mod reuse;
 mod planted;
 mod removal;
-mod fixture;
+mod reuse;
 mod summary;

@@ -104,17 +104,20 @@ fn i10_directories_that_cannot_be_isolated_are_refused() {
     };
     let plain = fixture.path("plain");
     fs::create_dir(&plain).unwrap();
-    refused(&plain, "is in no git repository");
+    refused(&plain, "is not in a git repository");
     let unborn = fixture.path("unborn");
     fs::create_dir(&unborn).unwrap();
     fixture.git_in(&unborn, &["init", "-q"]);
     refused(&unborn, "no commit yet");
-    refused(&fixture.repo().join(".git"), "go to a checkout of it");
+    refused(
+        &fixture.repo().join(".git"),
+        "run the command in a checkout",
+    );
     fixture.git_in(
         &fixture.path(""),
         &["clone", "-q", "--bare", "repo", "bare.git"],
     );
-    refused(&fixture.path("bare.git"), "go to a checkout of it");
+    refused(&fixture.path("bare.git"), "run the command in a checkout");
     fixture.git_in(
         &fixture.path("bare.git"),
         &["worktree", "add", "-q", "../checkout", "main"],

@@ -135,7 +135,7 @@ fn uncommitted_changes_that_a_worktree_is_based_on_are_not_merged() {
     let tree = based_on_changes(&fixture);
     assert!(tree.join("private.txt").exists());
     let subject = fixture.git_in(&tree, &["log", "-1", "--format=%s"]);
-    assert_eq!(subject, "Uncommitted changes at which worktree-a began");
+    assert_eq!(subject, "Uncommitted changes that worktree-a is based on");
     for (file, message) in [("c.txt", "one"), ("d.txt", "two")] {
         fixture.write(&tree, file, "new\n");
         fixture.git_in(&tree, &["add", "-A"]);
@@ -213,7 +213,7 @@ fn work_on_uncommitted_changes_conflicts_until_they_are_committed() {
         "b\nhalf a thought and more\n"
     );
     let log = fixture.git_in(&repo, &["log", "--format=%s", "main"]);
-    assert!(!log.contains("at which"), "{log}");
+    assert!(!log.contains("Uncommitted changes"), "{log}");
 }
 
 #[test]

@@ -31,13 +31,13 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
     (
         "untracked",
         |s, at| s.write(at, "new/file.txt", "new\n"),
-        "does not know: new/file.txt",
+        "untracked files: new/file.txt",
         true,
     ),
     (
         "listed",
         |s, at| s.write(at, ".env", "KEY=changed\n"),
-        "differ from where they came from: .env",
+        "differ from the originals: .env",
         true,
     ),
     (
@@ -46,7 +46,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             s.write(at, "b.txt", "stash me\n");
             s.git_in(at, &["stash", "-q"]);
         },
-        "a stash was made",
+        "a stash was created",
         true,
     ),
     (
@@ -89,7 +89,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             let head = s.git_in(at, &["rev-parse", "--git-path", "MERGE_HEAD"]);
             fs::write(at.join(head), "0\n").unwrap();
         },
-        "a merge is under way",
+        "a merge is in progress",
         true,
     ),
     (
@@ -97,7 +97,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
         |s, at| {
             s.git_in(at, &["update-ref", "refs/worktree/mine", "HEAD"]);
         },
-        "refs of its own",
+        "private refs",
         false,
     ),
     (
@@ -108,7 +108,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             s.write(&at.join("inner"), "f", "f\n");
             s.commit(&at.join("inner"), "inner");
         },
-        "repositories of their own: inner/",
+        "nested repositories: inner/",
         false,
     ),
     (
@@ -117,13 +117,13 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             let index = s.git_in(at, &["rev-parse", "--git-path", "index"]);
             fs::write(at.join(index), "no index").unwrap();
         },
-        "cannot be found out",
+        "its state is unknown",
         false,
     ),
     (
         "no git file",
         |_, at| fs::remove_file(at.join(".git")).unwrap(),
-        "not as it was made: it has no usable `.git` file",
+        "not match its record: it has no usable `.git` file",
         false,
     ),
 ];
@@ -186,7 +186,11 @@ fn i4_no_removal_destroys_work() {
             !fixture.branches(&repo).contains(&"worktree-one".to_owned()),
             "{what}"
         );
-        assert_eq!(made_of_ref(&fixture, &repo, &saved.reference), tips, "{what}");
+        assert_eq!(
+            made_of_ref(&fixture, &repo, &saved.reference),
+            tips,
+            "{what}"
+        );
         // The patch restores the same files.
         fixture.git_in(
             &repo,
@@ -242,7 +246,11 @@ fn made_of(fixture: &RepositoryFixture, at: &Path) -> (Vec<(String, String)>, St
     )
 }
 
-fn made_of_ref(fixture: &RepositoryFixture, repo: &Path, reference: &str) -> (Vec<(String, String)>, String) {
+fn made_of_ref(
+    fixture: &RepositoryFixture,
+    repo: &Path,
+    reference: &str,
+) -> (Vec<(String, String)>, String) {
     let names = fixture.git_in(repo, &["ls-tree", "-r", "--name-only", reference]);
     let read = |name: &str| {
         let text = fixture.git_in(repo, &["show", &format!("{reference}:{name}")]);
@@ -356,7 +364,10 @@ fn when_a_member_stops_an_unchanged_worktree_is_removed_and_a_changed_one_is_kep
     assert!(!listed.contains("locked"), "{listed}");
     // Other checkouts are ignored.
     assert_eq!(
-        fixture.worktrees().part(&repo, &leaver("one"), NOW).unwrap(),
+        fixture
+            .worktrees()
+            .part(&repo, &leaver("one"), NOW)
+            .unwrap(),
         None
     );
 }

@@ -1,5 +1,5 @@
 //! Index of the directories outside of main checkouts that contain worktrees, with their
-//! repositories. The index is in swarm's config directory. Files next to the worktrees are not
+//! repositories. The registry is in swarm's config directory. Files next to the worktrees are not
 //! trusted: they may be part of a clone, or written by another user or agent.
 
 use std::fs;
@@ -11,9 +11,9 @@ use swarm_os::{ensure_private_dir, fingerprint, read_optional, replace_alone};
 
 use crate::{Occupants, WorktreeError};
 
-/// The index: one file per directory.
+/// The registry: one file per directory.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct WorktreeRegistry {
     files: PathBuf,
     /// The agents and their working directories.
     pub(crate) occupants: Occupants,
@@ -27,8 +27,8 @@ struct Place {
     common: PathBuf,
 }
 
-impl Places {
-    /// Returns the index below swarm's directory `own`.
+impl WorktreeRegistry {
+    /// Returns the registry below swarm's directory `own`.
     pub(crate) fn below(own: &Path) -> Self {
         Self {
             files: own.join("places"),
@@ -37,7 +37,7 @@ impl Places {
     }
 
     /// Records that a directory contains the worktrees of a repository.
-    pub(crate) fn enter(&self, directory: &Path, common: &Path) -> Result<(), WorktreeError> {
+    pub(crate) fn add(&self, directory: &Path, common: &Path) -> Result<(), WorktreeError> {
         if self.repository_of(directory)?.as_deref() == Some(common) {
             return Ok(());
         }
@@ -76,7 +76,9 @@ impl Places {
             match read(&path) {
                 Ok(Some(place)) if place.common == common => directories.push(place.directory),
                 Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "could not read an entry of the index of worktree directories"),
+                Err(error) => {
+                    tracing::warn!(%error, "could not read an entry of the registry of worktree directories")
+                }
             }
         }
         Ok(directories)

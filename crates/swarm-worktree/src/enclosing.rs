@@ -1,22 +1,22 @@
 //! Finds the swarm worktree that contains a path, without trusting files that are writable from
 //! inside the worktree. The `.git` file of a worktree and its git directory are writable from
 //! inside. The search therefore starts above the worktree, at the main checkout that contains it or
-//! in swarm's own index of worktree directories, and ends at the record in the repository found
+//! in swarm's own registry of worktree directories, and ends at the record in the repository found
 //! there. No other file is trusted: it may be part of a clone.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use swarm_os::WORK_TREES;
+use swarm_os::WORKTREES_DIRECTORY;
 
 use crate::heads::look_at;
-use crate::places::Places;
 use crate::record::{Record, records_of};
+use crate::registry::WorktreeRegistry;
 use crate::{Slug, WorktreeError};
 
 /// A worktree and the repository that it belongs to.
 #[derive(Debug, Clone)]
-pub(crate) struct Anchored {
+pub(crate) struct EnclosingWorktree {
     /// The git directory shared by all checkouts.
     pub(crate) common: PathBuf,
     /// The record of the worktree.
@@ -27,7 +27,10 @@ pub(crate) struct Anchored {
 
 /// Returns the worktree that contains a path, if any. If worktrees are nested, it is the outermost:
 /// the contents of a worktree may be forged by the agent that works in it.
-pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>, WorktreeError> {
+pub(crate) fn find_enclosing(
+    registry: &WorktreeRegistry,
+    path: &Path,
+) -> Result<Option<EnclosingWorktree>, WorktreeError> {
     let there = path.ancestors().find_map(|path| path.canonicalize().ok());
     let Some(path) = there else {
         return Ok(None);
@@ -35,12 +38,12 @@ pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>,
     let mut above: Vec<&Path> = path.ancestors().collect();
     above.reverse();
     for tree in above {
-        let Some(common) = repository_of(places, tree)? else {
+        let Some(common) = repository_of(registry, tree)? else {
             continue;
         };
         if let Some(record) = recorded(&common, tree)? {
             let below = path.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
-            return Ok(Some(Anchored {
+            return Ok(Some(EnclosingWorktree {
                 common,
                 record,
                 below,
@@ -51,15 +54,18 @@ pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>,
 }
 
 /// Returns the repository to which a worktree at this path would belong.
-fn repository_of(places: &Places, tree: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+fn repository_of(
+    registry: &WorktreeRegistry,
+    tree: &Path,
+) -> Result<Option<PathBuf>, WorktreeError> {
     let Some(outer) = tree.parent() else {
         return Ok(None);
     };
-    if outer.ends_with(WORK_TREES) {
+    if outer.ends_with(WORKTREES_DIRECTORY) {
         let main = outer.ancestors().nth(2).and_then(look_at);
         return Ok(main.map(|seen| seen.common_dir));
     }
-    places.repository_of(outer)
+    registry.repository_of(outer)
 }
 
 /// Returns the record of the worktree at a path.
