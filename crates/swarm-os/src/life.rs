@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::OsError;
 use crate::contained::{identity, open_known, open_own, read_whole};
-use crate::replace::{empty_beside, overwrite};
+use crate::replace::{create_temporary, overwrite};
 use crate::waiting::{Deadline, lock_exclusive, retrying_interrupted};
 
 /// Timeout of a new holder, which waits for probes and for its dying predecessor to release the
@@ -90,7 +90,7 @@ impl LifeHolder {
 
     /// Creates the file locked. Returns `None` if another process created it first.
     fn create(path: &Path, content: &[u8]) -> Result<Option<Self>, OsError> {
-        let unnamed = empty_beside(path)?;
+        let unnamed = create_temporary(path)?;
         retrying_interrupted(|| unnamed.as_file().lock())
             .map_err(|error| OsError::io(path, "lock", error))?;
         overwrite(unnamed.as_file(), content).map_err(|error| OsError::io(path, "write", error))?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::Mode;
 
 use crate::OsError;
-use crate::replace::empty_beside;
+use crate::replace::create_temporary;
 use crate::waiting::retrying_interrupted;
 
 /// Lock features of a file system.
@@ -31,7 +31,7 @@ impl LockSupport {
 /// # Errors
 /// [`OsError::Gone`] if the directory is missing, [`OsError::Io`] if nothing can be created in it.
 pub fn lock_support(directory: &Path) -> Result<LockSupport, OsError> {
-    let probe = empty_beside(&directory.join("probe"))?;
+    let probe = create_temporary(&directory.join("probe"))?;
     let second = File::open(probe.path())
         .map_err(|error| OsError::gone_or_io(probe.path(), "open", error))?;
     let flock = retrying_interrupted(|| probe.as_file().lock()).is_ok()

@@ -34,7 +34,7 @@ pub(crate) struct Prepared<'p> {
 impl<'p> Prepared<'p> {
     /// Writes the new content of `path` without flushing it.
     pub(crate) fn write(path: &'p Path, bytes: &[u8]) -> Result<Self, OsError> {
-        let mut temporary = empty_beside(path)?;
+        let mut temporary = create_temporary(path)?;
         temporary
             .as_file_mut()
             .write_all(bytes)
@@ -196,7 +196,7 @@ fn temporaries(
 }
 
 /// Creates an empty temporary file (mode 0600) in the directory of `path`.
-pub(crate) fn empty_beside(path: &Path) -> Result<NamedTempFile, OsError> {
+pub(crate) fn create_temporary(path: &Path) -> Result<NamedTempFile, OsError> {
     let temporary = tempfile::Builder::new()
         .prefix(&temporary_prefix(path))
         .suffix(TEMPORARY_SUFFIX)

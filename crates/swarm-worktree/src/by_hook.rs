@@ -319,7 +319,7 @@ impl ByHook {
     }
 
     /// Like [`ByHook::find`], if the directory was created for the project of `origin`.
-    pub(crate) fn find_beside(
+    pub(crate) fn find_in_repository(
         &self,
         origin: &Path,
         directory: &Path,

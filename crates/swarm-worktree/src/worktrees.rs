@@ -226,13 +226,13 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if `origin` is not in a repository, or the record cannot be read.
-    pub fn find_beside(
+    pub fn find_in_repository(
         &self,
         origin: &Path,
         directory: &Path,
     ) -> Result<Option<Record>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
-            && let Some(record) = by_hook.find_beside(origin, directory)?
+            && let Some(record) = by_hook.find_in_repository(origin, directory)?
         {
             return Ok(Some(record));
         }

@@ -83,7 +83,7 @@ impl EnterWorktree {
             (None, Some(path)) => {
                 let path = ctx.cwd.join(path);
                 blocking(move || {
-                    let found = place.worktrees.find_beside(&place.origin, &path)?;
+                    let found = place.worktrees.find_in_repository(&place.origin, &path)?;
                     let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
                         slug: path.display().to_string(),
                         repository: place.origin.clone(),
