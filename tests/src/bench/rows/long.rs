@@ -109,8 +109,9 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Compares a message to the long conversation with one to a fresh conversation, and with bare programs that send as many
-/// bytes as either. `times` are in this order: long, fresh, bare and long, bare and fresh.
+/// Compares a message to the long conversation with one to a new conversation, and with minimal
+/// programs that send requests of the same sizes. Order of `times`: long, new, minimal program with
+/// the long request, minimal program with the short request.
 fn lines_of_times(times: [Vec<Duration>; 4], turns: usize) -> [Line; 3] {
     let [long, fresh, bare, bare_small] = times.map(Figure::times);
     // The additional time of the kernel and the server for a long request.
@@ -132,7 +133,7 @@ fn lines_of_times(times: [Vec<Duration>; 4], turns: usize) -> [Line; 3] {
             Aim::None,
         ),
         Line::against(
-            "the same without the transfer of the bytes",
+            "message -> request, without the transfer",
             own_share,
             "new conversation",
             fresh,
