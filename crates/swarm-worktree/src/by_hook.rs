@@ -9,7 +9,7 @@ use crate::heads::look_at;
 use crate::record::read;
 use crate::repository::LOCK_WAIT;
 use crate::{
-    Base, Condition, Created, DirectoryMaker, Hazard, Leaver, ListedWorktree, Occupants,
+    Base, Condition, Created, DirectoryMaker, FormerOwner, Hazard, ListedWorktree, Occupants,
     ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,
     usage,
 };
@@ -154,7 +154,7 @@ impl ByHook {
     }
 
     /// Marks a released directory as in use by its former owner again.
-    pub(crate) fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub(crate) fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
         let record = &created.record;
         let _lock = InheritableLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
         match self.load(&record.from, &record.slug)? {
@@ -192,7 +192,7 @@ impl ByHook {
         let Some(mut record) = self.load(&record.from, &record.slug)? else {
             return Ok(());
         };
-        if !record.is_still_of(&created.record.leaver()) {
+        if !record.is_still_of(&created.record.former_owner()) {
             return Ok(());
         }
         record.mark_released();
@@ -205,28 +205,28 @@ impl ByHook {
 
     /// Records that the owner no longer works in the directory.
     pub(crate) fn release(&self, given: &Record) -> Result<(), WorktreeError> {
-        self.change(given, &given.leaver(), Record::mark_released)
+        self.change(given, &given.former_owner(), Record::mark_released)
             .map(drop)
     }
 
     /// Records that only the life lock of the owner determines whether it is in use.
-    pub(crate) fn settle(&self, given: &Record) -> Result<(), WorktreeError> {
-        self.change(given, &given.leaver(), |record| record.process = None)
+    pub(crate) fn rely_on_life_lock(&self, given: &Record) -> Result<(), WorktreeError> {
+        self.change(given, &given.former_owner(), |record| record.process = None)
             .map(drop)
     }
 
-    /// Changes the record if it still belongs to `leaver`. Returns the present record.
+    /// Changes the record if it still belongs to `former_owner`. Returns the present record.
     fn change(
         &self,
         at: &Record,
-        leaver: &Leaver,
+        former_owner: &FormerOwner,
         change: impl FnOnce(&mut Record),
     ) -> Result<Option<Record>, WorktreeError> {
         let _lock = InheritableLock::take(&self.lock_path(&at.from, &at.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&at.from, &at.slug)? else {
             return Ok(None);
         };
-        if record.is_still_of(leaver) {
+        if record.is_still_of(former_owner) {
             change(&mut record);
             self.save(&record)?;
         }
@@ -235,13 +235,13 @@ impl ByHook {
 
     /// Releases the directory of an agent that has stopped. It is kept, because its contents are
     /// unknown. Returns `None` if another agent uses it by now.
-    pub(crate) fn part(
+    pub(crate) fn finish(
         &self,
         at: &Record,
-        leaver: &Leaver,
+        former_owner: &FormerOwner,
     ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
-        let record = self.change(at, leaver, Record::mark_released)?;
-        let record = record.filter(|record| record.owner.is_same_agent(&leaver.owner));
+        let record = self.change(at, former_owner, Record::mark_released)?;
+        let record = record.filter(|record| record.owner.is_same_agent(&former_owner.owner));
         Ok(record.map(|record| WorktreeOutcome::Kept {
             slug: record.slug,
             path: record.path,

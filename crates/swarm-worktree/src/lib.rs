@@ -45,7 +45,7 @@ pub use list::{Condition, ListedWorktree, Pruned};
 pub use maker::DirectoryMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::{Resident, moved_notice, worktree_notice};
-pub use record::{Base, Carried, Leaver, Owner, ProcessMark, Record, Stage};
+pub use record::{Base, Carried, FormerOwner, Owner, ProcessMark, Record, Stage};
 pub use remove::{RemovedWorktree, WorktreeOutcome};
 pub use rescue::Rescue;
 pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};

@@ -80,7 +80,7 @@ impl Owner {
 
 /// An owner that releases a worktree. The worktree may have a new owner by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaver {
+pub struct FormerOwner {
     /// The agent and its spawn.
     pub owner: Owner,
     /// The process that used it, if known.
@@ -184,20 +184,20 @@ impl Record {
     }
 
     /// Returns the present owner and process.
-    pub fn leaver(&self) -> Leaver {
-        Leaver {
+    pub fn former_owner(&self) -> FormerOwner {
+        FormerOwner {
             owner: self.owner.clone(),
             process: self.process.clone(),
         }
     }
 
-    /// Returns whether it still belongs to `leaver`: the same agent, spawn and process, as far as
+    /// Returns whether it still belongs to `former_owner`: the same agent, spawn and process, as far as
     /// they are known.
-    pub(crate) fn is_still_of(&self, leaver: &Leaver) -> bool {
-        let (own, their) = (&self.owner, &leaver.owner);
+    pub(crate) fn is_still_of(&self, former_owner: &FormerOwner) -> bool {
+        let (own, their) = (&self.owner, &former_owner.owner);
         own.is_same_agent(their)
             && !differ(own.spawn_id.as_ref(), their.spawn_id.as_ref())
-            && !differ(self.process.as_ref(), leaver.process.as_ref())
+            && !differ(self.process.as_ref(), former_owner.process.as_ref())
     }
 
     /// Returns the reason of git's lock on the worktree.

@@ -10,7 +10,7 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::rescue::{Rescue, rescue};
-use crate::{Hazard, Leaver, Record, Slug, Stage, WorktreeError, recover};
+use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, recover};
 
 /// A removed worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,10 +64,10 @@ pub(crate) fn remove(
 
 /// Removes the worktree of an agent that has stopped, if that is safe. Returns `None` if it belongs
 /// to another agent by now. It is kept while the next spawn of the same agent uses it.
-pub(crate) fn part(
+pub(crate) fn finish(
     repository: &Repository,
     slug: &Slug,
-    leaver: &Leaver,
+    former_owner: &FormerOwner,
     now: UnixMs,
 ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
     let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
@@ -75,10 +75,10 @@ pub(crate) fn part(
         lock.retire();
         return Ok(None);
     };
-    if !record.owner.is_same_agent(&leaver.owner) {
+    if !record.owner.is_same_agent(&former_owner.owner) {
         return Ok(None);
     }
-    if record.is_still_of(leaver) {
+    if record.is_still_of(former_owner) {
         record.mark_released();
         record.save(repository)?;
         unlock_in_git(repository, &record);
@@ -198,10 +198,10 @@ fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError>
 pub(crate) fn mark_released(
     repository: &Repository,
     slug: &Slug,
-    leaver: &Leaver,
+    former_owner: &FormerOwner,
 ) -> Result<(), WorktreeError> {
     let changed = Record::change(repository, slug, |record| {
-        let is_theirs = record.is_still_of(leaver);
+        let is_theirs = record.is_still_of(former_owner);
         if is_theirs {
             record.mark_released();
         }

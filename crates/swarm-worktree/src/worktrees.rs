@@ -12,10 +12,10 @@ use crate::enclosing::find_enclosing;
 use crate::list::describe;
 use crate::registration::check;
 use crate::registry::WorktreeRegistry;
-use crate::remove::{mark_released, part, remove, unlock_in_git};
+use crate::remove::{finish, mark_released, remove, unlock_in_git};
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{
-    Condition, Created, DirectoryMaker, Git, Leaver, ListedWorktree, Merged, Occupants,
+    Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, Merged, Occupants,
     ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
     WorktreeOutcome, WorktreeSettings, merge, recover,
 };
@@ -107,7 +107,7 @@ impl Worktrees {
         let Some(mut record) = Record::load(&repository, slug)? else {
             return Ok(());
         };
-        if !record.is_still_of(&created.record.leaver()) {
+        if !record.is_still_of(&created.record.former_owner()) {
             return Ok(());
         }
         record.mark_released();
@@ -130,7 +130,11 @@ impl Worktrees {
             return by_hook.release(&created.record);
         }
         let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
-        mark_released(&repository, &created.record.slug, &created.record.leaver())
+        mark_released(
+            &repository,
+            &created.record.slug,
+            &created.record.former_owner(),
+        )
     }
 
     /// Marks a released worktree as in use by its former owner again. Does nothing if it has a new
@@ -138,9 +142,9 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
         if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.hold(created);
+            return by_hook.reacquire(created);
         }
         let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
         let held = Record::change(&repository, &created.record.slug, |record| {
@@ -194,19 +198,19 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn settle(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn rely_on_life_lock(&self, created: &Created) -> Result<(), WorktreeError> {
         if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.settle(&created.record);
+            return by_hook.rely_on_life_lock(&created.record);
         }
         let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
-        let settled = Record::change(&repository, &created.record.slug, |record| {
-            let is_theirs = record.is_still_of(&created.record.leaver());
+        let changed = Record::change(&repository, &created.record.slug, |record| {
+            let is_theirs = record.is_still_of(&created.record.former_owner());
             if is_theirs {
                 record.process = None;
             }
             is_theirs
         });
-        settled.map(drop)
+        changed.map(drop)
     }
 
     /// Returns the worktree that contains a directory, if any.
@@ -248,16 +252,16 @@ impl Worktrees {
     ///
     /// # Errors
     /// [`WorktreeError`] if it does not exist or could not be removed.
-    pub fn part(
+    pub fn finish(
         &self,
         path: &Path,
-        leaver: &Leaver,
+        former_owner: &FormerOwner,
         now: UnixMs,
     ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find(path)?
         {
-            return by_hook.part(&record, leaver);
+            return by_hook.finish(&record, former_owner);
         }
         let Some(enclosing) = find_enclosing(&self.registry, path)? else {
             return Ok(None);
@@ -268,7 +272,7 @@ impl Worktrees {
         if let Some(main) = &repository.main {
             repository.top.clone_from(main);
         }
-        part(&repository, &slug, leaver, now)
+        finish(&repository, &slug, former_owner, now)
     }
 
     /// Returns the worktrees of the repository that contains a directory, and the errors of

@@ -126,7 +126,7 @@ fn remove(
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let done = try_to_remove(place, created, discard);
     if !matches!(done, Ok(Ok(_))) {
-        place.worktrees.hold(created)?;
+        place.worktrees.reacquire(created)?;
     }
     done
 }
@@ -137,7 +137,10 @@ fn try_to_remove(
     discard: bool,
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let (record, now) = (&created.record, place.clock.now());
-    let why = match place.worktrees.part(&record.path, &record.leaver(), now)? {
+    let why = match place
+        .worktrees
+        .finish(&record.path, &record.former_owner(), now)?
+    {
         Some(WorktreeOutcome::Removed(removed)) => return Ok(Ok(removed)),
         Some(WorktreeOutcome::Kept { why, .. }) => why,
         // Somebody else has taken it up meanwhile: it is not for this agent to remove.

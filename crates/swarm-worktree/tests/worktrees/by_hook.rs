@@ -117,13 +117,13 @@ fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
         None
     );
 
-    let parted = fixture
+    let outcome = fixture
         .worktrees
-        .part(&made.cwd, &made.record.leaver(), UnixMs(8))
+        .finish(&made.cwd, &made.record.former_owner(), UnixMs(8))
         .unwrap();
     assert!(
-        matches!(parted, Some(WorktreeOutcome::Kept { .. })),
-        "{parted:?}"
+        matches!(outcome, Some(WorktreeOutcome::Kept { .. })),
+        "{outcome:?}"
     );
     let again = fixture
         .worktrees
@@ -349,12 +349,12 @@ fn a_former_owner_does_not_change_a_reused_directory() {
     let now = ask("second");
     assert!(before.fresh && !now.fresh);
     fixture.worktrees.release(&before).unwrap();
-    fixture.worktrees.settle(&before).unwrap();
+    fixture.worktrees.rely_on_life_lock(&before).unwrap();
     fixture.worktrees.undo(&before).unwrap();
-    let parted = fixture
+    let outcome = fixture
         .worktrees
-        .part(&now.cwd, &before.record.leaver(), UnixMs(8));
-    assert_eq!(parted.unwrap(), None);
+        .finish(&now.cwd, &before.record.former_owner(), UnixMs(8));
+    assert_eq!(outcome.unwrap(), None);
     let found = fixture.worktrees.find(&now.cwd).unwrap();
     assert_eq!(found, Some(now.record));
     assert_eq!(fixture.calls(), ["create one"]);

@@ -71,7 +71,7 @@ fn changes_of_a_record_keep_concurrent_changes() {
     type Act = fn(&RepositoryFixture, &Created);
     let acts: [(Act, bool); 3] = [
         (
-            |fixture, made| fixture.worktrees().settle(made).unwrap(),
+            |fixture, made| fixture.worktrees().rely_on_life_lock(made).unwrap(),
             true,
         ),
         (
@@ -79,7 +79,7 @@ fn changes_of_a_record_keep_concurrent_changes() {
             false,
         ),
         (
-            |fixture, made| fixture.worktrees().hold(made).unwrap(),
+            |fixture, made| fixture.worktrees().reacquire(made).unwrap(),
             true,
         ),
     ];
@@ -98,9 +98,9 @@ fn changes_of_a_record_keep_concurrent_changes() {
     }
     // The record is also read again when the agent stops: a worktree without changes is removed.
     during_a_change(&fixture, &lock, || {
-        let outcome = fixture.worktrees().part(
+        let outcome = fixture.worktrees().finish(
             &made.record.path,
-            &made.record.leaver(),
+            &made.record.former_owner(),
             crate::fixture::NOW,
         );
         assert!(outcome.unwrap().is_some());

@@ -74,7 +74,7 @@ fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
     let (listed, _) = fixture.worktrees().list(&repo).unwrap();
     assert_eq!(listed[0].record.carried.len(), 4);
     // Unchanged copies do not keep the worktree from being removed.
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
@@ -191,7 +191,7 @@ fn i8_an_installation_in_a_worktree_does_not_change_the_main_checkout() {
         npm(&fixture, &made.record.path, &["ci"]);
         assert!(there.join("left/index.js").is_file(), "{name}");
         assert_eq!(contents(&repo.join("node_modules")), before, "{name}");
-        fixture.worktrees().settle(&made).unwrap();
+        fixture.worktrees().rely_on_life_lock(&made).unwrap();
         fixture
             .worktrees()
             .remove(&repo, &slug(name), false, NOW)

@@ -161,7 +161,7 @@ fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
     assert!(matches!(refused, WorktreeError::Taken { .. }), "{refused}");
     assert!(refused.to_string().contains("one@demo"), "{refused}");
 
-    fixture.worktrees().settle(&first).unwrap();
+    fixture.worktrees().rely_on_life_lock(&first).unwrap();
     fixture.write(&first.record.path, "work.txt", "work\n");
     let head = fixture.commit(&first.record.path, "work");
     fixture.write(&repo, "later.txt", "later\n");
@@ -244,7 +244,7 @@ fn only_sparse_paths_are_checked_out() {
     assert!(!made.record.path.join("src").exists());
     assert_eq!(fixture.status(&made.record.path), "");
     assert!(repo.join("src/a.txt").exists());
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 use swarm_worktree::{
-    Created, Git, Leaver, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError,
+    Created, FormerOwner, Git, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError,
     WorktreeSettings, Worktrees,
 };
 
@@ -114,7 +114,7 @@ impl RepositoryFixture {
     /// Creates a worktree and releases it, as if its member had stopped.
     pub(crate) fn left(&self, slug: &str) -> Created {
         let created = self.create(&self.repo(), slug).unwrap();
-        self.worktrees().settle(&created).unwrap();
+        self.worktrees().rely_on_life_lock(&created).unwrap();
         created
     }
 
@@ -145,9 +145,9 @@ pub(crate) fn slug(text: &str) -> Slug {
 }
 
 /// Returns the owner that [`request`] names.
-pub(crate) fn leaver(name: &str) -> Leaver {
+pub(crate) fn former_owner(name: &str) -> FormerOwner {
     let asked = request(Path::new(""), name, None);
-    Leaver {
+    FormerOwner {
         owner: asked.owner,
         process: Some(asked.process),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use swarm_worktree::{Created, Uncommitted, WorktreeError};
 
 use crate::creation::executable;
-use crate::fixture::{NOW, RepositoryFixture, leaver, request, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, request, slug};
 
 /// Creates a program and returns settings that make git run it as a filter.
 fn settings(fixture: &RepositoryFixture) -> String {
@@ -180,10 +180,10 @@ fn everything(fixture: &RepositoryFixture, made: &Created) -> Vec<String> {
         );
     }
     note(
-        "part",
+        "finish",
         worktrees
-            .part(at, &leaver("one"), NOW)
-            .map(|parted| format!("{parted:?}")),
+            .finish(at, &former_owner("one"), NOW)
+            .map(|outcome| format!("{outcome:?}")),
     );
     note(
         "prune",
@@ -194,10 +194,10 @@ fn everything(fixture: &RepositoryFixture, made: &Created) -> Vec<String> {
     let again = worktrees.create(&request(&repo, "one", None));
     note("take up", again.map(|made| format!("{:?}", made.fresh)));
     note(
-        "part",
+        "finish",
         worktrees
-            .part(at, &leaver("one"), NOW)
-            .map(|parted| format!("{parted:?}")),
+            .finish(at, &former_owner("one"), NOW)
+            .map(|outcome| format!("{outcome:?}")),
     );
     for force in [false, true] {
         let removed = worktrees.remove(&repo, &slug("one"), force, NOW);

@@ -83,7 +83,7 @@ fn die_at(when: &str, at: usize) -> usize {
             ["main", "worktree-one", "worktree-two"],
             "{when} {at}"
         );
-        fixture.worktrees().settle(&again).unwrap();
+        fixture.worktrees().rely_on_life_lock(&again).unwrap();
         fixture
             .worktrees()
             .remove(&repo, &slug("one"), false, NOW)

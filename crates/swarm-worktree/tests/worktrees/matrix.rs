@@ -37,7 +37,7 @@ fn assert_isolated(fixture: &RepositoryFixture, from: &Path, repository: &Path) 
     assert_eq!(fixture.status(from), "", "{from:?}");
     assert_eq!(fs::read_to_string(repository.join("b.txt")).unwrap(), "b\n");
     fixture.git_in(&made.record.path, &["checkout", "-q", "b.txt"]);
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     fixture
         .worktrees()
         .remove(from, &slug("one"), false, NOW)
@@ -148,7 +148,7 @@ fn i10_remains_of_a_worktree_are_not_reused() {
     let made = fixture.create(&repo, "one").unwrap();
     assert!(made.fresh);
     assert_eq!(fixture.linked(&repo), 1);
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     // Its commits are only on its branch.
     fixture.write(&made.record.path, "c.txt", "c\n");
     fixture.commit(&made.record.path, "mine");
@@ -162,7 +162,7 @@ fn i10_remains_of_a_worktree_are_not_reused() {
     fixture.worktrees().merge(&repo, &slug("one")).unwrap();
     let made = fixture.create(&repo, "one").unwrap();
     assert!(made.fresh && made.record.path.join("c.txt").exists());
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     fs::remove_dir_all(&made.record.path).unwrap();
     // Another directory is at its path.
     fs::create_dir(&made.record.path).unwrap();
@@ -227,7 +227,7 @@ fn i9_worktrees_outside_the_repository_leave_no_trace_in_it() {
     let other = fixture.init("x/repo");
     let second = fixture.create(&other, "one").unwrap();
     assert_ne!(second.record.path, made.record.path);
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
@@ -253,7 +253,7 @@ fn i9_git_does_not_list_worktrees_below_the_main_checkout() {
         let made = fixture.create(&repo, name).unwrap();
         assert!(made.record.path.starts_with(&repo));
         assert_eq!(seen(), before);
-        fixture.worktrees().settle(&made).unwrap();
+        fixture.worktrees().rely_on_life_lock(&made).unwrap();
     }
     // One line excludes all of them.
     let excluded = fs::read_to_string(repo.join(".git/info/exclude")).unwrap();
@@ -275,7 +275,7 @@ fn i10_worktrees_of_a_bare_repository_are_inspected_and_removed() {
     fixture.settings.location = Some(fixture.path("trees"));
     for begin in ["one", "two"] {
         let made = fixture.create(&lead, begin).unwrap();
-        fixture.worktrees().settle(&made).unwrap();
+        fixture.worktrees().rely_on_life_lock(&made).unwrap();
         for from in [&lead, &made.record.path] {
             let (listed, _) = fixture.worktrees().list(from).unwrap();
             assert_eq!(listed[0].hazards, [], "{from:?}");
@@ -288,13 +288,13 @@ fn i10_worktrees_of_a_bare_repository_are_inspected_and_removed() {
             assert_eq!(listed[0].hazards, [Hazard::Stashed(1)]);
             continue;
         }
-        let parted = fixture
+        let outcome = fixture
             .worktrees()
-            .part(&made.record.path, &made.record.leaver(), NOW)
+            .finish(&made.record.path, &made.record.former_owner(), NOW)
             .unwrap();
         assert!(
-            matches!(parted, Some(WorktreeOutcome::Removed(_))),
-            "{parted:?}"
+            matches!(outcome, Some(WorktreeOutcome::Removed(_))),
+            "{outcome:?}"
         );
     }
 }

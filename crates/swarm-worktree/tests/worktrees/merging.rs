@@ -124,7 +124,7 @@ fn based_on_changes(fixture: &RepositoryFixture) -> std::path::PathBuf {
     fixture.write(&repo, "private.txt", "not for others\n");
     let wanted = request(&repo, "a", Some(Uncommitted::Snapshot));
     let made = fixture.worktrees().create(&wanted).unwrap();
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     made.record.path
 }
 

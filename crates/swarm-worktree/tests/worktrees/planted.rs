@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::creation::executable;
-use crate::fixture::{NOW, RepositoryFixture, leaver, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, slug};
 
 /// The name of a file that earlier versions used to record the repository of worktrees.
 const MARK: &str = ".swarm-repository";
@@ -104,7 +104,7 @@ fn swarm_files_in_a_clone_are_not_trusted() {
         drop(worktrees.prune(&at, false, NOW));
         drop(worktrees.remove(&at, &slug("a"), true, NOW));
         drop(worktrees.merge(&at, &slug("x")));
-        drop(worktrees.part(&at, &leaver("a"), NOW));
+        drop(worktrees.finish(&at, &former_owner("a"), NOW));
         drop(fixture.create(&at, "a"));
         assert!(!fixture.path("canary").exists(), "{at:?}");
         assert!(thesis.join("text").exists(), "{at:?}");
@@ -159,7 +159,7 @@ fn a_directory_is_removed_only_at_the_path_of_a_worktree_of_that_name() {
                 worktrees.remove(&repo, &slug("a"), force, NOW).unwrap_err();
             }
             fixture.create(&repo, "a").unwrap_err();
-            drop(worktrees.part(&path, &leaver("a"), NOW));
+            drop(worktrees.finish(&path, &former_owner("a"), NOW));
             drop(fixture.create(&repo, "b"));
             assert!(thesis.join("text").exists(), "{path:?} {stage}");
             assert!(repo.join("b.txt").exists(), "{path:?} {stage}");
@@ -197,7 +197,7 @@ fn only_the_config_directory_assigns_worktrees_outside_of_repositories() {
     let at = made.record.path.clone();
     assert!(at.starts_with(fixture.path("trees")), "{at:?}");
     assert!(!at.parent().unwrap().join(MARK).exists());
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     // An agent in the worktree cannot assign it to another repository.
     fs::write(at.join(".git"), "gitdir: /no/where\n").unwrap();
     fs::write(at.parent().unwrap().join(MARK), "/no/where").unwrap();

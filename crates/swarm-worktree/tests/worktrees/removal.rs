@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use swarm_worktree::{Condition, Created, Hazard, Pruned, WorktreeError, WorktreeOutcome};
 
-use crate::fixture::{NOW, RepositoryFixture, leaver, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, slug};
 
 type Spoil = fn(&RepositoryFixture, &Path);
 
@@ -275,7 +275,7 @@ fn i4_a_worktree_in_use_is_not_removed_even_with_force() {
     };
     // By its owner,
     refused("in use by one@demo");
-    fixture.worktrees().settle(&made).unwrap();
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
     // and by a process whose working directory is inside.
     let mut child = Command::new("sleep")
         .arg("600")
@@ -335,28 +335,32 @@ fn when_a_member_stops_an_unchanged_worktree_is_removed_and_a_changed_one_is_kep
     let fixture = fixture();
     let repo = fixture.repo();
     let made = fixture.create(&repo, "one").unwrap();
-    let parted = fixture
+    let outcome = fixture
         .worktrees()
-        .part(&made.record.path, &made.record.leaver(), NOW)
+        .finish(&made.record.path, &made.record.former_owner(), NOW)
         .unwrap();
     assert!(
-        matches!(parted, Some(WorktreeOutcome::Removed(_))),
-        "{parted:?}"
+        matches!(outcome, Some(WorktreeOutcome::Removed(_))),
+        "{outcome:?}"
     );
     assert!(!made.record.path.exists());
 
     let made = fixture.create(&repo, "two").unwrap();
     fixture.write(&made.record.path, "c.txt", "c\n");
     fixture.commit(&made.record.path, "mine");
-    let parted = fixture
+    let outcome = fixture
         .worktrees()
-        .part(&made.record.path.join("src"), &made.record.leaver(), NOW)
+        .finish(
+            &made.record.path.join("src"),
+            &made.record.former_owner(),
+            NOW,
+        )
         .unwrap();
     let Some(WorktreeOutcome::Kept {
         path, branch, why, ..
-    }) = parted
+    }) = outcome
     else {
-        panic!("{parted:?}");
+        panic!("{outcome:?}");
     };
     assert_eq!((path, branch.as_str()), (made.record.path, "worktree-two"));
     assert_eq!(why, [Hazard::Unmerged(1)]);
@@ -366,7 +370,7 @@ fn when_a_member_stops_an_unchanged_worktree_is_removed_and_a_changed_one_is_kep
     assert_eq!(
         fixture
             .worktrees()
-            .part(&repo, &leaver("one"), NOW)
+            .finish(&repo, &former_owner("one"), NOW)
             .unwrap(),
         None
     );
@@ -431,12 +435,12 @@ fn i4_files_in_the_empty_directory_of_a_submodule_keep_the_worktree() {
     }
     assert!(made.record.path.join("vendor/notes.txt").exists());
     fs::remove_file(made.record.path.join("vendor/notes.txt")).unwrap();
-    let parted = fixture
+    let outcome = fixture
         .worktrees()
-        .part(&made.record.path, &made.record.leaver(), NOW)
+        .finish(&made.record.path, &made.record.former_owner(), NOW)
         .unwrap();
     assert!(
-        matches!(parted, Some(WorktreeOutcome::Removed(_))),
-        "{parted:?}"
+        matches!(outcome, Some(WorktreeOutcome::Removed(_))),
+        "{outcome:?}"
     );
 }

@@ -98,9 +98,12 @@ fn record(fixture: &RepositoryFixture) -> Record {
     listed[0].record.clone()
 }
 
-fn part(fixture: &RepositoryFixture, whose: &Created) -> Option<WorktreeOutcome> {
-    let (path, leaver) = (&whose.record.path, whose.record.leaver());
-    fixture.worktrees().part(path, &leaver, NOW).unwrap()
+fn finish(fixture: &RepositoryFixture, whose: &Created) -> Option<WorktreeOutcome> {
+    let (path, former_owner) = (&whose.record.path, whose.record.former_owner());
+    fixture
+        .worktrees()
+        .finish(path, &former_owner, NOW)
+        .unwrap()
 }
 
 #[test]
@@ -109,18 +112,18 @@ fn a_former_member_does_not_change_a_worktree_reused_by_another_member() {
     let before = of(&fixture, "alice", ended());
     let now = of(&fixture, "bob", crate::fixture::this_process());
     assert!(!now.fresh);
-    assert_eq!(part(&fixture, &before), None);
+    assert_eq!(finish(&fixture, &before), None);
     fixture.worktrees().release(&before).unwrap();
-    fixture.worktrees().settle(&before).unwrap();
+    fixture.worktrees().rely_on_life_lock(&before).unwrap();
     fixture.worktrees().undo(&before).unwrap();
-    fixture.worktrees().hold(&before).unwrap();
+    fixture.worktrees().reacquire(&before).unwrap();
     assert_eq!(record(&fixture), now.record);
     assert!(now.record.path.is_dir());
     // Not even after the other has released it: it may return.
     fixture.worktrees().release(&now).unwrap();
-    assert_eq!(part(&fixture, &before), None);
+    assert_eq!(finish(&fixture, &before), None);
     assert!(matches!(
-        part(&fixture, &now),
+        finish(&fixture, &now),
         Some(WorktreeOutcome::Removed(_))
     ));
 }
@@ -130,7 +133,7 @@ fn a_former_spawn_does_not_change_a_worktree_used_by_the_next_spawn() {
     let fixture = RepositoryFixture::new();
     let before = of(&fixture, "alice", ended());
     let now = of(&fixture, "alice", crate::fixture::this_process());
-    let Some(WorktreeOutcome::Kept { why, .. }) = part(&fixture, &before) else {
+    let Some(WorktreeOutcome::Kept { why, .. }) = finish(&fixture, &before) else {
         panic!("it is in use");
     };
     assert!(
@@ -143,7 +146,7 @@ fn a_former_spawn_does_not_change_a_worktree_used_by_the_next_spawn() {
     // The next spawn failed: the worktree belongs to the first one again.
     fixture.worktrees().undo(&now).unwrap();
     assert!(matches!(
-        part(&fixture, &before),
+        finish(&fixture, &before),
         Some(WorktreeOutcome::Removed(_))
     ));
 }
@@ -165,7 +168,7 @@ fn a_process_does_not_release_a_worktree_reused_by_another_process() {
     let now = enter(crate::fixture::this_process());
     fixture.worktrees().release(&before).unwrap();
     assert!(matches!(
-        part(&fixture, &before),
+        finish(&fixture, &before),
         Some(WorktreeOutcome::Kept { .. })
     ));
     assert_eq!(record(&fixture), now.record);
@@ -180,7 +183,7 @@ fn an_agent_that_continues_in_a_released_worktree_becomes_its_owner_again() {
     fixture.worktrees().release(&first).unwrap();
     let other = of(&fixture, "bob", crate::fixture::this_process());
     fixture.worktrees().release(&other).unwrap();
-    fixture.worktrees().hold(&first).unwrap();
+    fixture.worktrees().reacquire(&first).unwrap();
     assert_eq!(record(&fixture), first.record);
     let path: &Path = &first.record.path;
     let removed = fixture
