@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use rustix::fs::{Access, access};
-use swarm_os::{OsError, door_support, ensure_private_dir, shared_file_system};
+use swarm_os::{OsError, ensure_private_dir, lock_support, shared_file_system};
 use swarm_protocol::ErrorKind;
 
 use crate::failure::{Failure, with_causes};
@@ -33,7 +33,7 @@ pub(crate) fn make(root: &Path) -> Result<(), Failure> {
     } else {
         ensure_private_dir(root)
     };
-    match made.and_then(|()| door_support(root)) {
+    match made.and_then(|()| lock_support(root)) {
         // Where flock is not trusted, the store does without it.
         Ok(support) if support.needs_directory_only() && shared_file_system(root).is_none() => {
             Err(unusable(

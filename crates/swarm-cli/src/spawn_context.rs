@@ -200,7 +200,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
     let settings = &app.settings;
     let location = settings.worktree_location.as_str();
     let location = match location.strip_prefix("~/") {
-        _ if location == swarm_os::WORK_TREES => None,
+        _ if location == swarm_os::WORKTREES_DIRECTORY => None,
         Some(below) => app.env.home().map(|home| home.join(below)),
         None => Some(PathBuf::from(location)),
     };

@@ -154,7 +154,7 @@ impl DirectoryMaker for HookDirectories {
         })
     }
 
-    fn take_away(&self, record: &Record) -> Result<(), String> {
+    fn remove(&self, record: &Record) -> Result<(), String> {
         if !self.hooks.any(HookEvent::WorktreeRemove, None) {
             return Err(format!(
                 "no WorktreeRemove hook is configured; remove {} manually, then retry",

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use swarm_os::process::{Target, end, end_now};
+use swarm_os::process::{Target, end, kill_now};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -192,7 +192,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.finished {
-            end_now(&self.target());
+            kill_now(&self.target());
         }
     }
 }

@@ -97,7 +97,7 @@ impl Program {
     /// Stops the process tree after its input was closed: waits for it to exit, then sends SIGTERM,
     /// then SIGKILL. The child is reaped last, so that its PID cannot be reused meanwhile.
     pub(crate) async fn stop(mut self, grace: Duration) {
-        process::gone_within(self.target.clone(), grace).await;
+        process::exited_within(self.target.clone(), grace).await;
         let ended = process::end(self.target.clone(), grace).await;
         self.over = ended.left == 0;
         if ended.left > 0 {
@@ -116,7 +116,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if !self.over {
-            process::end_now(&self.target);
+            process::kill_now(&self.target);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Appending whole lines to a file that others append to as well.
+//! Appends complete lines to files that several processes append to.
 
 use std::fs::File;
 use std::io;
@@ -14,21 +14,21 @@ use crate::disk::{Step, log};
 use crate::pending_sync::PendingSync;
 use crate::private::create_new;
 
-/// Appends `bytes`, one or more whole lines, in one write and returns once they are on disk. A missing
-/// file is made with mode 0600; a missing newline at the end is added. Needs no lock: the kernel keeps
-/// appending writes apart.
-///
-/// A partial last line, left by a writer that was killed or ran out of space, is ended first and so
-/// stays behind as a line of its own: it is never cut off, because it may be another writer's.
+/// Appends `bytes`, one or more complete lines, in one write, and returns once they are on disk.
+/// Creates a missing file with mode 0600, and adds a missing line break at the end. Needs no lock:
+/// the kernel does not interleave appending writes. A partial last line of a writer that was killed
+/// or ran out of disk space is completed with a line break. It is never truncated, because another
+/// writer may still be writing it.
 ///
 /// # Errors
-/// [`OsError::Gone`] if the directory is missing, [`OsError::NotOurs`] for a symbolic link and the like. After
-/// [`OsError::Io`] the line may be there in part, never followed by anything else on the same line.
+/// [`OsError::Gone`] if the directory is missing, [`OsError::NotOurs`] if the path is not a regular
+/// file of this user. After [`OsError::Io`] a part of the line may have been written; nothing else
+/// is appended to that line.
 pub fn append_durable(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
     append(path, bytes)?.sync()
 }
 
-/// The same without the wait for the disk.
+/// Like [`append_durable`], without waiting for the disk.
 ///
 /// # Errors
 /// As [`append_durable`].
@@ -42,7 +42,7 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     if !bytes.ends_with(b"\n") {
         block.push(b'\n');
     }
-    write_at_once(&file, &block).map_err(|error| OsError::io(path, "append to", error))?;
+    write_in_one_call(&file, &block).map_err(|error| OsError::io(path, "append to", error))?;
     log(Step::Wrote, path);
     let appended = PendingSync::appended(path.to_owned(), file);
     if length.is_none() {
@@ -54,21 +54,21 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     Ok(appended)
 }
 
-/// Opens a file to which a program is to append, as [`append`] would; it is at the beginning of a line. The descriptor is
-/// of the file that was looked at, whatever is put in its place meanwhile.
+/// Opens a file for a program that appends to it, at the beginning of a line. The descriptor refers
+/// to the file that was checked, even if the path is replaced in the meantime.
 ///
 /// # Errors
 /// As [`append_durable`].
 pub fn open_for_appending(path: &Path) -> Result<File, OsError> {
     let (file, length) = open_or_create(path)?;
     if ends_in_partial_line(path, &file, length)? {
-        write_at_once(&file, b"\n").map_err(|error| OsError::io(path, "append to", error))?;
+        write_in_one_call(&file, b"\n").map_err(|error| OsError::io(path, "append to", error))?;
     }
     Ok(file)
 }
 
-/// What stands in a file and perhaps not on disk yet, because whoever appended it was killed before the wait. `None` if there
-/// is no file.
+/// Returns the pending sync of a file whose last writer may have been killed before it waited for
+/// the disk. Returns `None` if there is no file.
 ///
 /// # Errors
 /// As for [`crate::read_optional`].
@@ -76,7 +76,7 @@ pub fn left_unsynced(path: &Path) -> Result<Option<PendingSync>, OsError> {
     let Some(file) = open_own(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    // It may have been the one that made the file, too.
+    // The writer may also have created the file.
     let directory = directory_of(path);
     let entered = PendingSync::entered(directory.to_owned(), open_directory(directory)?);
     Ok(Some(
@@ -84,22 +84,22 @@ pub fn left_unsynced(path: &Path) -> Result<Option<PendingSync>, OsError> {
     ))
 }
 
-/// The file, and its length if it existed.
+/// Opens the file and returns its length in bytes, or `None` if it was created.
 fn open_or_create(path: &Path) -> Result<(File, Option<u64>), OsError> {
     loop {
         if let Some((file, found)) = open_known(path, OFlags::RDWR | OFlags::APPEND)? {
             return Ok((file, Some(found.len())));
         }
         match create_new(path) {
-            // Another process created it in between.
+            // Another process created it in the meantime.
             Err(OsError::Exists { .. }) => {}
             created => return created.map(|file| (file, None)),
         }
     }
 }
 
-/// Whether the last byte of a file of this length is not the end of a line. Lines that others have appended since do not
-/// matter: each is complete, or left behind by a writer that the next one finds.
+/// Returns whether the last byte of a file of this length is not a line break. Lines that were
+/// appended since do not matter: each is complete, or the next writer completes it.
 fn ends_in_partial_line(path: &Path, file: &File, length: Option<u64>) -> Result<bool, OsError> {
     let Some(end) = length.and_then(|length| length.checked_sub(1)) else {
         return Ok(false);
@@ -110,8 +110,9 @@ fn ends_in_partial_line(path: &Path, file: &File, length: Option<u64>) -> Result
     Ok(last != *b"\n")
 }
 
-/// One write and no second: what follows a short write could land behind another process's line.
-fn write_at_once(file: &File, block: &[u8]) -> io::Result<()> {
+/// Writes in a single call: the rest after a short write could end up after the line of another
+/// process.
+fn write_in_one_call(file: &File, block: &[u8]) -> io::Result<()> {
     match retrying(|| rustix::io::write(file, block)) {
         Ok(written) if written == block.len() => Ok(()),
         Ok(_) => Err(Errno::NOSPC.into()),

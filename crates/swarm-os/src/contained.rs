@@ -1,4 +1,4 @@
-//! Opening files in shared directories without being led elsewhere.
+//! Opens files in shared directories without following symbolic links.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -15,31 +15,31 @@ use rustix::io::Errno;
 use crate::OsError;
 use crate::waiting::retrying_interrupted;
 
-/// What every open of a shared file is made with: a symbolic link in the last place is refused by the
-/// kernel, and a FIFO put in a file's place cannot make the open hang.
+/// Flags for opening shared files: the kernel refuses a symbolic link as the last component, and
+/// opening a FIFO does not block.
 const CONTAINED: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// Owner reads and writes, nobody else anything.
+/// Read and write permission for the owner only.
 pub(crate) const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Opens a regular file of this user; `None` if there is none.
+/// Opens a regular file of this user. Returns `None` if it does not exist.
 ///
 /// # Errors
-/// [`OsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, for another user's file, and
-/// to be written, for one that has a second name; [`OsError::Io`] for what the system refuses.
+/// [`OsError::NotOurs`] if it is not a regular file, belongs to another user, or is opened for
+/// writing and has several hard links; [`OsError::Io`] for errors of the system.
 pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, OsError> {
     Ok(open_known(path, access)?.map(|(file, _metadata)| file))
 }
 
-/// The same, with what was known of the file when it was opened.
+/// Like [`open_own`], and returns the metadata at the time of opening.
 pub(crate) fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Metadata)>, OsError> {
     open_known_at(CWD, path, access)
 }
 
-/// The same for a path that is relative to an open directory.
+/// Like [`open_known`], for a path relative to an open directory.
 pub(crate) fn open_known_at(
     directory: BorrowedFd<'_>,
     path: &Path,
@@ -55,38 +55,39 @@ pub(crate) fn open_known_at(
     };
     let metadata = file
         .metadata()
-        .map_err(|error| OsError::io(path, "look at", error))?;
+        .map_err(|error| OsError::io(path, "inspect", error))?;
     if !metadata.is_file() {
         return Err(not_ours(path, "it is not a regular file"));
     }
     refuse_other_owner(path, &metadata)?;
-    // What is read under two names does no harm, and what is replaced gets a file of its own.
+    // Hard links are harmless for reading, and for replacing, which creates a new file.
     if access.intersects(OFlags::RDWR | OFlags::WRONLY) && metadata.nlink() > 1 {
-        let why = "it has another name (a hard link) under which it would change too; put a copy in its place";
+        let why = "it has several hard links, which would all change; replace it with a copy";
         return Err(not_ours(path, why));
     }
     Ok(Some((file, metadata)))
 }
 
-/// Holds on to whatever is at a path, without opening it; `None` if there is nothing.
+/// Returns a descriptor (`O_PATH`) of whatever is at a path. Returns `None` if there is nothing.
 pub(crate) fn hold(path: &Path) -> Result<Option<File>, OsError> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match retrying(|| rustix::fs::open(path, flags, Mode::empty())) {
         Ok(descriptor) => Ok(Some(File::from(descriptor))),
         Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(OsError::io(path, "look at", error)),
+        Err(error) => Err(OsError::io(path, "inspect", error)),
     }
 }
 
-/// How much room is made for a file before it is read; a longer one makes its room as it comes.
-const MOST_AT_ONCE: usize = 16 * 1024 * 1024;
+/// Maximum buffer size in bytes that is allocated before reading; the buffer grows for larger
+/// files.
+const MAX_INITIAL_BUFFER: usize = 16 * 1024 * 1024;
 
-/// Reads a whole file; `None` if there is none. A file that is replaced meanwhile is read as it was
-/// before or as it is after, never mixed.
+/// Reads a file. Returns `None` if it does not exist. If the file is replaced in the meantime,
+/// returns either the old or the new content.
 ///
 /// # Errors
-/// [`OsError::NotOurs`] for a symbolic link, for anything else that is not a regular file, and for
-/// another user's file; [`OsError::Io`] for what the system refuses.
+/// [`OsError::NotOurs`] if it is not a regular file or belongs to another user; [`OsError::Io`] for
+/// errors of the system.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, OsError> {
     let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
         return Ok(None);
@@ -94,17 +95,17 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, OsError> {
     read_whole(path, &file, metadata.len()).map(Some)
 }
 
-/// Reads a file from where it stands to its end, which `length` tells nearly always.
+/// Reads a file from its current position to its end. `length` is the expected number of bytes.
 pub(crate) fn read_whole(path: &Path, mut file: &File, length: u64) -> Result<Vec<u8>, OsError> {
     let failed = |error: io::Error| OsError::io(path, "read", error);
-    // One byte more, so that a file of this length shows that it ends there: a read that leaves room is at the end.
+    // One byte more than expected: a read that does not fill the buffer has reached the end.
     let length = usize::try_from(length).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MOST_AT_ONCE));
+    let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MAX_INITIAL_BUFFER));
     let read = retrying(|| rustix::io::read(file, spare_capacity(&mut bytes)));
     if read.map_err(|error| failed(error.into()))? == length {
         return Ok(bytes);
     }
-    // By way of `take`, because a file that is read to its end by itself is asked for its length once more.
+    // `take` avoids another query of the length, which `read_to_end` makes for a plain file.
     file.by_ref()
         .take(u64::MAX)
         .read_to_end(&mut bytes)
@@ -112,7 +113,8 @@ pub(crate) fn read_whole(path: &Path, mut file: &File, length: u64) -> Result<Ve
     Ok(bytes)
 }
 
-/// Reads a file from the position `from` in bytes to its end; `None` if there is none. Nothing when it is shorter.
+/// Reads a file from the position `from` in bytes to its end. Returns `None` if it does not exist,
+/// and no bytes if it is shorter.
 ///
 /// # Errors
 /// As for [`read_optional`].
@@ -127,7 +129,7 @@ pub fn read_optional_from(path: &Path, from: u64) -> Result<Option<Vec<u8>>, OsE
     Ok(Some(bytes))
 }
 
-/// Reads the first `limit` bytes of a file at most; `None` if there is none.
+/// Reads at most the first `limit` bytes of a file. Returns `None` if it does not exist.
 ///
 /// # Errors
 /// As for [`read_optional`].
@@ -142,7 +144,7 @@ pub fn read_beginning(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, OsErro
     Ok(Some(bytes))
 }
 
-/// Reads the last `limit` bytes of a file at most; `None` if there is none.
+/// Reads at most the last `limit` bytes of a file. Returns `None` if it does not exist.
 ///
 /// # Errors
 /// As for [`read_optional`].
@@ -157,15 +159,15 @@ pub fn read_ending(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, OsError> 
     Ok(Some(bytes))
 }
 
-/// The names in a directory; `None` if it is not there. All of them or an error: what could not be listed does not look as
-/// if it were not there.
+/// Returns the names of all entries of a directory, or `None` if the directory does not exist.
+/// Never returns an incomplete list.
 ///
 /// # Errors
-/// [`OsError::Io`] for what the system refuses, also half-way.
+/// [`OsError::Io`] if the directory cannot be read completely.
 pub fn names_in(directory: &Path) -> Result<Option<Vec<OsString>>, OsError> {
     let listed = retrying_interrupted(|| {
         let entries = fs::read_dir(directory)?;
-        whole(entries.map(|entry| entry.map(|entry| entry.file_name())))
+        collect_names(entries.map(|entry| entry.map(|entry| entry.file_name())))
     });
     match listed {
         Ok(names) => Ok(Some(names)),
@@ -174,12 +176,12 @@ pub fn names_in(directory: &Path) -> Result<Option<Vec<OsString>>, OsError> {
     }
 }
 
-/// All of a listing, or why it broke off.
-fn whole(listing: impl Iterator<Item = io::Result<OsString>>) -> io::Result<Vec<OsString>> {
+/// Returns all names, or the first error.
+fn collect_names(listing: impl Iterator<Item = io::Result<OsString>>) -> io::Result<Vec<OsString>> {
     listing.collect()
 }
 
-/// Refuses what belongs to another user.
+/// Refuses files of other users.
 pub(crate) fn refuse_other_owner(path: &Path, metadata: &Metadata) -> Result<(), OsError> {
     if metadata.uid() == own_user() {
         Ok(())
@@ -188,19 +190,19 @@ pub(crate) fn refuse_other_owner(path: &Path, metadata: &Metadata) -> Result<(),
     }
 }
 
-/// The user that this process acts as, which never changes.
+/// Returns the effective user id of this process, which never changes.
 pub(crate) fn own_user() -> u32 {
     static USER: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
     *USER
 }
 
-/// Which file or directory this is, for as long as somebody keeps it open: a free inode number is given
-/// to the next comer.
+/// Returns device and inode number. They identify a file or directory while it is open; afterwards
+/// the number may be reused.
 pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// The directory that holds `path`.
+/// Returns the directory that contains `path`.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -208,7 +210,7 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Runs a system call again for as long as a signal interrupts it.
+/// Repeats a system call while signals interrupt it.
 pub(crate) fn retrying<T>(
     mut call: impl FnMut() -> rustix::io::Result<T>,
 ) -> rustix::io::Result<T> {
@@ -237,11 +239,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listing_that_breaks_off_is_an_error_and_not_a_short_one() {
+    fn an_incomplete_listing_is_an_error() {
         let name = || Ok(OsString::from("a"));
-        assert_eq!(whole([name(), name()].into_iter()).unwrap().len(), 2);
+        assert_eq!(
+            collect_names([name(), name()].into_iter()).unwrap().len(),
+            2
+        );
         let broken = Err(io::Error::from(ErrorKind::TimedOut));
-        let listed = whole([name(), broken, name()].into_iter());
+        let listed = collect_names([name(), broken, name()].into_iter());
         assert_eq!(listed.unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }

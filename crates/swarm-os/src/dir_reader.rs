@@ -1,4 +1,4 @@
-//! Reading many files of one directory.
+//! Reads several files of one directory through one open descriptor.
 
 use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
@@ -12,10 +12,11 @@ use rustix::io::Errno;
 use crate::OsError;
 use crate::contained::{open_known_at, read_optional, read_whole, retrying};
 
-/// Bytes of names that the kernel is asked for at a time: about a thousand short ones.
-const NAMES_AT_ONCE: usize = 32 * 1024;
+/// Buffer size for directory entries in bytes: about a thousand short names per system call.
+const ENTRY_BUFFER_BYTES: usize = 32 * 1024;
 
-/// A directory that is kept open while files in it are read: the kernel then does not walk the whole path for each of them.
+/// An open directory. Reading its files through the descriptor saves the kernel a path lookup for
+/// each of them.
 #[derive(Debug)]
 pub struct DirReader {
     path: PathBuf,
@@ -23,10 +24,10 @@ pub struct DirReader {
 }
 
 impl DirReader {
-    /// Opens a directory; `None` if there is none.
+    /// Opens a directory. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// [`OsError::Io`] for what the system refuses.
+    /// [`OsError::Io`] if the directory cannot be opened.
     pub fn open(path: PathBuf) -> Result<Option<Self>, OsError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match retrying(|| rustix::fs::openat(CWD, &path, flags, Mode::empty())) {
@@ -36,12 +37,13 @@ impl DirReader {
         }
     }
 
-    /// The names in it, all of them or an error. Only once: the next listing goes on behind this one.
+    /// Returns the names of all entries. Call it once: the kernel continues a second listing where
+    /// the first one stopped.
     ///
     /// # Errors
-    /// [`OsError::Io`] for what the system refuses, also half-way.
+    /// [`OsError::Io`] if the directory cannot be read completely.
     pub fn names(&self) -> Result<Vec<OsString>, OsError> {
-        let mut buffer = vec![MaybeUninit::uninit(); NAMES_AT_ONCE];
+        let mut buffer = vec![MaybeUninit::uninit(); ENTRY_BUFFER_BYTES];
         let mut listing = RawDir::new(self.opened.as_fd(), &mut buffer);
         let mut names = Vec::new();
         while let Some(entry) = listing.next() {
@@ -59,7 +61,7 @@ impl DirReader {
         Ok(names)
     }
 
-    /// Reads a whole file in it as [`read_optional`] does.
+    /// Reads a file of this directory, like [`read_optional`].
     ///
     /// # Errors
     /// As for [`read_optional`].
@@ -70,7 +72,7 @@ impl DirReader {
             Ok(None) => Ok(None),
             Err(error) => Err(error),
         };
-        // An error names the whole path.
+        // Repeated for the error, which names the whole path.
         read.or_else(|_| read_optional(&self.path.join(name)))
     }
 }
@@ -84,7 +86,7 @@ mod tests {
     use crate::{create_private_file, replace_alone};
 
     #[test]
-    fn files_are_read_by_name_and_errors_name_the_whole_path() {
+    fn reads_files_by_name_and_reports_whole_paths_in_errors() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_owned();
         assert!(DirReader::open(path.join("none")).unwrap().is_none());
@@ -107,12 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_more_names_than_one_call_returns_is_listed_whole() {
+    fn lists_more_names_than_one_system_call_returns() {
         let directory = tempfile::tempdir().unwrap();
-        let mut made: Vec<OsString> = (0..3000)
+        let mut created: Vec<OsString> = (0..3000)
             .map(|number| OsString::from(format!("file-{number}")))
             .collect();
-        for name in &made {
+        for name in &created {
             create_private_file(&directory.path().join(name)).unwrap();
         }
         let reader = DirReader::open(directory.path().to_owned())
@@ -120,7 +122,7 @@ mod tests {
             .unwrap();
         let mut names = reader.names().unwrap();
         names.sort();
-        made.sort();
-        assert_eq!(names, made);
+        created.sort();
+        assert_eq!(names, created);
     }
 }

@@ -1,5 +1,6 @@
-//! The waits for the disk, all in one place. Each step that a power cut could undo is logged at trace level, and so is each
-//! flush, so that tests can check that every step is flushed before it is reported as done.
+//! Flushes files and directories to disk. Every step that a power failure could undo and every
+//! flush is logged at trace level, so that tests can check that each step is flushed before it is
+//! reported as done.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,9 +12,9 @@ use crate::OsError;
 pub(crate) enum Step {
     /// New content for a file, in its temporary file or at its end.
     Wrote,
-    /// That content was flushed.
+    /// The content was flushed.
     Flushed,
-    /// The directory got or lost the entry of this path.
+    /// The entry of this path was added to its directory or removed from it.
     Entered,
     /// The entries of this directory were flushed.
     FlushedDirectory,
@@ -23,7 +24,8 @@ pub(crate) fn log(step: Step, path: &Path) {
     tracing::trace!(target: "swarm_os::disk", step = ?step, path = %path.display());
 }
 
-/// Flushes the content of a file and all that is needed to read it. `path` is the name that the file has or will get.
+/// Flushes the content of a file and the metadata needed to read it. `path` is the present or
+/// future name of the file.
 pub(crate) fn flush_content(path: &Path, file: &File, op: &'static str) -> Result<(), OsError> {
     file.sync_data()
         .map_err(|error| OsError::io(path, op, error))?;
@@ -31,7 +33,8 @@ pub(crate) fn flush_content(path: &Path, file: &File, op: &'static str) -> Resul
     Ok(())
 }
 
-/// Flushes the entries of a directory: a rename or a new file is lost in a power cut without it.
+/// Flushes the entries of a directory: without it, a power failure can undo a rename or a file
+/// creation.
 pub(crate) fn flush_directory(path: &Path, opened: &File) -> Result<(), OsError> {
     opened
         .sync_all()
@@ -45,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flush_asks_the_kernel_which_refuses_what_has_no_disk() {
+    fn flushing_a_pipe_fails() {
         let (pipe, _other_end) = std::io::pipe().unwrap();
         let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
         let path = Path::new("a pipe");

@@ -1,64 +1,64 @@
-//! What can go wrong on a shared disk.
+//! Errors of operations on files, locks and processes.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// An error of this crate. Every kind names the path it is about.
+/// An error of this crate. Every variant names the path that it is about.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OsError {
-    /// The file or its directory is not there (any more): whoever waited for it does not bring it back.
-    #[error("{} is not there: it was deleted or moved, or never made", path.display())]
+    /// The file or its directory does not exist, or no longer exists. It is not created again.
+    #[error("{} does not exist: it was deleted, moved or never created", path.display())]
     Gone {
-        /// What was looked for.
+        /// The missing path.
         path: PathBuf,
     },
-    /// A lock stayed taken until the deadline. Nothing was written.
-    #[error("{} stayed locked for {:.1} s by {holder}; try again, or end that process if it hangs", path.display(), waited.as_secs_f64())]
+    /// A lock was not released before the deadline. Nothing was written.
+    #[error("{} is locked: waited {:.1} s for {holder}; try again, or terminate that process if it hangs", path.display(), waited.as_secs_f64())]
     LockTimeout {
-        /// The sidecar, the lock directory or the life file that was taken.
+        /// The sidecar, lock directory or life file that is locked.
         path: PathBuf,
-        /// Who has it, as far as it can be known.
+        /// Description of the process that holds the lock, as far as it is known.
         holder: String,
         /// How long this process waited.
         waited: Duration,
     },
-    /// The lock directory was taken away while it was held, because this process stood still for too long. Nothing
-    /// was written after that.
-    #[error("the lock {} was broken by another process while it was held; nothing was written, do it again", path.display())]
+    /// Another process removed the lock directory while it was held, because this process was
+    /// suspended for too long. Nothing was written after that.
+    #[error("the lock {} was broken by another process while it was held; nothing was written, try again", path.display())]
     LockLost {
         /// The lock directory.
         path: PathBuf,
     },
-    /// The path holds something that swarm must not follow, read or write.
+    /// The path is something that swarm must not follow, read or write.
     #[error("refusing {}: {why}", path.display())]
     NotOurs {
         /// The path that was refused.
         path: PathBuf,
-        /// What is wrong with it, as half a sentence.
+        /// The reason, as a clause without a full stop.
         why: &'static str,
     },
-    /// Something is already there, and it is left as it was.
+    /// The path already exists. It was not changed.
     #[error("{} already exists", path.display())]
     Exists {
-        /// The path that was to be made.
+        /// The existing path.
         path: PathBuf,
     },
-    /// The system refused a step.
+    /// A system call failed.
     #[error("could not {op} {}", path.display())]
     Io {
-        /// What the step was about.
+        /// The path that the call was about.
         path: PathBuf,
-        /// The step, as a verb phrase that the path completes.
+        /// The operation: a verb phrase whose object is the path.
         op: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl OsError {
-    /// An [`OsError::Io`], from whatever the failed call returned.
+    /// Creates an [`OsError::Io`] from the error of a failed call.
     pub(crate) fn io(path: &Path, op: &'static str, source: impl Into<io::Error>) -> Self {
         Self::Io {
             path: path.to_owned(),
@@ -67,7 +67,7 @@ impl OsError {
         }
     }
 
-    /// Like [`OsError::io`], but a missing file or directory is [`OsError::Gone`].
+    /// Like [`OsError::io`], but returns [`OsError::Gone`] for a missing file or directory.
     pub(crate) fn gone_or_io(path: &Path, op: &'static str, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         match source.kind() {

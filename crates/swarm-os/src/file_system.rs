@@ -1,10 +1,11 @@
-//! Which kind of file system holds a file, and how much room it has.
+//! Type and free space of file systems.
 
 use std::fs::File;
 use std::path::Path;
 
-/// File systems that may be shared with other machines, or are kept by another program, by the number that `statfs(2)`
-/// gives for them (`linux/magic.h` and the man page). On these flock may hold for one machine alone, or not at all.
+/// File systems that may be shared with other machines or are implemented by another program, with
+/// their numbers in `statfs(2)` (`linux/magic.h` and the man page). On these, flock may be limited
+/// to one machine or have no effect.
 const SHARED: [(u32, &str); 15] = [
     (0x6969, "nfs"),
     (0x517b, "smb"),
@@ -23,10 +24,10 @@ const SHARED: [(u32, &str); 15] = [
     (0x786f_4256, "vboxsf"),
 ];
 
-/// File systems without a disk, by the same number: `tmpfs` and `ramfs`.
+/// Numbers of file systems without a disk: `tmpfs` and `ramfs`.
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Whether an open file is on a file system without a disk, where nothing waits for one.
+/// Returns whether an open file is on a file system without a disk, where flushing is immediate.
 pub(crate) fn is_in_memory(file: &File) -> bool {
     let found = rustix::fs::fstatfs(file).ok();
     let kind = found.and_then(|found| u64::try_from(found.f_type).ok());
@@ -34,23 +35,24 @@ pub(crate) fn is_in_memory(file: &File) -> bool {
         .is_some_and(|low| IN_MEMORY.contains(&low))
 }
 
-/// The name of the file system that a path is on, if it may be shared with other machines or is kept by another program:
-/// there flock is not to be trusted, whatever it says to one who tries. A path that is not there yet is judged by the nearest
-/// directory above it that is.
+/// Returns the name of the file system of a path if it may be shared with other machines or is
+/// implemented by another program. Flock is unreliable there, even if a test succeeds. For a
+/// missing path, checks its nearest existing parent directory.
 pub fn shared_file_system(path: &Path) -> Option<&'static str> {
-    let there = path.ancestors().find(|above| above.exists())?;
-    let found = rustix::fs::statfs(there).ok()?;
+    let existing = path.ancestors().find(|above| above.exists())?;
+    let found = rustix::fs::statfs(existing).ok()?;
     name_of_shared(u64::try_from(found.f_type).ok()?)
 }
 
-/// How many bytes a user may still write to the file system of a directory; `None` where it does not tell.
+/// Returns the free space of the file system of a directory for unprivileged users, in bytes.
+/// Returns `None` if it is unknown.
 pub fn free_space(directory: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(directory).ok()?;
-    // Some file systems in user space have no sizes at all.
+    // Some user-space file systems do not report sizes.
     (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Some kernels extend the sign of the number.
+/// Returns the lower 32 bits: some kernels sign-extend the number.
 fn low(kind: u64) -> Option<u32> {
     u32::try_from(kind & 0xffff_ffff).ok()
 }
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d17_file_systems_of_other_machines_are_known_by_their_numbers() {
+    fn d17_shared_file_systems_are_recognized_by_their_numbers() {
         assert_eq!(name_of_shared(0x6969), Some("nfs"));
         assert_eq!(name_of_shared(0x6573_5546), Some("fuse"));
         assert_eq!(name_of_shared(0xffff_ffff_ff53_4d42), Some("cifs"));
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_yet_is_judged_by_the_one_above() {
+    fn a_missing_directory_is_checked_by_its_existing_parent() {
         assert_eq!(shared_file_system(Path::new("/proc/not/there")), None);
         assert_eq!(
             shared_file_system(Path::new("relative and not there")),

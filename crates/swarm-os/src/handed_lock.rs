@@ -1,4 +1,4 @@
-//! A lock that outlives this process as long as a program that was started under it still runs.
+//! A lock that child programs keep after this process has exited.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,25 +13,25 @@ use crate::holder;
 use crate::private::create_private_file;
 use crate::waiting::{Deadline, lock_exclusive};
 
-/// An exclusive flock whose open file can be handed to child programs: the kernel frees it when the last of them is
-/// gone, so that whoever gets it next finds none of the former holder's programs still at work.
-///
-/// The file may be removed by its holder, [`HandedLock::retire`]; who waited for it then makes a new one.
+/// An exclusive flock whose descriptor child programs can inherit: the kernel releases it when the
+/// last of them has exited, so that no program of the previous holder is still running when the
+/// next one takes the lock. The holder may remove the file with [`InheritableLock::retire`];
+/// waiting processes then create a new one.
 #[derive(Debug)]
-pub struct HandedLock {
+pub struct InheritableLock {
     file: File,
     path: PathBuf,
 }
 
-impl HandedLock {
-    /// Takes the lock, making the file (mode 0600) where it is missing. Blocks.
+impl InheritableLock {
+    /// Takes the lock, creating the file (mode 0600) if it is missing. Blocks.
     ///
     /// # Errors
     /// [`OsError::LockTimeout`] at the deadline, [`OsError::Gone`] if the directory is missing.
     pub fn take(path: &Path, wait: Duration) -> Result<Self, OsError> {
         let deadline = Deadline::after(wait);
         loop {
-            let file = open_or_make(path)?;
+            let file = open_or_create(path)?;
             let locked = lock_exclusive(&file, deadline)
                 .map_err(|error| OsError::io(path, "lock", error))?;
             if !locked {
@@ -41,9 +41,9 @@ impl HandedLock {
                     waited: deadline.waited(),
                 });
             }
-            // Its last holder may have removed it meanwhile.
-            if in_place(path, &file)? {
-                holder::sign(&file);
+            // The previous holder may have removed the file in the meantime.
+            if is_current(path, &file)? {
+                holder::record_holder(&file);
                 return Ok(Self {
                     file,
                     path: path.to_owned(),
@@ -52,7 +52,7 @@ impl HandedLock {
         }
     }
 
-    /// The same without waiting: `None` when somebody has it.
+    /// Takes the lock without waiting. Returns `None` if it is held.
     ///
     /// # Errors
     /// [`OsError::Gone`] if the directory is missing.
@@ -63,16 +63,17 @@ impl HandedLock {
         }
     }
 
-    /// A second descriptor of the same open file, for a program that shall keep the lock while it runs.
+    /// Returns a second descriptor of the same open file, for a program that keeps the lock while
+    /// it runs.
     ///
     /// # Errors
-    /// [`OsError::Io`] when the process has no descriptor left.
-    pub fn for_program(&self) -> Result<File, OsError> {
+    /// [`OsError::Io`] if the process has no free descriptor.
+    pub fn descriptor_for_child(&self) -> Result<File, OsError> {
         let copy = self.file.try_clone();
-        copy.map_err(|error| OsError::io(&self.path, "hand on the lock", error))
+        copy.map_err(|error| OsError::io(&self.path, "duplicate the descriptor of the lock", error))
     }
 
-    /// Lets go of the lock and removes its file: there is nothing left that it could guard.
+    /// Removes the lock file and releases the lock, once there is nothing left to protect.
     pub fn retire(self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::debug!(path = %self.path.display(), %error, "lock file not removed");
@@ -80,7 +81,7 @@ impl HandedLock {
     }
 }
 
-fn open_or_make(path: &Path) -> Result<File, OsError> {
+fn open_or_create(path: &Path) -> Result<File, OsError> {
     loop {
         if let Some(file) = open_own(path, OFlags::RDWR)? {
             return Ok(file);
@@ -92,14 +93,15 @@ fn open_or_make(path: &Path) -> Result<File, OsError> {
     }
 }
 
-fn in_place(path: &Path, file: &File) -> Result<bool, OsError> {
+/// Returns whether `file` is still the file at `path`.
+fn is_current(path: &Path, file: &File) -> Result<bool, OsError> {
     let locked = file
         .metadata()
-        .map_err(|error| OsError::io(path, "look at", error))?;
+        .map_err(|error| OsError::io(path, "inspect", error))?;
     match fs::symlink_metadata(path) {
         Ok(there) => Ok(identity(&there) == identity(&locked)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(OsError::io(path, "look at", error)),
+        Err(error) => Err(OsError::io(path, "inspect", error)),
     }
 }
 
@@ -110,28 +112,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_keeps_the_lock_after_its_starter_let_go() {
+    fn a_child_program_keeps_the_lock_after_its_parent_released_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let lock = HandedLock::take(&path, Duration::ZERO).unwrap();
+        let lock = InheritableLock::take(&path, Duration::ZERO).unwrap();
         let mut child = Command::new("sleep")
             .arg("600")
-            .stdin(Stdio::from(lock.for_program().unwrap()))
+            .stdin(Stdio::from(lock.descriptor_for_child().unwrap()))
             .spawn()
             .unwrap();
         drop(lock);
-        assert!(HandedLock::try_take(&path).unwrap().is_none());
+        assert!(InheritableLock::try_take(&path).unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(HandedLock::try_take(&path).unwrap().is_some());
+        assert!(InheritableLock::try_take(&path).unwrap().is_some());
     }
 
     #[test]
-    fn a_retired_lock_leaves_no_file_and_can_be_taken_anew() {
+    fn retiring_a_lock_removes_its_file_and_it_can_be_taken_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        HandedLock::take(&path, Duration::ZERO).unwrap().retire();
+        InheritableLock::take(&path, Duration::ZERO)
+            .unwrap()
+            .retire();
         assert!(!path.exists());
-        assert!(HandedLock::try_take(&path).unwrap().is_some());
+        assert!(InheritableLock::try_take(&path).unwrap().is_some());
     }
 }

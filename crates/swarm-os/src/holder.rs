@@ -1,4 +1,4 @@
-//! Who holds a lock, written into the sidecar and read back for an error message.
+//! The holder of a lock, recorded in the sidecar for error messages.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -8,18 +8,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::process::{Process, ProcessStat};
 
-/// The length of a record: always the same, so that one write replaces the last holder's.
+/// Length of a record in bytes. Fixed, so that one write replaces the previous record.
 const RECORD_BYTES: usize = 48;
 
-/// Names this process and the present time in a sidecar that it has just locked. A failure is no reason to let go of the lock:
-/// on a full disk somebody must be able to remove things.
-pub(crate) fn sign(sidecar: &File) {
+/// Records this process and the present time in a sidecar that it has just locked. Ignores
+/// failures: on a full disk it must still be possible to delete things.
+pub(crate) fn record_holder(sidecar: &File) {
     if let Err(error) = sidecar.write_all_at(&own_record(), 0) {
-        tracing::debug!(%error, "could not sign a sidecar");
+        tracing::debug!(%error, "could not record the holder of a lock");
     }
 }
 
-/// Who signed last, in words.
+/// Describes the process that recorded itself last.
 pub(crate) fn describe(sidecar: &File) -> String {
     let mut record = [0; RECORD_BYTES];
     let read = sidecar.read_at(&mut record, 0).unwrap_or(0);
@@ -33,30 +33,34 @@ pub(crate) fn describe(sidecar: &File) -> String {
     };
     let process = Process { pid, start };
     if process.id() == std::process::id() {
-        return format!("this process itself ({pid})");
+        return format!("this process ({pid})");
     }
     if ProcessStat::of(process.id()).map(|stat| stat.process) != Some(process) {
-        return format!("an unknown process (process {pid}, the last one known, has ended)");
+        return format!("an unknown process (the last known holder, process {pid}, has exited)");
     }
-    let mut told = format!("process {pid}");
+    let mut description = format!("process {pid}");
     if let Ok(name) = fs::read_to_string(format!("/proc/{pid}/comm")) {
         // Writing into a String cannot fail.
-        let _infallible = write!(told, " ({})", name.trim_end());
+        let _infallible = write!(description, " ({})", name.trim_end());
     }
     if let Some(age) = process.age() {
-        let _infallible = write!(told, ", which began {} ago", in_words(age));
+        let _infallible = write!(description, ", started {} ago", format_duration(age));
     }
     let taken = words.next().and_then(|word| word.parse::<u64>().ok());
     if let Some(held) = taken.and_then(|taken| now().checked_sub(Duration::from_millis(taken))) {
-        let _infallible = write!(told, " and has had it for {}", in_words(held));
+        let _infallible = write!(
+            description,
+            ", which has held the lock for {}",
+            format_duration(held)
+        );
     }
-    told
+    description
 }
 
 /// `<pid> <start time> <milliseconds since 1970>` in a fixed width.
 fn own_record() -> Vec<u8> {
     static SELF: OnceLock<String> = OnceLock::new();
-    // A process does not change its own.
+    // Pid and start time of a process never change.
     let own = SELF.get_or_init(|| {
         let pid = std::process::id();
         let start = ProcessStat::of(pid).map_or(0, |stat| stat.process.start);
@@ -72,8 +76,8 @@ fn now() -> Duration {
         .unwrap_or_default()
 }
 
-/// To a tenth of a second as long as that matters.
-fn in_words(time: Duration) -> String {
+/// Formats a duration: seconds with one decimal below a minute, whole units above.
+fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{:.1} s", time.as_secs_f64()),

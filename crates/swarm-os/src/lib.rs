@@ -1,7 +1,6 @@
-//! Operating system services: locks, atomic replace, life locks, contained paths, watching,
-//! processes.
-//!
-//! Knows paths, bytes and processes, no formats. What is not `async` may block.
+//! Operating system services: locks, atomic file replacement, life locks, contained paths, file
+//! watching, processes. Works on paths, bytes and processes, and knows no file formats. Functions
+//! that are not `async` may block.
 
 mod append;
 mod contained;
@@ -35,10 +34,10 @@ pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};
 pub use error::OsError;
 pub use file_system::{free_space, shared_file_system};
 pub use fingerprint::fingerprint;
-pub use handed_lock::HandedLock;
+pub use handed_lock::InheritableLock;
 pub use life::{LifeHolder, Liveness, death, probe, probe_and_read, wait_for_death};
 pub use lock::{LockGuard, LockOptions, LockPlan, with_lock};
-pub use lock_support::{DoorSupport, door_support};
+pub use lock_support::{LockSupport, lock_support};
 pub use parallel::in_parallel;
 pub use pending_sync::PendingSync;
 pub use private::{
@@ -49,7 +48,7 @@ pub use relocate::{quarantine, remove_tree, rename_no_replace};
 pub use replace::{
     place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
 };
-pub use repository::{LinkedTree, WORK_TREES, repository_top};
+pub use repository::{LinkedWorktree, WORKTREES_DIRECTORY, repository_top};
 pub use sync_handle::SyncHandle;
 pub use waiting::{LockAttempt, LockInterrupt};
 pub use watch::{DirectoryWatcher, InotifyUse, NameFilter, Subscription, inotify_use};

@@ -1,8 +1,7 @@
-//! Life locks: a file that a process keeps locked for as long as it lives.
-//!
-//! The kernel lets go of the lock at any death, so there are no heartbeats and no pid to be mistaken. The
-//! holder's lock is exclusive; everybody else takes the shared lock only and lets go at once, because two
-//! exclusive probes would take each other for life.
+//! Life locks: a process keeps a file locked for as long as it runs. The kernel releases the lock
+//! however the process dies, so there are no heartbeats and no pids that could be reused. The
+//! holder takes the exclusive lock. Probes take the shared lock and release it immediately, because
+//! two exclusive probes would mistake each other for the holder.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -15,16 +14,18 @@ use tokio::sync::oneshot;
 
 use crate::OsError;
 use crate::contained::{identity, open_known, open_own, read_whole};
-use crate::replace::{empty_beside, overwrite};
+use crate::replace::{create_temporary, overwrite};
 use crate::waiting::{Deadline, lock_exclusive, retrying_interrupted};
 
-/// How long a new holder waits for probes, and for its dying predecessor, to let go.
+/// Timeout of a new holder, which waits for probes and for its dying predecessor to release the
+/// lock.
 const TAKE_WITHIN: Duration = Duration::from_secs(2);
 
-/// How much of a life file an error message quotes.
+/// Number of bytes of a life file that an error message quotes.
 const QUOTED_BYTES: usize = 200;
 
-/// The exclusive lock on a life file. Keep it until the process ends; dropping it is dying.
+/// The exclusive lock on a life file. Keep it until the process exits: dropping it releases the
+/// lock, and the process counts as dead.
 #[derive(Debug)]
 pub struct LifeHolder {
     locked: File,
@@ -36,25 +37,26 @@ impl Drop for LifeHolder {
     }
 }
 
-/// What a life file tells about its owner.
+/// Whether the process that owns a life file is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// Somebody holds the lock.
+    /// A process holds the lock.
     Alive,
-    /// The file is there and nobody holds it.
+    /// The file exists and is not locked.
     Dead,
-    /// There is no life file: the member is not a swarm process, or never started.
+    /// There is no life file: the member is not a swarm process, or it never started.
     Foreign,
 }
 
 impl LifeHolder {
-    /// Takes the life lock, waiting up to 2 s for it, and then writes `content` into the file. A file that is
-    /// not there yet appears already locked and with its content, mode 0600; one that is there is kept, never
-    /// replaced. Readers of the content take no lock: while it changes hands, white space may follow it.
+    /// Takes the life lock, waiting up to 2 s, and writes `content` into the file. A new file (mode
+    /// 0600) appears already locked and with its content; an existing file is reused, never
+    /// replaced. Readers of the content take no lock: while it is being replaced, white space may
+    /// follow it.
     ///
     /// # Errors
-    /// [`OsError::LockTimeout`] if another process lives by this file, [`OsError::Gone`] if the directory is missing or
-    /// the file was removed meanwhile.
+    /// [`OsError::LockTimeout`] if another process holds the lock, [`OsError::Gone`] if the
+    /// directory is missing or the file was removed in the meantime.
     pub fn take(path: &Path, content: &[u8]) -> Result<Self, OsError> {
         loop {
             if let Some(file) = open_own(path, OFlags::RDWR)? {
@@ -77,7 +79,7 @@ impl LifeHolder {
                 waited: deadline.waited(),
             });
         }
-        if !is_in_place(path, &file)? {
+        if !is_current(path, &file)? {
             return Err(OsError::Gone {
                 path: path.to_owned(),
             });
@@ -86,41 +88,44 @@ impl LifeHolder {
         Ok(Self { locked: file })
     }
 
-    /// `None` if another process was faster.
+    /// Creates the file locked. Returns `None` if another process created it first.
     fn create(path: &Path, content: &[u8]) -> Result<Option<Self>, OsError> {
-        let unnamed = empty_beside(path)?;
+        let unnamed = create_temporary(path)?;
         retrying_interrupted(|| unnamed.as_file().lock())
             .map_err(|error| OsError::io(path, "lock", error))?;
         overwrite(unnamed.as_file(), content).map_err(|error| OsError::io(path, "write", error))?;
         match unnamed.persist_noclobber(path) {
             Ok(file) => Ok(Some(Self { locked: file })),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(failed) => Err(OsError::gone_or_io(path, "make", failed.error)),
+            Err(failed) => Err(OsError::gone_or_io(path, "create", failed.error)),
         }
     }
 }
 
-/// Whether the owner of a life file lives. Takes the shared lock for a moment, and never waits.
+/// Returns whether the owner of a life file is running. Takes the shared lock for a moment, and
+/// never waits.
 ///
 /// # Errors
-/// [`OsError::NotOurs`] for a symbolic link and the like, [`OsError::Io`].
+/// [`OsError::NotOurs`] if the path is not a regular file of this user, [`OsError::Io`].
 pub fn probe(path: &Path) -> Result<Liveness, OsError> {
-    Ok(look(path)?.0)
+    Ok(inspect(path)?.0)
 }
 
-/// The same, with what a living owner has written into its file: the very file that was probed, opened once. `None` for
-/// the content where nobody lives or it cannot be read.
+/// Like [`probe`], and also returns the content of a running owner's file, read through the
+/// descriptor that was probed. The content is `None` if the owner is not running or the file cannot
+/// be read.
 ///
 /// # Errors
 /// As [`probe`].
 pub fn probe_and_read(path: &Path) -> Result<(Liveness, Option<Vec<u8>>), OsError> {
-    let (found, held) = look(path)?;
+    let (found, held) = inspect(path)?;
     let content = held.and_then(|(file, length)| read_whole(path, &file, length).ok());
     Ok((found, content))
 }
 
-/// Whether the owner of a life file lives, and if so the file with its length.
-fn look(path: &Path) -> Result<(Liveness, Option<(File, u64)>), OsError> {
+/// Returns whether the owner of a life file is running, and if so the file with its length in
+/// bytes.
+fn inspect(path: &Path) -> Result<(Liveness, Option<(File, u64)>), OsError> {
     loop {
         let Some((file, metadata)) = open_known(path, OFlags::RDONLY)? else {
             return Ok((Liveness::Foreign, None));
@@ -135,20 +140,19 @@ fn look(path: &Path) -> Result<(Liveness, Option<(File, u64)>), OsError> {
             return Ok((Liveness::Alive, Some((file, metadata.len()))));
         }
         release(&file);
-        if is_in_place(path, &file)? {
+        if is_current(path, &file)? {
             return Ok((Liveness::Dead, None));
         }
     }
 }
 
-/// Blocks until the owner of a life file is dead; the kernel wakes it. At once if it is dead already. Give it
-/// a plain thread of its own: it cannot be called off.
-///
-/// A successor that is already waiting for the lock may get it first, and is then waited for too: read the
-/// content of the file to know whose death it was.
+/// Blocks in the kernel until the owner of a life file is dead. Returns immediately if it is dead
+/// already. Run it on a dedicated thread: it cannot be cancelled. A successor that is already
+/// waiting for the lock may take it first; the call then waits for the successor as well. Read the
+/// content of the file to find out which process died.
 ///
 /// # Errors
-/// [`OsError::Gone`] if there is no life file, or it was deleted with its team.
+/// [`OsError::Gone`] if there is no life file or it was deleted.
 pub fn wait_for_death(path: &Path) -> Result<(), OsError> {
     loop {
         let Some(file) = open_own(path, OFlags::RDONLY)? else {
@@ -159,38 +163,41 @@ pub fn wait_for_death(path: &Path) -> Result<(), OsError> {
         retrying_interrupted(|| file.lock_shared())
             .map_err(|error| OsError::io(path, "wait on", error))?;
         release(&file);
-        if is_in_place(path, &file)? {
+        if is_current(path, &file)? {
             return Ok(());
         }
     }
 }
 
-/// A future for the same. One plain thread for each waits in the kernel, until the owner is dead.
+/// Returns a future for [`wait_for_death`]. Each call starts a thread that blocks in the kernel
+/// until the owner is dead.
 pub fn death(path: PathBuf) -> oneshot::Receiver<Result<(), OsError>> {
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        // Nobody may be listening any more; then nobody wants to know.
-        drop(tell.send(wait_for_death(&path)));
+        // The receiver may have been dropped.
+        drop(sender.send(wait_for_death(&path)));
     });
-    told
+    receiver
 }
 
-/// Releases a lock before its descriptor is closed. A child that another thread has just forked holds a copy of the
-/// descriptor until it calls `exec`, and closing ours alone would leave the lock with that child.
+/// Releases a lock before its descriptor is closed. A child that another thread has just forked
+/// holds a copy of the descriptor until it calls `exec`, and would keep the lock if this process
+/// only closed its own descriptor.
 fn release(file: &File) {
     if let Err(error) = file.unlock() {
         tracing::debug!(%error, "life lock not released before its descriptor is closed");
     }
 }
 
-fn is_in_place(path: &Path, file: &File) -> Result<bool, OsError> {
+/// Returns whether `file` is still the file at `path`.
+fn is_current(path: &Path, file: &File) -> Result<bool, OsError> {
     let locked = file
         .metadata()
-        .map_err(|error| OsError::io(path, "look at", error))?;
+        .map_err(|error| OsError::io(path, "inspect", error))?;
     match fs::symlink_metadata(path) {
         Ok(there) => Ok(identity(&there) == identity(&locked)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(OsError::io(path, "look at", error)),
+        Err(error) => Err(OsError::io(path, "inspect", error)),
     }
 }
 
@@ -198,10 +205,7 @@ fn quote(file: &File) -> String {
     let mut content = [0; QUOTED_BYTES];
     let read = file.read_at(&mut content, 0).unwrap_or(0);
     let text = String::from_utf8_lossy(&content[..read]);
-    format!(
-        "the process that lives by it: {}",
-        text.trim().escape_debug()
-    )
+    format!("the process recorded in it: {}", text.trim().escape_debug())
 }
 
 #[cfg(test)]
@@ -213,7 +217,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("life");
         let holder = LifeHolder::take(&path, b"me").unwrap();
-        // Like the copy that a fork makes: another descriptor of the same open file.
+        // Like the copy in a forked child: another descriptor of the same open file.
         let _copy = holder.locked.try_clone().unwrap();
         assert_eq!(probe(&path).unwrap(), Liveness::Alive);
         drop(holder);

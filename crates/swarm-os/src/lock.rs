@@ -1,9 +1,8 @@
-//! The one door to a shared file: both lock protocols, always in the same order.
-//!
-//! Our own processes exclude each other by flock on a *sidecar* that is never renamed or deleted:
-//! the kernel frees it at any death, and a waiter sleeps in the kernel. Other programs (Claude Code) are
-//! excluded by the lock directory `F.lock` beside each data file `F`. The data file itself is never flocked:
-//! replacing it by rename would leave the lock on a dead inode.
+//! Locks on shared files: both lock protocols, always in the same order. Processes of swarm exclude
+//! each other with a flock on a *sidecar* that is never renamed or deleted: the kernel releases it
+//! when its holder dies, and waiters sleep in the kernel. Other programs (Claude Code) are excluded
+//! by the lock directory `F.lock` next to each data file `F`. The data file itself is never
+//! flocked: after a replacement by rename, the lock would be on the old inode.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
@@ -25,18 +24,20 @@ use crate::pending_sync::PendingSync;
 use crate::replace::{Prepared, sweep_temporaries};
 use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_exclusive};
 
-/// How many files are written before their contents are waited for together: each has a descriptor until then.
-const FILES_AT_ONCE: usize = 128;
+/// Number of files that are written before their contents are flushed together: each needs a
+/// descriptor until then.
+const FILES_PER_FLUSH: usize = 128;
 
-/// How to wait for a lock.
+/// Options of waiting for a lock.
 #[derive(Debug, Clone)]
 pub struct LockOptions {
-    /// How long to wait altogether before [`OsError::LockTimeout`].
+    /// Total waiting time before [`OsError::LockTimeout`].
     pub deadline: Duration,
-    /// Leave the flock out and trust the lock directories alone: for file systems where flock lies or the sticky
-    /// bit does not hold, see [`crate::door_support`]. All processes that share a file must agree on it.
+    /// Use lock directories only, without flock: for file systems on which flock or the sticky bit
+    /// does not work, see [`crate::lock_support`]. All processes that share a file must use the
+    /// same value.
     pub directory_only: bool,
-    /// What cuts the waiting short.
+    /// Interrupts the wait.
     pub interrupt: Option<LockInterrupt>,
     /// Set for an execution that is repeated elsewhere if a lock is not free.
     pub attempt: Option<LockAttempt>,
@@ -74,8 +75,8 @@ impl LockOptions {
         }
     }
 
-    /// The usual ones for files below `root`: on a file system where flock is not to be trusted, the lock directories
-    /// alone. All processes come to the same, since they look at the same file system.
+    /// Returns the options for files below `root`: lock directories only if flock is unreliable on
+    /// the file system. All processes get the same result, because they check the same file system.
     pub fn below(root: &Path) -> Self {
         Self {
             directory_only: shared_file_system(root).is_some(),
@@ -95,23 +96,24 @@ impl Default for LockOptions {
     }
 }
 
-/// What to lock. Every data file belongs to one sidecar for ever: the mark that tells a dead process's
-/// lock directory from a live one's holds only under that sidecar's flock.
+/// The files to lock. Every data file permanently belongs to one sidecar: the mark of a lock
+/// directory identifies a dead holder only under the flock of that sidecar.
 #[derive(Debug, Clone, Copy)]
 pub struct LockPlan<'a> {
-    /// The file that our own processes flock, made by [`crate::create_sidecar`].
+    /// The file that processes of swarm flock, created by [`crate::create_sidecar`].
     pub sidecar: &'a Path,
-    /// The data files whose lock directories are taken, in this order. They need not exist, their directories must.
+    /// The data files whose lock directories are taken, in this order. The files need not exist;
+    /// their directories must.
     pub data: &'a [PathBuf],
 }
 
-/// Runs `work` while holding the sidecar and the lock directories of all data files; lets go of them in
-/// reverse order, also when `work` fails. Blocks; not for an async thread. Not re-entrant: a second
-/// call for the same sidecar from inside `work` waits for itself until the deadline.
+/// Runs `work` while holding the sidecar and the lock directories of all data files. Releases them
+/// in reverse order, even if `work` fails. Blocks, so do not call it from async code. Not
+/// re-entrant: a nested call for the same sidecar waits until the deadline.
 ///
 /// # Errors
-/// What `work` returns, and before that: [`OsError::Gone`] if the sidecar is missing or was replaced while we
-/// waited, or a data file's directory is missing; [`OsError::LockTimeout`] at the deadline.
+/// [`OsError::Gone`] if the sidecar is missing or was replaced during the wait, or the directory of
+/// a data file is missing; [`OsError::LockTimeout`] at the deadline; any error of `work`.
 pub fn with_lock<T, E: From<OsError>>(
     plan: &LockPlan<'_>,
     options: &LockOptions,
@@ -119,7 +121,8 @@ pub fn with_lock<T, E: From<OsError>>(
 ) -> Result<T, E> {
     let deadline = options.deadline();
     let (sidecar, opened) = open_sidecar(plan.sidecar)?;
-    // Declared before the guard of the flock, so dropped after it: the next holder does not wait until they are freed.
+    // Declared before the flock guard and therefore dropped after it: the next holder does not wait
+    // until they are freed.
     let mut removed = Vec::new();
     if options.directory_only {
         return under_sidecar(
@@ -136,12 +139,13 @@ pub fn with_lock<T, E: From<OsError>>(
     loop {
         match lock.try_write() {
             Ok(locked) => {
-                holder::sign(&locked);
+                holder::record_holder(&locked);
                 return under_sidecar(plan, &locked, opened, options, deadline, &mut removed, work);
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::Interrupted => {}
-                // Once the waiting has succeeded this open file has the lock, and the next try takes note of it.
+                // After a successful wait this open file has the lock, and the next attempt
+                // succeeds.
                 io::ErrorKind::WouldBlock => wait_for_flock(plan.sidecar, &sidecar, deadline)?,
                 _ => return Err(OsError::io(plan.sidecar, "lock", error).into()),
             },
@@ -149,7 +153,7 @@ pub fn with_lock<T, E: From<OsError>>(
     }
 }
 
-/// The sidecar, and which file it is.
+/// Opens the sidecar and returns its identity.
 fn open_sidecar(path: &Path) -> Result<(File, (u64, u64)), OsError> {
     let opened = open_known(path, OFlags::RDWR)?.ok_or_else(|| OsError::Gone {
         path: path.to_owned(),
@@ -175,7 +179,7 @@ fn under_sidecar<T, E: From<OsError>>(
     removed: &mut Vec<File>,
     work: impl FnOnce(&LockGuard) -> Result<T, E>,
 ) -> Result<T, E> {
-    still_in_place(plan.sidecar, opened)?;
+    ensure_current(plan.sidecar, opened)?;
     let mut held = LockGuard {
         directories: RefCell::default(),
         options: options.clone(),
@@ -186,9 +190,9 @@ fn under_sidecar<T, E: From<OsError>>(
     for data in plan.data {
         held.take(data, deadline)?;
     }
-    // Waiting for another program may have taken long enough for the team to be deleted.
+    // The team may have been deleted while this process waited for another program.
     if held.any(LockDir::was_waited_for) {
-        still_in_place(plan.sidecar, opened)?;
+        ensure_current(plan.sidecar, opened)?;
     }
     let done = work(&held);
     while let Some(directory) = held.directories.get_mut().pop() {
@@ -197,7 +201,7 @@ fn under_sidecar<T, E: From<OsError>>(
     done
 }
 
-/// Where the flock is left out, the sidecar is kept for the name of its holder alone.
+/// Without flock, the sidecar is only used to record the holder.
 fn unlocked_sidecar(
     plan: &LockPlan<'_>,
     sidecar: &File,
@@ -208,14 +212,14 @@ fn unlocked_sidecar(
     }
     let kept = sidecar.try_clone();
     kept.map(Some)
-        .map_err(|error| OsError::io(plan.sidecar, "keep open", error))
+        .map_err(|error| OsError::io(plan.sidecar, "duplicate the descriptor of", error))
 }
 
-/// A sidecar that is no longer the file at its path guards nothing: its team was deleted.
-fn still_in_place(path: &Path, opened: (u64, u64)) -> Result<(), OsError> {
-    let there =
-        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "look at", error))?;
-    if identity(&there) == opened {
+/// Fails if the file at the path of the sidecar is another one: its team was deleted.
+fn ensure_current(path: &Path, opened: (u64, u64)) -> Result<(), OsError> {
+    let current =
+        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "inspect", error))?;
+    if identity(&current) == opened {
         Ok(())
     } else {
         Err(OsError::Gone {
@@ -224,36 +228,37 @@ fn still_in_place(path: &Path, opened: (u64, u64)) -> Result<(), OsError> {
     }
 }
 
-/// Proof that the lock is held, and the only way to change what it guards.
-///
-/// Every change first makes sure that the lock directory of its file and the first one of all are still ours, and after a
-/// second without a change that all are. If this process was stopped for so long that another program broke one, the change
-/// fails with [`OsError::LockLost`] and nothing is written.
+/// Proof that the lock is held. Its methods are the only way to change the locked files. Every
+/// change first checks that the first lock directory and that of the changed file are still held,
+/// and all of them after a second without a change. If this process was suspended for so long that
+/// another program broke one of them, the change fails with [`OsError::LockLost`] and nothing is
+/// written.
 #[derive(Debug)]
 pub struct LockGuard {
     directories: RefCell<Vec<LockDir>>,
     options: LockOptions,
-    /// The sidecar, where nobody locks it.
+    /// The sidecar, if it is not flocked.
     unlocked: Option<File>,
-    /// Where the sidecar is, and which file it was when it was locked.
+    /// Path of the sidecar, and its identity when it was locked.
     sidecar: (PathBuf, (u64, u64)),
-    /// When all directories were confirmed for the last time.
+    /// Time of the last check of all directories.
     confirmed: Cell<Instant>,
 }
 
 impl LockGuard {
-    /// Replaces a file as a whole: a private temporary file beside it, synced, renamed over it, the directory
-    /// synced. Readers see the old content or `bytes`, whatever happens.
+    /// Replaces a file atomically: writes and syncs a private temporary file next to it, renames it
+    /// and syncs the directory. Readers always see either the old content or `bytes`.
     ///
     /// # Errors
-    /// [`OsError::LockLost`]; [`OsError::Gone`] if the directory is missing; [`OsError::NotOurs`] if `path` is not a
-    /// regular file; [`OsError::Io`], with the old content in place unless the step was `sync the directory`.
+    /// [`OsError::LockLost`]; [`OsError::Gone`] if the directory is missing; [`OsError::NotOurs`]
+    /// if `path` is not a regular file; [`OsError::Io`], which leaves the old content unless the
+    /// operation was `sync the directory`.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), OsError> {
         self.place(path, bytes)?.sync()
     }
 
-    /// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old
-    /// one back until the result is synced.
+    /// Like [`LockGuard::replace`], without syncing the directory: the new content is visible and
+    /// flushed, but a power failure may restore the old content until the result is synced.
     ///
     /// # Errors
     /// As [`LockGuard::replace`].
@@ -266,8 +271,8 @@ impl LockGuard {
         Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
     }
 
-    /// [`LockGuard::place`] for many files of one directory, whose contents are waited for together. Where it fails half-way, the
-    /// first ones are in place.
+    /// Like [`LockGuard::place`], for many files of one directory, whose contents are flushed
+    /// together. After an error, some of the files may have been replaced.
     ///
     /// # Errors
     /// As [`LockGuard::replace`].
@@ -277,7 +282,7 @@ impl LockGuard {
         files: &[(PathBuf, Vec<u8>)],
     ) -> Result<PendingSync, OsError> {
         let opened = open_directory(directory)?;
-        for some in files.chunks(FILES_AT_ONCE) {
+        for some in files.chunks(FILES_PER_FLUSH) {
             let prepared: Vec<Prepared<'_>> = some
                 .iter()
                 .map(|(path, bytes)| Prepared::write(path, bytes))
@@ -291,19 +296,19 @@ impl LockGuard {
         Ok(PendingSync::entered(directory.to_owned(), opened))
     }
 
-    /// Removes a file; nothing there is fine.
+    /// Removes a file. Succeeds if it does not exist.
     ///
     /// # Errors
     /// [`OsError::LockLost`], [`OsError::Io`].
     pub fn remove(&self, path: &Path) -> Result<(), OsError> {
-        self.take_away(path)?.sync()
+        self.remove_unsynced(path)?.sync()
     }
 
-    /// The same without the wait for the disk.
+    /// Like [`LockGuard::remove`], without waiting for the disk.
     ///
     /// # Errors
     /// As [`LockGuard::remove`].
-    pub fn take_away(&self, path: &Path) -> Result<PendingSync, OsError> {
+    pub fn remove_unsynced(&self, path: &Path) -> Result<PendingSync, OsError> {
         self.confirm(path)?;
         match fs::remove_file(path) {
             Ok(()) => {
@@ -319,7 +324,7 @@ impl LockGuard {
         }
     }
 
-    /// Appends whole lines as [`append_durable`] does.
+    /// Appends complete lines, like [`append_durable`].
     ///
     /// # Errors
     /// [`OsError::LockLost`] and those of [`append_durable`].
@@ -328,11 +333,12 @@ impl LockGuard {
         append_durable(path, bytes)
     }
 
-    /// Runs `work` with the lock directories of more data files **of the same sidecar**: the caller keeps the
-    /// ascending order. For a file that belongs to another sidecar nest [`with_lock`] instead.
+    /// Runs `work` while also holding the lock directories of further data files **of the same
+    /// sidecar**, which the caller passes in ascending order. For files of another sidecar, nest
+    /// [`with_lock`] instead.
     ///
     /// # Errors
-    /// What `work` returns, and before that the same as [`with_lock`]; the waiting has its own deadline.
+    /// As [`with_lock`], with a separate deadline.
     pub fn also<T, E: From<OsError>>(
         &self,
         data: &[PathBuf],
@@ -348,30 +354,30 @@ impl LockGuard {
         done
     }
 
-    /// Whether one of the lock directories was left by a process of ours that was killed with it.
-    pub fn follows_the_dead(&self) -> bool {
-        self.any(LockDir::follows_the_dead)
+    /// Returns whether one of the lock directories was left behind by a killed process of swarm.
+    pub fn was_left_behind(&self) -> bool {
+        self.any(LockDir::was_left_behind)
     }
 
     fn any(&self, is: impl Fn(&LockDir) -> bool) -> bool {
         self.directories.borrow().iter().any(is)
     }
 
-    /// Clears a directory in which **every** file belongs to the sidecar that is held: removes what a killed process left in
-    /// it, lock directories that bear our mark and temporary files. Tells how many.
+    /// Removes lock directories and temporary files of killed processes from a directory in which
+    /// **every** file belongs to the held sidecar. Returns their number.
     ///
     /// # Errors
     /// [`OsError::Gone`], [`OsError::Io`].
-    pub fn clear_after_the_dead(&self, directory: &Path) -> Result<usize, OsError> {
+    pub fn remove_leftovers(&self, directory: &Path) -> Result<usize, OsError> {
         if self.options.directory_only {
-            // No mark tells the dead from the living.
+            // Without marks, dead holders cannot be identified.
             return Ok(0);
         }
         let marks = sweep_marks(directory, &self.directories.borrow())?;
         Ok(marks + sweep_temporaries(directory, Duration::ZERO)?)
     }
 
-    /// Takes a lock directory, unless we have it already.
+    /// Takes a lock directory, unless it is already held.
     fn take(&self, data: &Path, deadline: Deadline<'_>) -> Result<(), OsError> {
         if self.any(|taken| taken.locks(data)) {
             return Ok(());
@@ -385,12 +391,13 @@ impl LockGuard {
             .map_err(|error| self.with_last_holder(error))?;
         self.directories.borrow_mut().push(taken);
         if let Some(sidecar) = &self.unlocked {
-            holder::sign(sidecar);
+            holder::record_holder(sidecar);
         }
         Ok(())
     }
 
-    /// A lock directory says since when it is held, not by whom: the sidecar says who of ours had it last.
+    /// Adds the last holder recorded in the sidecar to an error: a lock directory does not name its
+    /// holder.
     fn with_last_holder(&self, error: OsError) -> OsError {
         match (error, &self.unlocked) {
             (
@@ -403,7 +410,7 @@ impl LockGuard {
             ) => OsError::LockTimeout {
                 path,
                 holder: format!(
-                    "{holder} (the last one of swarm to take it was {})",
+                    "{holder} (last holder of swarm: {})",
                     holder::describe(sidecar)
                 ),
                 waited,
@@ -412,8 +419,8 @@ impl LockGuard {
         }
     }
 
-    /// Makes sure that a file may still be changed. Looking at all directories each time would take time in proportion to the
-    /// square of their number.
+    /// Checks that a file may still be changed. Checking all directories each time would take
+    /// quadratic time.
     fn confirm(&self, path: &Path) -> Result<(), OsError> {
         self.options.begin_change(path)?;
         let directories = self.directories.borrow();
@@ -427,7 +434,7 @@ impl LockGuard {
         }
         let (sidecar, opened) = &self.sidecar;
         directories.iter().try_for_each(LockDir::confirm)?;
-        still_in_place(sidecar, *opened)?;
+        ensure_current(sidecar, *opened)?;
         self.confirmed.set(Instant::now());
         Ok(())
     }

@@ -1,40 +1,40 @@
-//! The same work on many things at a time.
+//! Runs blocking work on several items in parallel.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How many are worked on at a time. Most of the time they wait for a disk; 64 were not faster than 16.
-const AT_ONCE: usize = 16;
+/// Maximum number of threads. The work mostly waits for a disk; 64 threads were not faster than 16.
+const MAX_THREADS: usize = 16;
 
-/// Runs `work` on each item, several at a time in threads of their own, and returns the results in the order of the items. For
-/// work that waits: where no thread can be had, the calling one does it all.
+/// Runs `work` on each item in several threads and returns the results in the order of the items.
+/// For work that waits. If no thread can be started, the calling thread does all of it.
 pub fn in_parallel<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let run = || {
         let mut done = Vec::new();
         loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(one) = all.get(place) else {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = all.get(index) else {
                 return done;
             };
-            done.push((place, work(one)));
+            done.push((index, work(item)));
         }
     };
-    let others = all.len().min(AT_ONCE).saturating_sub(1);
+    let extra_threads = all.len().min(MAX_THREADS).saturating_sub(1);
     let mut done = thread::scope(|scope| {
-        let begun: Vec<_> = (0..others)
+        let threads: Vec<_> = (0..extra_threads)
             .map_while(|_| {
                 let thread = thread::Builder::new().name("in parallel".to_owned());
                 thread.spawn_scoped(scope, run).ok()
             })
             .collect();
-        begun.into_iter().fold(run(), |mut done, other| {
-            done.extend(other.join().unwrap_or_else(|cause| resume_unwind(cause)));
+        threads.into_iter().fold(run(), |mut done, thread| {
+            done.extend(thread.join().unwrap_or_else(|cause| resume_unwind(cause)));
             done
         })
     });
-    done.sort_by_key(|(place, _)| *place);
+    done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_item_is_worked_on_once_and_the_results_are_in_order() {
+    fn processes_each_item_once_and_returns_results_in_order() {
         let items: Vec<usize> = (0..100).collect();
         let times = AtomicUsize::new(0);
         let doubled = in_parallel(&items, |item| {

@@ -1,4 +1,4 @@
-//! What is made but not yet on disk.
+//! Changes that are not on disk yet.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -8,24 +8,24 @@ use crate::disk::{flush_content, flush_directory};
 use crate::file_system::is_in_memory;
 use crate::parallel::in_parallel;
 
-/// Changes that every process sees, and that a power cut may still undo. Dropped, they are left to the kernel, which
-/// writes them within half a minute.
-///
-/// Each wait for a disk costs more than all other parts of a change. Changes that belong together are made first and
-/// then waited for once, where the disk is slow at the same time: none of them needs another one to be there.
+/// Changes that are visible to every process, and that a power failure may still undo. If this is
+/// dropped, the kernel writes them within half a minute. Waiting for the disk costs more than all
+/// other parts of a change. Related changes that do not depend on each other are therefore made
+/// first and then flushed together, in parallel.
 #[derive(Debug, Default)]
-#[must_use = "until it is synced, a power cut may undo it"]
+#[must_use = "a power failure may undo the change until it is synced"]
 pub struct PendingSync {
     waits: Vec<Wait>,
-    /// Files that were replaced, which the file system frees with this.
+    /// Replaced files, which the file system frees when this is dropped.
     freed: Vec<File>,
 }
 
 #[derive(Debug)]
 enum Wait {
-    /// Lines at the end of a file. They lie outside of a file system's journal, so no other wait is for them too.
+    /// Lines appended to a file. They are not in the journal of the file system, so no other flush
+    /// covers them.
     Lines(PathBuf, File),
-    /// New entries in a directory.
+    /// Changed entries of a directory.
     Entry(PathBuf, File),
 }
 
@@ -35,14 +35,14 @@ impl Wait {
         file
     }
 
-    fn pass(&self) -> Result<(), OsError> {
+    fn flush(&self) -> Result<(), OsError> {
         match self {
             Self::Lines(path, file) => flush_content(path, file, "sync"),
             Self::Entry(directory, opened) => flush_directory(directory, opened),
         }
     }
 
-    /// Whether one wait is for both.
+    /// Returns whether one flush covers both.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Lines(ours, _), Self::Lines(theirs, _))
@@ -53,12 +53,12 @@ impl Wait {
 }
 
 impl PendingSync {
-    /// Lines at the end of a file.
+    /// The pending sync of appended lines.
     pub(crate) fn appended(path: PathBuf, file: File) -> Self {
         Self::of(Wait::Lines(path, file))
     }
 
-    /// New entries in a directory.
+    /// Changed entries of a directory.
     pub(crate) fn entered(directory: PathBuf, opened: File) -> Self {
         Self::of(Wait::Entry(directory, opened))
     }
@@ -70,13 +70,13 @@ impl PendingSync {
         }
     }
 
-    /// With a file that was replaced.
+    /// Adds a replaced file, which is freed after the flush.
     pub(crate) fn freeing(mut self, file: Option<File>) -> Self {
         self.freed.extend(file);
         self
     }
 
-    /// Both, to be waited for together. What is the same file or directory is waited for once.
+    /// Combines two pending syncs. The same file or directory is flushed once.
     pub fn and(mut self, other: Self) -> Self {
         for wait in other.waits {
             if !self.waits.iter().any(|known| known.covers(&wait)) {
@@ -90,26 +90,26 @@ impl PendingSync {
     /// Returns once everything is on disk.
     ///
     /// # Errors
-    /// [`OsError::Io`] when the disk refuses: what was changed is in place for every reader, but may not outlive a power
-    /// cut.
+    /// [`OsError::Io`] if the flush fails: the changes are visible, but a power failure may undo
+    /// them.
     pub fn sync(self) -> Result<(), OsError> {
-        side_by_side(&self.waits, Wait::file, Wait::pass)
+        flush_in_parallel(&self.waits, Wait::file, Wait::flush)
     }
 }
 
-/// Passes all waits at the same time, or as many as a disk takes together; tells the first failure. `file` is what a wait is for.
-pub(crate) fn side_by_side<T: Sync>(
+/// Flushes all items in parallel and returns the first error. `file` returns the file of an item.
+pub(crate) fn flush_in_parallel<T: Sync>(
     all: &[T],
     file: impl Fn(&T) -> &File,
-    pass: impl Fn(&T) -> Result<(), OsError> + Sync,
+    flush: impl Fn(&T) -> Result<(), OsError> + Sync,
 ) -> Result<(), OsError> {
     match all {
-        // A thread costs less than any disk, and more than none.
+        // A thread costs less than a disk flush, and more than a flush in memory.
         [first, _, ..] if !is_in_memory(file(first)) => {
-            let outcomes = in_parallel(all, pass);
+            let outcomes = in_parallel(all, flush);
             outcomes.into_iter().fold(Ok(()), Result::and)
         }
-        _ => all.iter().map(pass).fold(Ok(()), Result::and),
+        _ => all.iter().map(flush).fold(Ok(()), Result::and),
     }
 }
 
@@ -120,11 +120,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_one_of_many_is_passed_once_and_a_failure_is_told() {
+    fn each_item_is_flushed_once_and_a_failure_is_returned() {
         let files: Vec<File> = (0..50).map(|_| tempfile::tempfile().unwrap()).collect();
         let times = AtomicUsize::new(0);
         let all: Vec<(usize, &File)> = files.iter().enumerate().collect();
-        let pass = |(number, _): &(usize, &File)| {
+        let flush = |(number, _): &(usize, &File)| {
             times.fetch_add(1, Ordering::SeqCst);
             if *number == 17 {
                 let path = PathBuf::from("/seventeen");
@@ -132,12 +132,8 @@ mod tests {
             }
             Ok(())
         };
-        let told = side_by_side(&all, |one| one.1, pass).unwrap_err();
-        assert!(told.to_string().contains("/seventeen"), "{told}");
-        assert_eq!(
-            times.into_inner(),
-            50,
-            "the others are waited for all the same"
-        );
+        let error = flush_in_parallel(&all, |one| one.1, flush).unwrap_err();
+        assert!(error.to_string().contains("/seventeen"), "{error}");
+        assert_eq!(times.into_inner(), 50, "the others are flushed too");
     }
 }

@@ -1,4 +1,4 @@
-//! Directories and files that only their owner can enter, whatever the umask says.
+//! Directories and files that only their owner can access, under any umask.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -13,17 +13,17 @@ use crate::contained::{self, PRIVATE_FILE, not_ours, open_directory, open_own, r
 use crate::disk::{Step, log};
 use crate::pending_sync::PendingSync;
 
-/// Makes one directory with mode 0700.
+/// Creates a directory with mode 0700.
 ///
 /// # Errors
-/// [`OsError::Exists`] if anything is there, [`OsError::Gone`] if the directory around it is missing.
+/// [`OsError::Exists`] if the path exists, [`OsError::Gone`] if its parent directory is missing.
 pub fn create_private_dir(path: &Path) -> Result<(), OsError> {
-    make_dir(path)?;
+    create_dir(path)?;
     log(Step::Entered, path);
     Ok(())
 }
 
-fn make_dir(path: &Path) -> Result<(), OsError> {
+fn create_dir(path: &Path) -> Result<(), OsError> {
     match retrying(|| rustix::fs::mkdir(path, Mode::RWXU)) {
         Ok(()) => {}
         Err(Errno::EXIST) => {
@@ -31,48 +31,50 @@ fn make_dir(path: &Path) -> Result<(), OsError> {
                 path: path.to_owned(),
             });
         }
-        Err(error) => return Err(OsError::gone_or_io(path, "make the directory", error)),
+        Err(error) => return Err(OsError::gone_or_io(path, "create the directory", error)),
     }
-    // The umask can only have taken bits away, so nobody else could enter in between.
+    // The umask can only remove bits, so no other user could access the directory in the meantime.
     widen_to(path, Mode::RWXU)
 }
 
-/// Makes a directory and the missing directories around it, each with mode 0700. What is there already stays as
-/// it is. A power cut may undo it: see [`place_private_dir`].
+/// Creates a directory and its missing parent directories, each with mode 0700. Existing
+/// directories are not changed. A power failure may undo it, see [`place_private_dir`].
 ///
 /// # Errors
-/// [`OsError::NotOurs`] if `path` is a symbolic link, not a directory, or another user's.
+/// [`OsError::NotOurs`] if `path` is a symbolic link or belongs to another user, [`OsError::Io`] if
+/// it is not a directory.
 pub fn ensure_private_dir(path: &Path) -> Result<(), OsError> {
     let _left_to_the_kernel = place_private_dir(path)?;
     Ok(())
 }
 
-/// The same for a directory that is to outlive a power cut, once the result is synced. There is nothing to sync if the
-/// directory was there.
+/// Like [`ensure_private_dir`], and returns the pending sync after which the directory survives a
+/// power failure. It is empty if the directory existed.
 ///
 /// # Errors
 /// As [`ensure_private_dir`].
 pub fn place_private_dir(path: &Path) -> Result<PendingSync, OsError> {
-    let around = contained::directory_of(path);
+    let parent = contained::directory_of(path);
     match create_private_dir(path) {
-        Err(OsError::Gone { .. }) if around != path => {
-            // Directories further out may be links (a home on another disk): only the last one is ours to judge.
-            let outer = if around.is_dir() {
+        Err(OsError::Gone { .. }) if parent != path => {
+            // Parent directories may be links (a home directory on another disk): only the last
+            // component is checked.
+            let outer = if parent.is_dir() {
                 PendingSync::default()
             } else {
-                place_private_dir(around)?
+                place_private_dir(parent)?
             };
             match create_private_dir(path) {
                 Err(OsError::Exists { .. }) => check_own_dir(path).map(|()| outer),
-                made => Ok(made.and_then(|()| entry_of(around))?.and(outer)),
+                made => Ok(made.and_then(|()| entry_of(parent))?.and(outer)),
             }
         }
         Err(OsError::Exists { .. }) => check_own_dir(path).map(|()| PendingSync::default()),
-        made => made.and_then(|()| entry_of(around)),
+        made => made.and_then(|()| entry_of(parent)),
     }
 }
 
-/// A new entry in a directory.
+/// The pending sync of a new entry in a directory.
 fn entry_of(directory: &Path) -> Result<PendingSync, OsError> {
     Ok(PendingSync::entered(
         directory.to_owned(),
@@ -80,7 +82,7 @@ fn entry_of(directory: &Path) -> Result<PendingSync, OsError> {
     ))
 }
 
-/// What was made in these directories without a wait for the disk.
+/// Returns the pending sync of everything that was created in these directories.
 ///
 /// # Errors
 /// [`OsError::Gone`] if one is missing, [`OsError::Io`] if it cannot be opened.
@@ -94,13 +96,14 @@ pub fn made_in<'p>(
         })
 }
 
-/// Accepts a directory of this user that is not reached through a symbolic link in the last place.
+/// Checks that a path is a directory of this user and not a symbolic link.
 ///
 /// # Errors
-/// [`OsError::Gone`] if there is nothing, [`OsError::Io`] if it is no directory, [`OsError::NotOurs`] if it is another's.
+/// [`OsError::Gone`] if it does not exist, [`OsError::Io`] if it is not a directory,
+/// [`OsError::NotOurs`] if it is a symbolic link or belongs to another user.
 pub fn check_own_dir(path: &Path) -> Result<(), OsError> {
     let metadata =
-        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "look at", error))?;
+        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "inspect", error))?;
     if metadata.is_symlink() {
         return Err(not_ours(path, "it is a symbolic link"));
     }
@@ -111,20 +114,20 @@ pub fn check_own_dir(path: &Path) -> Result<(), OsError> {
     contained::refuse_other_owner(path, &metadata)
 }
 
-/// Makes one empty file with mode 0600.
+/// Creates an empty file with mode 0600.
 ///
 /// # Errors
-/// [`OsError::Exists`] if anything is there, [`OsError::Gone`] if its directory is missing.
+/// [`OsError::Exists`] if the path exists, [`OsError::Gone`] if its directory is missing.
 pub fn create_private_file(path: &Path) -> Result<(), OsError> {
     create_new(path).map(drop)
 }
 
-/// Makes the sidecar that [`crate::with_lock`] locks; one that is there already is fine. It must never be
-/// renamed or deleted but together with everything it guards.
+/// Creates the sidecar that [`crate::with_lock`] locks. Succeeds if it exists. A sidecar must only
+/// be renamed or deleted together with all files that it protects.
 ///
 /// # Errors
-/// [`OsError::Gone`] if its directory is missing: a deleted team is not revived by its sidecars.
-/// [`OsError::NotOurs`] if something else is in its place.
+/// [`OsError::Gone`] if its directory is missing: a deleted team is not created again.
+/// [`OsError::NotOurs`] if the path is not a regular file of this user.
 pub fn create_sidecar(path: &Path) -> Result<(), OsError> {
     match create_private_file(path) {
         Err(OsError::Exists { .. }) => match open_own(path, OFlags::RDWR)? {
@@ -137,7 +140,7 @@ pub fn create_sidecar(path: &Path) -> Result<(), OsError> {
     }
 }
 
-/// Makes one empty file with mode 0600 and opens it for appending.
+/// Creates an empty file with mode 0600 and opens it for appending.
 pub(crate) fn create_new(path: &Path) -> Result<File, OsError> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = match retrying(|| rustix::fs::open(path, flags, PRIVATE_FILE)) {
@@ -147,16 +150,16 @@ pub(crate) fn create_new(path: &Path) -> Result<File, OsError> {
                 path: path.to_owned(),
             });
         }
-        Err(error) => return Err(OsError::gone_or_io(path, "make", error)),
+        Err(error) => return Err(OsError::gone_or_io(path, "create", error)),
     };
     widen_file(path, &file, PRIVATE_FILE)?;
     Ok(file)
 }
 
-/// Gives back the owner's bits that an unusual umask took away.
+/// Restores permission bits of the owner that an unusual umask removed.
 fn widen_to(path: &Path, wanted: Mode) -> Result<(), OsError> {
     let metadata =
-        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "look at", error))?;
+        fs::symlink_metadata(path).map_err(|error| OsError::gone_or_io(path, "inspect", error))?;
     let wanted = wanted.as_raw_mode();
     if metadata.mode() & wanted != wanted {
         fs::set_permissions(path, Permissions::from_mode(wanted))
@@ -165,7 +168,7 @@ fn widen_to(path: &Path, wanted: Mode) -> Result<(), OsError> {
     Ok(())
 }
 
-/// The same for an open file.
+/// Like [`widen_to`], for an open file.
 pub(crate) fn widen_file(path: &Path, file: &File, wanted: Mode) -> Result<(), OsError> {
     let failed = |error| OsError::io(path, "make private", error);
     let mode = file.metadata().map_err(failed)?.mode();

@@ -1,4 +1,4 @@
-//! Moving and removing files and directories.
+//! Moves and removes files and directories.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,38 +14,39 @@ use crate::contained::{directory_of, not_ours, open_directory, retrying};
 use crate::disk::{Step, log};
 use crate::pending_sync::PendingSync;
 
-/// Renames a file or directory; whatever stands at `to` is left alone. On return the rename is on disk.
+/// Renames a file or directory without replacing `to`. On return the rename is on disk.
 ///
 /// # Errors
-/// [`OsError::Exists`] if anything is at `to`, [`OsError::Gone`] if `from` or the directory of `to` is missing.
+/// [`OsError::Exists`] if `to` exists, [`OsError::Gone`] if `from` or the directory of `to` is
+/// missing.
 pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), OsError> {
-    // Opened beforehand: once it is renamed, nothing but the sync itself can fail.
+    // Opened first: after the rename only the sync can fail.
     let directory = open_directory(directory_of(to))?;
     match retrying(|| rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)) {
         Ok(()) => {}
-        // Some network file systems know no flags for rename.
+        // Some network file systems do not support rename flags.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => claim_and_rename(from, to)?,
-        Err(error) => return Err(refused(from, to, error.into())),
+        Err(error) => return Err(rename_error(from, to, error.into())),
     }
     log(Step::Entered, to);
     PendingSync::entered(directory_of(to).to_owned(), directory).sync()
 }
 
-/// The same in two steps, of which the first fails if anything is at `to`.
+/// Renames in two steps, the first of which fails if `to` exists.
 fn claim_and_rename(from: &Path, to: &Path) -> Result<(), OsError> {
     let is_dir = fs::symlink_metadata(from)
-        .map_err(|error| OsError::gone_or_io(from, "look at", error))?
+        .map_err(|error| OsError::gone_or_io(from, "inspect", error))?
         .is_dir();
     if is_dir {
-        rustix::fs::mkdir(to, Mode::RWXU).map_err(|error| refused(from, to, error.into()))?;
-        fs::rename(from, to).map_err(|error| refused(from, to, error))
+        rustix::fs::mkdir(to, Mode::RWXU).map_err(|error| rename_error(from, to, error.into()))?;
+        fs::rename(from, to).map_err(|error| rename_error(from, to, error))
     } else {
-        fs::hard_link(from, to).map_err(|error| refused(from, to, error))?;
+        fs::hard_link(from, to).map_err(|error| rename_error(from, to, error))?;
         fs::remove_file(from).map_err(|error| OsError::io(from, "remove the old name", error))
     }
 }
 
-fn refused(from: &Path, to: &Path, error: io::Error) -> OsError {
+fn rename_error(from: &Path, to: &Path, error: io::Error) -> OsError {
     match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => OsError::Exists {
             path: to.to_owned(),
@@ -57,11 +58,11 @@ fn refused(from: &Path, to: &Path, error: io::Error) -> OsError {
     }
 }
 
-/// Renames a damaged file to `<name>.damaged-<milliseconds since 1970>` beside it and tells that name, so
-/// that nothing is lost and a sound file can take its place.
+/// Renames a damaged file to `<name>.damaged-<milliseconds since 1970>` in its directory and
+/// returns the new path. The content is kept, and a valid file can be created at the old path.
 ///
 /// # Errors
-/// [`OsError::Gone`] if there is no such file.
+/// [`OsError::Gone`] if the file does not exist.
 pub fn quarantine(path: &Path) -> Result<PathBuf, OsError> {
     let mut stamp = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -77,15 +78,15 @@ pub fn quarantine(path: &Path) -> Result<PathBuf, OsError> {
     }
 }
 
-/// Removes a directory and everything in it, following no symbolic link. Nothing there is fine. Rename a
-/// shared directory away first: others then cannot add to it.
+/// Removes a directory tree without following symbolic links. Succeeds if it does not exist. Rename
+/// a shared directory first, so that no other process adds files to it.
 ///
 /// # Errors
 /// [`OsError::NotOurs`] if `path` itself is not a directory.
 pub fn remove_tree(path: &Path) -> Result<(), OsError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(OsError::io(path, "look at", error)),
+        Err(error) => return Err(OsError::io(path, "inspect", error)),
         Ok(found) if !found.is_dir() => return Err(not_ours(path, "it is not a directory")),
         Ok(_) => {}
     }
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_the_kernels_help_a_rename_replaces_nothing_either() {
+    fn the_fallback_rename_does_not_replace_existing_paths() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name| directory.path().join(name);
         for name in ["team", "empty"] {

@@ -1,4 +1,4 @@
-//! Replacing a file as a whole, so that every reader sees the old content or the new one.
+//! Replaces files atomically: every reader sees either the old or the new content.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -13,16 +13,18 @@ use tempfile::NamedTempFile;
 use crate::OsError;
 use crate::contained::{PRIVATE_FILE, directory_of, hold, not_ours, open_directory, open_known};
 use crate::disk::{Step, flush_content, log};
-use crate::pending_sync::{PendingSync, side_by_side};
+use crate::pending_sync::{PendingSync, flush_in_parallel};
 use crate::private::widen_file;
 
-/// How the names of our temporary files end; they begin with a dot and the name of the file to be replaced.
+/// Suffix of temporary files. Their names start with a dot and the name of the file to replace.
 const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
 
-/// The longest file in bytes that is written in place: a page, which the kernel copies at once.
+/// Maximum length in bytes of a file that is written in place: a page, which the kernel copies in
+/// one step.
 const SHORT: u64 = 4096;
 
-/// New content beside the file that it will replace: complete, mode 0600. Dropped unused, it is deleted.
+/// A complete temporary file (mode 0600) next to the file that it will replace. Deleted on drop
+/// unless committed.
 #[derive(Debug)]
 pub(crate) struct Prepared<'p> {
     path: &'p Path,
@@ -30,9 +32,9 @@ pub(crate) struct Prepared<'p> {
 }
 
 impl<'p> Prepared<'p> {
-    /// Writes the new content of `path`, which is not on disk yet.
+    /// Writes the new content of `path` without flushing it.
     pub(crate) fn write(path: &'p Path, bytes: &[u8]) -> Result<Self, OsError> {
-        let mut temporary = empty_beside(path)?;
+        let mut temporary = create_temporary(path)?;
         temporary
             .as_file_mut()
             .write_all(bytes)
@@ -41,7 +43,7 @@ impl<'p> Prepared<'p> {
         Ok(Self { path, temporary })
     }
 
-    /// Waits until the new content is on disk.
+    /// Flushes the new content to disk.
     pub(crate) fn flush(&self) -> Result<(), OsError> {
         flush_content(
             self.path,
@@ -50,21 +52,21 @@ impl<'p> Prepared<'p> {
         )
     }
 
-    /// The same for many, together.
+    /// Flushes several files in parallel.
     pub(crate) fn flush_all(all: &[Self]) -> Result<(), OsError> {
-        side_by_side(all, |one| one.temporary.as_file(), Self::flush)
+        flush_in_parallel(all, |one| one.temporary.as_file(), Self::flush)
     }
 
-    /// Puts the new content in place, for every reader to see; the directory's entry is not on disk yet.
-    ///
-    /// Returns what was there before, to be dropped where nobody waits: with its last user, the file system frees its
-    /// blocks, and while that is part of the rename, nobody else can change the directory.
+    /// Renames the temporary file, which makes the new content visible. The directory is not
+    /// flushed yet. Returns the replaced file. Drop it where no other process waits: closing the
+    /// last descriptor frees its blocks, and if the rename had to do that, the directory would be
+    /// locked in the meantime.
     pub(crate) fn commit(self) -> Result<Option<File>, OsError> {
         let before = hold(self.path)?;
         if let Some(before) = &before {
             let found = before.metadata();
             if !found
-                .map_err(|error| OsError::io(self.path, "look at", error))?
+                .map_err(|error| OsError::io(self.path, "inspect", error))?
                 .is_file()
             {
                 return Err(not_ours(self.path, "it is not a regular file"));
@@ -78,24 +80,24 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// Replaces a file that only one process ever writes, without any lock. Whatever happens, the file holds
-/// its old content or `bytes`; it is on disk on return. The new file has mode 0600.
+/// Replaces a file that only one process writes, without a lock. The file always has either its old
+/// content or `bytes`, which are on disk on return. The new file has mode 0600.
 ///
 /// # Errors
-/// [`OsError::Gone`] if the directory is missing, [`OsError::NotOurs`] if `path` is not a regular file.
-/// [`OsError::Io`] from the last step (`sync the directory`) means that `bytes` are in place but may not
-/// outlive a power cut.
+/// [`OsError::Gone`] if the directory is missing, [`OsError::NotOurs`] if `path` is not a regular
+/// file. [`OsError::Io`] of the last operation (`sync the directory`) means that `bytes` are
+/// visible but may not survive a power failure.
 pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
     place_alone(path, bytes)?.sync()
 }
 
-/// The same without the last step: the new content is in place and itself on disk, but a power cut may bring the old one
-/// back until the result is synced.
+/// Like [`replace_alone`], without syncing the directory: the new content is visible and flushed,
+/// but a power failure may restore the old content until the result is synced.
 ///
 /// # Errors
 /// As [`replace_alone`].
 pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
-    // Opened beforehand: once the content is in place, nothing but the sync itself can fail.
+    // Opened first: after the rename only the sync can fail.
     let directory = open_directory(directory_of(path))?;
     let prepared = Prepared::write(path, bytes)?;
     prepared.flush()?;
@@ -103,13 +105,11 @@ pub fn place_alone(path: &Path, bytes: &[u8]) -> Result<PendingSync, OsError> {
     Ok(PendingSync::entered(directory_of(path).to_owned(), directory).freeing(before))
 }
 
-/// The same for what only a living process has to say of itself, such as what it is doing: readers see the old content
-/// or `bytes`, as long as the machine runs. Nothing waits for the disk, so a power cut may leave an older content, or on
-/// some file systems none.
-///
-/// A short file is written in place, which costs a tenth of a new file: file systems look for a free inode among those
-/// that were freed within the last seconds. White space may follow the content. A reader that copies it in the very moment
-/// in which it is written can get parts of both, which is no JSON, and finds the new content when it reads again.
+/// Like [`replace_alone`], for transient state of a running process, without waiting for the disk.
+/// A power failure may leave older content, or on some file systems none. A short file is written
+/// in place, which costs a tenth of creating a new file. White space may follow the content. A
+/// reader that reads during the write may get a mix of both contents, which is not valid JSON, and
+/// gets the new content when it reads again.
 ///
 /// # Errors
 /// As [`replace_alone`].
@@ -125,8 +125,8 @@ pub fn replace_passing(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
     Prepared::write(path, bytes)?.commit().map(drop)
 }
 
-/// Puts `content` in the place of whatever the file holds, in one write: a reader never sees it empty or
-/// followed by the tail of a longer predecessor.
+/// Overwrites the content of a file in one write: readers never see an empty file or the rest of a
+/// longer old content.
 pub(crate) fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
     let before = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let mut padded = content.to_vec();
@@ -138,25 +138,25 @@ pub(crate) fn overwrite(file: &File, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Deletes temporary files that killed writers left in `directory` and that nobody touched for `older_than`;
-/// tells how many. A missing directory has none.
+/// Deletes temporary files of killed writers in `directory` that were not modified for
+/// `older_than`. Returns their number; 0 if the directory is missing.
 pub fn sweep_temporaries(directory: &Path, older_than: Duration) -> Result<usize, OsError> {
     let stale = stale_temporaries(directory, older_than)?;
     let deleted = stale.iter().filter(|path| fs::remove_file(path).is_ok());
     Ok(deleted.count())
 }
 
-/// The temporary files that [`sweep_temporaries`] would delete.
+/// Returns the temporary files that [`sweep_temporaries`] would delete.
 ///
 /// # Errors
-/// [`OsError::Io`] when the directory cannot be listed.
+/// [`OsError::Io`] if the directory cannot be listed.
 pub fn stale_temporaries(directory: &Path, older_than: Duration) -> Result<Vec<PathBuf>, OsError> {
     temporaries(directory, |name, age| {
         name.starts_with(b".") && age.is_some_and(|age| age >= older_than)
     })
 }
 
-/// Deletes what a killed writer left of its attempts on `path`. Only for who holds the lock on `path`.
+/// Deletes temporary files of killed writers of `path`. Requires the lock on `path`.
 pub(crate) fn sweep_attempts_on(path: &Path) -> Result<usize, OsError> {
     let prefix = temporary_prefix(path);
     let attempts = temporaries(directory_of(path), |name, _age| {
@@ -195,13 +195,13 @@ fn temporaries(
     Ok(found)
 }
 
-/// An empty temporary file, mode 0600, in the directory of `path`.
-pub(crate) fn empty_beside(path: &Path) -> Result<NamedTempFile, OsError> {
+/// Creates an empty temporary file (mode 0600) in the directory of `path`.
+pub(crate) fn create_temporary(path: &Path) -> Result<NamedTempFile, OsError> {
     let temporary = tempfile::Builder::new()
         .prefix(&temporary_prefix(path))
         .suffix(TEMPORARY_SUFFIX)
         .tempfile_in(directory_of(path))
-        .map_err(|error| OsError::gone_or_io(path, "make a temporary file for", error))?;
+        .map_err(|error| OsError::gone_or_io(path, "create a temporary file for", error))?;
     widen_file(temporary.path(), temporary.as_file(), PRIVATE_FILE)?;
     Ok(temporary)
 }
@@ -219,7 +219,7 @@ mod tests {
     use crate::contained::identity;
 
     #[test]
-    fn what_was_replaced_is_freed_by_the_one_who_replaced_it_and_not_by_the_rename() {
+    fn a_replaced_file_is_freed_when_the_pending_sync_is_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let replace = |content: &[u8]| Prepared::write(&path, content).unwrap().commit().unwrap();
@@ -228,7 +228,7 @@ mod tests {
         let before = replace(b"two").unwrap();
         assert_eq!(identity(&before.metadata().unwrap()), first);
         assert_eq!(fs::read(&path).unwrap(), b"two");
-        // It goes wherever the wait for the disk goes.
+        // The pending sync owns the replaced file.
         let pending = PendingSync::default().freeing(Some(before));
         let pending = PendingSync::default().and(pending);
         assert!(format!("{pending:?}").contains("File"), "{pending:?}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_says_of_itself_is_written_in_place_unless_it_is_long() {
+    fn transient_state_is_written_in_place_unless_it_is_long() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
         replace_passing(&path, b"a longer one").unwrap();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_regular_file_is_replaced() {
+    fn only_regular_files_are_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let (path, target) = (
             directory.path().join("link"),

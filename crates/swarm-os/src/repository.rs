@@ -1,12 +1,13 @@
-//! Where a repository begins, and which one a worktree belongs to.
+//! The root of a repository, and the repository of a linked worktree.
 
 use std::path::{Path, PathBuf};
 
-/// Where the worktrees of a repository lie, below its main checkout. Claude Code has them there too.
-pub const WORK_TREES: &str = ".claude/worktrees";
+/// Directory of worktrees below the main checkout, as in Claude Code.
+pub const WORKTREES_DIRECTORY: &str = ".claude/worktrees";
 
-/// The topmost directory of the repository around `cwd`: the nearest one with a `.git`, be it a directory or a worktree's file.
-/// Where there is none, `cwd` itself, since whatever is above may be somebody else's.
+/// Returns the top-level directory of the repository that contains `cwd`: the nearest directory
+/// with a `.git` directory or file. Returns `cwd` itself outside of repositories, because its
+/// parent directories may belong to other users.
 pub fn repository_top(cwd: &Path) -> &Path {
     let top = cwd
         .ancestors()
@@ -14,45 +15,45 @@ pub fn repository_top(cwd: &Path) -> &Path {
     top.unwrap_or(cwd)
 }
 
-/// The directories in which git keeps what belongs to a linked worktree.
+/// Git's directories of a linked worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkedTree {
-    /// What is this worktree's alone, `.git/worktrees/<id>`.
+pub struct LinkedWorktree {
+    /// The private directory of this worktree, `.git/worktrees/<id>`.
     pub own: PathBuf,
-    /// What all worktrees of the repository share, `.git` of the main checkout.
+    /// The directory shared by all worktrees, `.git` of the main checkout.
     pub common: PathBuf,
 }
 
-impl LinkedTree {
-    /// Reads the `.git` file of a linked worktree (gitrepository-layout(5)). `top` is its directory, without links in its
-    /// path.
-    ///
-    /// Both sides must say that they belong together. A `.git` file is part of what somebody may have been sent, and whoever
-    /// works in there can write any path into it. So it counts only if git's directories are where git makes them and know this
-    /// very worktree: others than the true ones could only lie where that one writes anyway.
+impl LinkedWorktree {
+    /// Reads the `.git` file of a linked worktree (gitrepository-layout(5)). `top` is its top-level
+    /// directory, without symbolic links in the path. Returns `None` unless worktree and git
+    /// directory refer to each other. A `.git` file may come from an archive or be written by a
+    /// process in the worktree, so it is accepted only if the git directories are where git creates
+    /// them and name this worktree. A forged pair can then only be in directories that its author
+    /// can write anyway.
     pub fn of(top: &Path) -> Option<Self> {
         let file = top.join(".git");
         let text = text(&file)?;
-        let own = real(&top.join(text.trim_end().strip_prefix("gitdir:")?.trim_start()))?;
-        let named = |name: &str| real(&own.join(self::text(&own.join(name))?.trim_end()));
+        let own = canonical(&top.join(text.trim_end().strip_prefix("gitdir:")?.trim_start()))?;
+        let named = |name: &str| canonical(&own.join(self::text(&own.join(name))?.trim_end()));
         let common = named("commondir")?;
         let is_its = own.parent() == Some(&common.join("worktrees"))
             && named("gitdir").as_deref() == Some(&file);
         is_its.then_some(Self { own, common })
     }
 
-    /// The checkout that it is a worktree of, where that is told by the place of git's directory.
+    /// Returns the main checkout, if the shared directory is named `.git`.
     pub fn main_checkout(&self) -> Option<&Path> {
         let is_gits = self.common.file_name()? == ".git";
         self.common.parent().filter(|_| is_gits)
     }
 }
 
-fn real(path: &Path) -> Option<PathBuf> {
+fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// The text of a regular file. A pipe in its place would never be read to its end.
+/// Reads a regular file. Other files are skipped: reading a pipe would never end.
 fn text(path: &Path) -> Option<String> {
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     is_file
@@ -66,10 +67,10 @@ mod tests {
 
     use super::*;
 
-    /// A worktree `a` of the repository `main`, as git makes it.
+    /// Creates a worktree `a` of the repository `main`, as git does.
     fn linked(base: &Path) -> (PathBuf, PathBuf) {
         let (top, own) = (
-            base.join("main").join(WORK_TREES).join("a"),
+            base.join("main").join(WORKTREES_DIRECTORY).join("a"),
             base.join("main/.git/worktrees/a"),
         );
         fs::create_dir_all(&top).unwrap();
@@ -86,24 +87,24 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_work_tree_belongs_to_the_checkout_that_made_it() {
+    fn a_linked_worktree_belongs_to_its_main_checkout() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (top, own) = linked(&base);
-        let tree = LinkedTree::of(&top).unwrap();
+        let tree = LinkedWorktree::of(&top).unwrap();
         assert_eq!(tree.main_checkout(), Some(base.join("main").as_path()));
         assert_eq!((tree.own, tree.common), (own, base.join("main/.git")));
-        assert_eq!(LinkedTree::of(&base.join("main")), None);
+        assert_eq!(LinkedWorktree::of(&base.join("main")), None);
     }
 
     #[test]
-    fn a_git_file_that_names_what_does_not_name_it_back_counts_for_nothing() {
+    fn a_git_file_is_ignored_unless_the_git_directory_names_it() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (top, own) = linked(&base);
         let another = base.join("another");
         let (_, theirs) = linked(&another);
-        // Another one's directory, and one of its own making that names a foreign repository.
+        // The directory of another worktree, and a forged one that names another repository.
         let fake = top.join("fake");
         fs::create_dir_all(&fake).unwrap();
         put(&fake.join("gitdir"), "../.git");
@@ -116,12 +117,12 @@ mod tests {
                 &top.join(".git"),
                 &format!("gitdir: {}\n", directory.display()),
             );
-            assert_eq!(LinkedTree::of(&top), None, "{}", directory.display());
+            assert_eq!(LinkedWorktree::of(&top), None, "{}", directory.display());
         }
         put(&top.join(".git"), &format!("gitdir: {}\n", own.display()));
-        assert!(LinkedTree::of(&top).is_some());
-        // The other side of it is gone, as after `git worktree prune`.
+        assert!(LinkedWorktree::of(&top).is_some());
+        // The git directory was removed, as by `git worktree prune`.
         fs::remove_dir_all(&own).unwrap();
-        assert_eq!(LinkedTree::of(&top), None);
+        assert_eq!(LinkedWorktree::of(&top), None);
     }
 }

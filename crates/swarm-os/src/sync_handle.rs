@@ -1,4 +1,4 @@
-//! One wait for the disk that several need.
+//! A flush to disk that several callers share.
 
 use std::fmt;
 use std::io;
@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 use crate::{OsError, PendingSync};
 
-/// Changes that are waited for once, by whoever comes first; everybody else gets what came of that. Until somebody has
-/// come, nobody waits.
+/// A flush that runs once, in the first caller of [`SyncHandle::wait`]; all other callers get its
+/// result. It does not start before that call.
 #[derive(Clone)]
 pub struct SyncHandle(Arc<Shared>);
 
@@ -22,7 +22,7 @@ struct Shared {
 type Work = dyn FnOnce() -> Result<(), OsError> + Send;
 
 impl SyncHandle {
-    /// What `work` waits for.
+    /// Creates a handle for the flush that `work` performs.
     pub fn by(work: impl FnOnce() -> Result<(), OsError> + Send + 'static) -> Self {
         Self(Arc::new(Shared {
             work: Mutex::new(Some(Box::new(work))),
@@ -30,14 +30,16 @@ impl SyncHandle {
         }))
     }
 
-    /// Returns once everything is on disk. The first one waits for the disk, those who come meanwhile for the first one.
+    /// Returns once everything is on disk. The first caller performs the flush; concurrent callers
+    /// wait for it.
     ///
     /// # Errors
-    /// As [`PendingSync::sync`], for everybody the same.
+    /// As [`PendingSync::sync`], the same for every caller.
     pub fn wait(&self) -> Result<(), OsError> {
         let outcome = self.0.outcome.get_or_init(|| {
             let mut work = self.0.work.lock();
-            // It is gone without an outcome when the one who waited broke down: nobody knows what is on disk.
+            // Without an outcome although the work was taken: the first caller panicked, and what
+            // is on disk is unknown.
             work.take().map_or_else(
                 || {
                     Err(OsError::io(
@@ -49,7 +51,7 @@ impl SyncHandle {
                 |work| work(),
             )
         });
-        outcome.as_ref().map_err(again).copied()
+        outcome.as_ref().map_err(copy_error).copied()
     }
 }
 
@@ -65,8 +67,8 @@ impl fmt::Debug for SyncHandle {
     }
 }
 
-/// The same error once more. The system's own errors are numbers, others words.
-fn again(error: &OsError) -> OsError {
+/// Copies an error: system errors by number, others by text.
+fn copy_error(error: &OsError) -> OsError {
     match error {
         OsError::Io { path, op, source } => {
             let source = source
@@ -87,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_waits_for_the_one_who_came_first() {
-        let (open, gate) = channel::<()>();
+    fn concurrent_callers_wait_for_the_first_one_and_get_its_result() {
+        let (release, blocked) = channel::<()>();
         let times = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&times);
         let sync_handle = SyncHandle::by(move || {
             counted.fetch_add(1, Ordering::SeqCst);
-            gate.recv().unwrap();
+            blocked.recv().unwrap();
             Err(OsError::io(
                 Path::new("/x"),
                 "sync",
@@ -106,11 +108,13 @@ mod tests {
                 thread::spawn(move || sync_handle.wait().unwrap_err().to_string())
             })
             .collect();
-        open.send(()).unwrap();
-        let told: Vec<String> = all.into_iter().map(|one| one.join().unwrap()).collect();
+        release.send(()).unwrap();
+        let errors: Vec<String> = all.into_iter().map(|one| one.join().unwrap()).collect();
         assert!(
-            told.iter().all(|one| *one == told[0] && one.contains("/x")),
-            "{told:?}"
+            errors
+                .iter()
+                .all(|one| *one == errors[0] && one.contains("/x")),
+            "{errors:?}"
         );
         assert_eq!(times.load(Ordering::SeqCst), 1);
     }

@@ -1,4 +1,4 @@
-//! Waiting for a file lock in the kernel, but not for ever.
+//! Waits for file locks with a timeout.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -12,16 +12,16 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::OsError;
 
-/// How long an interrupted process waits for a lock: enough for one that is only in use.
+/// Timeout of lock waits after an interrupt: enough for a lock that is in normal use.
 const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
 
-/// Cuts waits for locks short: those in progress end, and later ones last a moment only. For a process that is to stop
-/// although somebody does not release a lock.
+/// Interrupts waits for locks: waits in progress end, and later ones time out after 25 ms. For a
+/// process that must stop although another process does not release a lock.
 #[derive(Debug, Clone, Default)]
 pub struct LockInterrupt(Arc<(Mutex<bool>, Condvar)>);
 
 impl LockInterrupt {
-    /// Cuts waits short from now on.
+    /// Interrupts present and future waits.
     pub fn interrupt(&self) {
         let (interrupted, changed) = &*self.0;
         *interrupted.lock() = true;
@@ -32,7 +32,7 @@ impl LockInterrupt {
         *self.0.0.lock()
     }
 
-    /// Sleeps, but not longer than until the interruption.
+    /// Sleeps for `pause` or until the interrupt.
     fn sleep(&self, pause: Duration) {
         let (interrupted, changed) = &*self.0;
         changed.wait_while_for(&mut interrupted.lock(), |set| !*set, pause);
@@ -80,7 +80,7 @@ impl LockAttempt {
     }
 }
 
-/// A point in time to wait for, and when the waiting began.
+/// The start of a wait, its limit, and what may interrupt it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline<'a> {
     began: Instant,
@@ -133,7 +133,7 @@ impl<'a> Deadline<'a> {
         self.began.elapsed()
     }
 
-    pub(crate) fn left(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         if self.attempt.is_some_and(|attempt| !attempt.may_wait()) {
             return Duration::ZERO;
         }
@@ -146,7 +146,7 @@ impl<'a> Deadline<'a> {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.left().is_zero()
+        self.remaining().is_zero()
     }
 }
 
@@ -157,15 +157,14 @@ enum Stage {
     GivenUp,
 }
 
-/// How long a lock is tried again before a thread waits for it: starting the thread and being woken by it takes about as
+/// Duration of busy retries before a thread waits for the lock: starting the thread takes about as
 /// long, and most locks are free again by then.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// Takes the exclusive lock on `file`; `false` if the deadline came first.
-///
-/// The kernel has no lock call with a time limit, and a loop of tries is both late and unfair. So a thread
-/// blocks on a second descriptor of the same open file: what it locks, `file` has locked. If the
-/// deadline comes first, the thread stays behind and lets go of the lock as soon as it gets it.
+/// Takes the exclusive lock on `file`. Returns `false` on timeout. The kernel has no lock call with
+/// a timeout, and a retry loop is both late and unfair. So a thread blocks on a second descriptor
+/// of the same open file, which locks `file` as well. On timeout, the thread keeps waiting and
+/// releases the lock as soon as it gets it.
 pub(crate) fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<bool> {
     let began = Instant::now();
     loop {
@@ -186,12 +185,12 @@ pub(crate) fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<
 
 fn lock_in_thread(file: File, deadline: Deadline<'_>) -> io::Result<bool> {
     let shared = Arc::new((Mutex::new(Stage::Waiting), Condvar::new()));
-    let theirs = Arc::clone(&shared);
+    let shared_with_thread = Arc::clone(&shared);
     thread::Builder::new()
-        .name("waits for a lock".to_owned())
+        .name("wait for a lock".to_owned())
         .spawn(move || {
             let outcome = retrying_interrupted(|| file.lock());
-            let (stage, changed) = &*theirs;
+            let (stage, changed) = &*shared_with_thread;
             let mut stage = stage.lock();
             if matches!(*stage, Stage::GivenUp) {
                 return file.unlock();
@@ -203,20 +202,20 @@ fn lock_in_thread(file: File, deadline: Deadline<'_>) -> io::Result<bool> {
     let (stage, changed) = &*shared;
     let mut stage = stage.lock();
     while matches!(*stage, Stage::Waiting) && !deadline.is_over() {
-        let left = deadline.left();
+        let remaining = deadline.remaining();
         let until_check = deadline
             .interrupt
-            .map_or(left, |_| left.min(INTERRUPTED_LIMIT));
+            .map_or(remaining, |_| remaining.min(INTERRUPTED_LIMIT));
         changed.wait_for(&mut stage, until_check);
     }
-    // Not by joining: the thread's end would be waited for with the lock held.
+    // The thread is not joined: that would wait for its exit with the lock held.
     match std::mem::replace(&mut *stage, Stage::GivenUp) {
         Stage::Over(outcome) => outcome.map(|()| true),
         Stage::Waiting | Stage::GivenUp => Ok(false),
     }
 }
 
-/// Runs a call again for as long as a signal interrupts it: std's lock calls do not.
+/// Repeats a call while signals interrupt it: the lock calls of std do not.
 pub(crate) fn retrying_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -226,13 +225,13 @@ pub(crate) fn retrying_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -
     }
 }
 
-/// Stands still for `pause`, or until the deadline if that is sooner.
+/// Sleeps for `pause`, or until the deadline if that is sooner.
 #[expect(
     clippy::disallowed_methods,
-    reason = "nothing wakes us when a foreign lock directory goes away"
+    reason = "there is no notification when another program removes its lock directory"
 )]
 pub(crate) fn back_off(pause: Duration, deadline: Deadline<'_>) {
-    let pause = pause.min(deadline.left());
+    let pause = pause.min(deadline.remaining());
     match deadline.interrupt {
         Some(interrupt) if !interrupt.is_set() => interrupt.sleep(pause),
         _ => thread::sleep(pause),

@@ -1,4 +1,4 @@
-//! Finding and ending processes by their environment.
+//! Finds and terminates processes by their environment.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::process::{Child, Command, Stdio};
@@ -33,7 +33,7 @@ fn count(mark: &str) -> usize {
 }
 
 #[test]
-fn a_value_must_fit_as_a_whole() {
+fn a_mark_must_match_the_whole_value() {
     let mark = mark("whole");
     let mut child = start(&mark, "exec sleep 1000");
     until(|| count(&mark) == 1);
@@ -47,7 +47,7 @@ fn a_value_must_fit_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_process_that_wiped_its_environment_is_found_through_its_parent() {
+async fn a_process_with_a_cleared_environment_is_found_through_its_parent() {
     let mark = mark("wiped");
     let mut child = start(&mark, "env -i setsid sleep 1001 & sleep 1002; sleep 1003");
     until(|| count(&mark) == 2);
@@ -57,7 +57,7 @@ async fn a_process_that_wiped_its_environment_is_found_through_its_parent() {
 }
 
 #[tokio::test]
-async fn what_ignores_sigterm_is_killed_and_counted() {
+async fn processes_that_ignore_sigterm_are_killed_and_counted() {
     let mark = mark("stubborn");
     let mut child = start(&mark, "trap '' TERM; sleep 1004");
     until(|| count(&mark) == 2);
@@ -74,7 +74,7 @@ async fn what_ignores_sigterm_is_killed_and_counted() {
 }
 
 #[tokio::test]
-async fn processes_that_keep_coming_back_are_ended_too() {
+async fn processes_that_keep_forking_are_terminated() {
     let mark = mark("respawn");
     let mut child = start(
         &mark,
@@ -88,7 +88,7 @@ async fn processes_that_keep_coming_back_are_ended_too() {
 }
 
 #[tokio::test]
-async fn nobody_else_is_touched() {
+async fn processes_with_another_mark_are_not_terminated() {
     let (ours, theirs) = (mark("ours"), mark("theirs"));
     let mut one = start(&ours, "exec sleep 1006");
     let mut other = start(&theirs, "exec sleep 1007");
@@ -101,7 +101,7 @@ async fn nobody_else_is_touched() {
 }
 
 #[tokio::test]
-async fn those_that_name_another_home_are_spared_and_those_whose_home_is_gone_are_not() {
+async fn processes_of_another_existing_home_are_spared_and_those_of_a_missing_one_are_not() {
     const HOME: &str = "SWARM_TEST_HOME";
     let mark = mark("home");
     let directory = tempfile::tempdir().unwrap();
@@ -133,11 +133,11 @@ async fn those_that_name_another_home_are_spared_and_those_whose_home_is_gone_ar
 }
 
 #[tokio::test]
-async fn a_known_process_ends_with_what_it_started_though_nothing_marks_it() {
+async fn a_known_process_is_terminated_with_its_descendants_without_a_mark() {
     let mark = mark("known");
     let mut child = start(&mark, "env -i setsid sleep 1011 & exec env -i sleep 1012");
     let pid = i32::try_from(child.id()).unwrap();
-    // Only the number tells them from others by now.
+    // From here on they are identified by pid only.
     until(|| count(&mark) == 0);
     let process = known(pid);
     let end = |process: Process| {
@@ -151,11 +151,7 @@ async fn a_known_process_ends_with_what_it_started_though_nothing_marks_it() {
         start: process.start - 1,
         ..process
     };
-    assert_eq!(
-        end(earlier).await,
-        Ended::default(),
-        "another one of this number"
-    );
+    assert_eq!(end(earlier).await, Ended::default(), "the pid was reused");
     let ended = end(process).await;
     assert_eq!((ended.found, ended.left), (2, 0), "{ended:?}");
     child.wait().unwrap();
@@ -165,27 +161,31 @@ fn known(pid: i32) -> Process {
     Process::running(pid.cast_unsigned()).unwrap()
 }
 
-/// Set in the process that ends what it has started, where nothing of another test may run.
+/// Set in the process that terminates all of its descendants, in which no other test may run.
 const ALONE: &str = "SWARM_TEST_ALONE";
 
 #[test]
-fn our_own_number_means_what_we_started_and_not_us() {
+fn a_target_of_the_calling_process_selects_its_descendants_only() {
     let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "alone_we_end_what_we_started", "--ignored"])
+        .args([
+            "--exact",
+            "terminates_own_descendants_in_a_separate_process",
+            "--ignored",
+        ])
         .env(ALONE, "1")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&ran.stdout);
-    assert!(told.contains("1 passed"), "{told}");
+    let output = String::from_utf8_lossy(&ran.stdout);
+    assert!(output.contains("1 passed"), "{output}");
 }
 
 #[tokio::test]
-#[ignore = "runs in a process of its own, for the test above"]
+#[ignore = "runs in a separate process, started by the test above"]
 #[expect(
     clippy::disallowed_methods,
-    reason = "the test above says that this process is alone"
+    reason = "the test above sets the variable"
 )]
-async fn alone_we_end_what_we_started() {
+async fn terminates_own_descendants_in_a_separate_process() {
     if std::env::var_os(ALONE).is_none() {
         return;
     }
@@ -204,7 +204,7 @@ async fn alone_we_end_what_we_started() {
 }
 
 #[tokio::test]
-async fn several_marks_are_ended_together() {
+async fn one_target_selects_several_marks() {
     let marks = ["one", "two"].map(mark);
     let mut children = marks.clone().map(|mark| start(&mark, "exec sleep 1013"));
     until(|| marks.iter().map(|mark| count(mark)).sum::<usize>() == 2);
@@ -223,28 +223,28 @@ async fn several_marks_are_ended_together() {
 }
 
 #[tokio::test]
-async fn nothing_to_end_is_no_error() {
+async fn an_empty_target_is_not_an_error() {
     let ended = process::end_marked(MARK, "no such mark", Duration::from_secs(20)).await;
     assert_eq!(ended, Ended::default());
-    process::end_now(&Target {
+    process::kill_now(&Target {
         marks: vec![(MARK.into(), "no such mark".into())],
         ..Target::default()
     });
 }
 
-/// Whether this machine lets us start a process with mounts of its own.
-fn can_part_with_mounts() -> bool {
+/// Returns whether this machine permits mount namespaces.
+fn can_unshare_mounts() -> bool {
     let tried = Command::new("unshare").args(["-Urm", "true"]).status();
     tried.is_ok_and(|status| status.success())
 }
 
 #[tokio::test]
-async fn a_container_that_carries_our_mark_is_told_apart_and_left_alone() {
-    if !can_part_with_mounts() {
+async fn a_marked_process_in_another_container_is_not_terminated() {
+    if !can_unshare_mounts() {
         return;
     }
     let mark = mark("container");
-    // Nobody's child, as those of a container's own first process are.
+    // Without a parent, like the processes of a container.
     let script = "setsid -f unshare -Urm sleep 1008; setsid -f sleep 1009";
     start(&mark, script).wait().unwrap();
     let sleeping = |time: &str| {
@@ -264,8 +264,8 @@ async fn a_container_that_carries_our_mark_is_told_apart_and_left_alone() {
 }
 
 #[tokio::test]
-async fn what_we_started_ends_with_us_whatever_mounts_it_gave_itself() {
-    if !can_part_with_mounts() {
+async fn descendants_with_other_namespaces_are_terminated() {
+    if !can_unshare_mounts() {
         return;
     }
     let mark = mark("sandbox");

@@ -1,4 +1,4 @@
-//! The commit at which a worktree begins.
+//! The commit that a worktree is based on.
 
 use crate::git::Call;
 use crate::repository::{Repository, unsuitable};
@@ -6,13 +6,13 @@ use crate::view::Checkout;
 use crate::{Base, GitError, WorktreeError};
 
 impl Base {
-    /// The commit of the caller's checkout. Asks no server.
+    /// Returns the commit of the caller's checkout, without network access.
     pub(crate) fn of_checkout(repository: &Repository) -> Result<Self, WorktreeError> {
         let checkout = Checkout::at(repository, &repository.top)?;
         let at = checkout.git();
         let (Some(0), out, _) = at.status(&["rev-parse", "--verify", "-q", "HEAD^{commit}"])?
         else {
-            let why = "it has no commit yet; make a first one";
+            let why = "it has no commit yet; create one";
             return Err(unsuitable(&repository.top, why));
         };
         let sha = String::from_utf8_lossy(&out).trim().to_owned();
@@ -44,7 +44,7 @@ impl Base {
             "--symbolic-full-name",
             "@{upstream}",
         ])?;
-        // Without an upstream, or with one that was never fetched, there is nothing to compare with.
+        // There is nothing to compare without an upstream, or if it was never fetched.
         let (Some(0), out, _) = named else {
             return Ok(());
         };

@@ -1,20 +1,21 @@
-//! Worktrees that a program of the user's makes and takes away in git's place.
+//! Worktrees that a hook of the user creates and removes instead of git.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_os::{HandedLock, ensure_private_dir, fingerprint, replace_alone};
+use swarm_os::{InheritableLock, ensure_private_dir, fingerprint, replace_alone};
 
 use crate::heads::look_at;
 use crate::record::read;
 use crate::repository::LOCK_WAIT;
 use crate::{
-    Base, Condition, Created, DirectoryMaker, Hazard, Leaver, ListedWorktree, Occupants,
+    Base, Condition, Created, DirectoryMaker, FormerOwner, Hazard, ListedWorktree, Occupants,
     ProcessMark, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError, WorktreeOutcome,
     usage,
 };
 
-/// The maker of directories, and where is kept what it made: their directories need be in no repository.
+/// The creator of directories, and the records of its directories, which need not be in a
+/// repository.
 #[derive(Debug, Clone)]
 pub(crate) struct ByHook {
     maker: Arc<dyn DirectoryMaker>,
@@ -31,16 +32,16 @@ impl ByHook {
         }
     }
 
-    /// Whether new directories are its to make.
+    /// Returns whether the hook creates new directories.
     pub(crate) fn makes(&self) -> bool {
         self.maker.makes()
     }
 
-    /// Makes a directory, or takes one up that was made before and that nobody works in.
+    /// Creates a directory, or reuses an existing one that is not in use.
     pub(crate) fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
         let from = self.origin(&request.from)?;
         ensure_private_dir(&self.records)?;
-        let lock = HandedLock::take(&self.lock_path(&from, &request.slug), LOCK_WAIT)?;
+        let lock = InheritableLock::take(&self.lock_path(&from, &request.slug), LOCK_WAIT)?;
         let there = self.load(&from, &request.slug)?;
         let created = match there {
             Some(record) if record.path.is_dir() => self.take_up(record, request),
@@ -64,7 +65,10 @@ impl ByHook {
         record.process = Some(request.process.clone());
         record.in_use = true;
         self.save(&record)?;
-        let notice = format!("{} was there already, with its work", record.path.display());
+        let notice = format!(
+            "{} already existed, with its previous work",
+            record.path.display()
+        );
         Ok(created(record, false, &request.from, vec![notice]))
     }
 
@@ -90,11 +94,11 @@ impl ByHook {
                 }
             })?;
         let path = usable(&said, &from).map_err(failed)?;
-        // Hooks of two names may print one path at the same time.
-        let _lock = HandedLock::take(&self.records.join("all.lock"), LOCK_WAIT)?;
-        if let Some(other) = self.meets(&path, &from, &request.slug)? {
+        // Two concurrent hooks may print the same path.
+        let _lock = InheritableLock::take(&self.records.join("all.lock"), LOCK_WAIT)?;
+        if let Some(other) = self.overlapping(&path, &from, &request.slug)? {
             return Err(failed(format!(
-                "it printed {}, and {} is the directory of the worktree `{}`; let it print another one for each name",
+                "it printed {}, and {} is the directory of the worktree `{}`; it must print a different path for each name",
                 said.display(),
                 other.path.display(),
                 other.slug
@@ -135,24 +139,24 @@ impl ByHook {
         Ok(created(record, true, &request.from, Vec::new()))
     }
 
-    /// The worktree of another name that has this directory, holds it or lies in it.
-    fn meets(
+    /// Returns another worktree whose directory is equal to this one, contains it or is inside it.
+    fn overlapping(
         &self,
         path: &Path,
         from: &Path,
         slug: &Slug,
     ) -> Result<Option<Record>, WorktreeError> {
-        let meets = |record: &Record| {
+        let overlaps = |record: &Record| {
             let is_other = record.from != from || record.slug != *slug;
             is_other && (record.path.starts_with(path) || path.starts_with(&record.path))
         };
-        Ok(self.all()?.0.into_iter().find(meets))
+        Ok(self.all()?.0.into_iter().find(overlaps))
     }
 
-    /// Whoever was given a directory works in it still, though it was handed back.
-    pub(crate) fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
+    /// Marks a released directory as in use by its former owner again.
+    pub(crate) fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
         let record = &created.record;
-        let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
+        let _lock = InheritableLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
         match self.load(&record.from, &record.slug)? {
             Some(mut there) if !there.in_use => {
                 there.in_use = true;
@@ -164,13 +168,13 @@ impl ByHook {
         }
     }
 
-    /// Takes up a directory whose holder has ended, whoever else works in it.
+    /// Reuses a directory whose holder has exited, even if other processes work in it.
     pub(crate) fn take_over(
         &self,
         given: &Record,
         process: ProcessMark,
     ) -> Result<Created, WorktreeError> {
-        let _lock = HandedLock::take(&self.lock_path(&given.from, &given.slug), LOCK_WAIT)?;
+        let _lock = InheritableLock::take(&self.lock_path(&given.from, &given.slug), LOCK_WAIT)?;
         let found = self.load(&given.from, &given.slug)?;
         let mut record = found.ok_or_else(|| WorktreeError::NotFound {
             slug: given.slug.to_string(),
@@ -181,63 +185,63 @@ impl ByHook {
         Ok(created(record, false, &given.from, Vec::new()))
     }
 
-    /// Has a directory taken away in which nobody has begun to work.
+    /// Releases a directory in which no work was started, and removes it if it was newly created.
     pub(crate) fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
         let record = &created.record;
-        let _lock = HandedLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
+        let _lock = InheritableLock::take(&self.lock_path(&record.from, &record.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&record.from, &record.slug)? else {
             return Ok(());
         };
-        if !record.is_still_of(&created.record.leaver()) {
+        if !record.is_still_of(&created.record.former_owner()) {
             return Ok(());
         }
-        record.hand_back();
+        record.mark_released();
         self.save(&record)?;
         if created.fresh {
-            self.take_away(&record)?;
+            self.delete(&record)?;
         }
         Ok(())
     }
 
-    /// Writes down that whoever was given it works in it no more.
+    /// Records that the owner no longer works in the directory.
     pub(crate) fn release(&self, given: &Record) -> Result<(), WorktreeError> {
-        self.change(given, &given.leaver(), Record::hand_back)
+        self.change(given, &given.former_owner(), Record::mark_released)
             .map(drop)
     }
 
-    /// Writes down that the owner's life lock alone tells whether it is in use.
-    pub(crate) fn settle(&self, given: &Record) -> Result<(), WorktreeError> {
-        self.change(given, &given.leaver(), |record| record.process = None)
+    /// Records that only the life lock of the owner determines whether it is in use.
+    pub(crate) fn rely_on_life_lock(&self, given: &Record) -> Result<(), WorktreeError> {
+        self.change(given, &given.former_owner(), |record| record.process = None)
             .map(drop)
     }
 
-    /// Changes the record if it is still of this one, and tells how it stands.
+    /// Changes the record if it still belongs to `former_owner`. Returns the present record.
     fn change(
         &self,
         at: &Record,
-        leaver: &Leaver,
+        former_owner: &FormerOwner,
         change: impl FnOnce(&mut Record),
     ) -> Result<Option<Record>, WorktreeError> {
-        let _lock = HandedLock::take(&self.lock_path(&at.from, &at.slug), LOCK_WAIT)?;
+        let _lock = InheritableLock::take(&self.lock_path(&at.from, &at.slug), LOCK_WAIT)?;
         let Some(mut record) = self.load(&at.from, &at.slug)? else {
             return Ok(None);
         };
-        if record.is_still_of(leaver) {
+        if record.is_still_of(former_owner) {
             change(&mut record);
             self.save(&record)?;
         }
         Ok(Some(record))
     }
 
-    /// The end of whoever worked in it. It is kept: what it holds is known to nobody here. `None` where another agent has
-    /// it by now.
-    pub(crate) fn part(
+    /// Releases the directory of an agent that has stopped. It is kept, because its contents are
+    /// unknown. Returns `None` if another agent uses it by now.
+    pub(crate) fn finish(
         &self,
         at: &Record,
-        leaver: &Leaver,
+        former_owner: &FormerOwner,
     ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
-        let record = self.change(at, leaver, Record::hand_back)?;
-        let record = record.filter(|record| record.owner.is_same_agent(&leaver.owner));
+        let record = self.change(at, former_owner, Record::mark_released)?;
+        let record = record.filter(|record| record.owner.is_same_agent(&former_owner.owner));
         Ok(record.map(|record| WorktreeOutcome::Kept {
             slug: record.slug,
             path: record.path,
@@ -246,7 +250,8 @@ impl ByHook {
         }))
     }
 
-    /// Has a directory taken away. Only `force` says that nothing in it is missed. `None` where there is none of this name.
+    /// Removes a directory. Requires `force`, because its contents are unknown. Returns `None` if
+    /// there is none of this name.
     pub(crate) fn remove(
         &self,
         directory: &Path,
@@ -257,7 +262,7 @@ impl ByHook {
         if self.load(&from, slug)?.is_none() {
             return Ok(None);
         }
-        let _lock = HandedLock::take(&self.lock_path(&from, slug), LOCK_WAIT)?;
+        let _lock = InheritableLock::take(&self.lock_path(&from, slug), LOCK_WAIT)?;
         let Some(record) = self.load(&from, slug)? else {
             return Ok(None);
         };
@@ -270,7 +275,7 @@ impl ByHook {
                 forced: force,
             });
         }
-        self.take_away(&record)?;
+        self.delete(&record)?;
         Ok(Some(RemovedWorktree {
             slug: record.slug,
             path: record.path,
@@ -279,15 +284,15 @@ impl ByHook {
         }))
     }
 
-    fn take_away(&self, record: &Record) -> Result<(), WorktreeError> {
+    fn delete(&self, record: &Record) -> Result<(), WorktreeError> {
         let there = || record.path.symlink_metadata().is_ok();
         if there() {
-            let taken = self.maker.take_away(record);
-            // What the hook says counts for nothing once the directory is gone.
+            let taken = self.maker.remove(record);
+            // An error of the hook is ignored if the directory was removed.
             if there() {
                 let why = taken.err().unwrap_or_else(|| {
                     format!(
-                        "the hook has ended, and {} is still there",
+                        "the hook succeeded, but {} still exists",
                         record.path.display()
                     )
                 });
@@ -301,7 +306,7 @@ impl ByHook {
         std::fs::remove_file(&path).map_err(|source| WorktreeError::Read { path, source })
     }
 
-    /// The record of the directory that `path` is in.
+    /// Returns the record of the directory that contains `path`.
     pub(crate) fn find(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
         let Ok(path) = path.canonicalize() else {
             return Ok(None);
@@ -313,8 +318,8 @@ impl ByHook {
         Ok(self.all()?.0.into_iter().find(is_it))
     }
 
-    /// The same if it was made for the project of `origin`.
-    pub(crate) fn find_beside(
+    /// Like [`ByHook::find`], if the directory was created for the project of `origin`.
+    pub(crate) fn find_in_repository(
         &self,
         origin: &Path,
         directory: &Path,
@@ -324,7 +329,8 @@ impl ByHook {
         Ok(found.filter(|record| record.from == project))
     }
 
-    /// Those that were made for the project of a directory, and what is wrong with records that cannot be read.
+    /// Returns the worktrees created for the project of a directory, and the errors of unreadable
+    /// records.
     pub(crate) fn list(
         &self,
         directory: &Path,
@@ -339,7 +345,7 @@ impl ByHook {
         ))
     }
 
-    /// The project that a directory belongs to: of one in such a worktree the project that it was made for.
+    /// Returns the project of a directory; for a worktree, the project that it was created for.
     fn origin(&self, directory: &Path) -> Result<PathBuf, WorktreeError> {
         Ok(match self.find(directory)? {
             Some(record) => record.from,
@@ -373,13 +379,14 @@ impl ByHook {
     }
 }
 
-/// A name for the files of one worktree: projects have worktrees of the same name.
+/// Returns the file name of a worktree's files. Includes a hash of the project, because projects
+/// may use the same slug.
 fn stem(from: &Path, slug: &Slug) -> String {
     let hash = fingerprint(from.as_os_str().as_encoded_bytes());
     format!("{}@{hash:016x}", slug.directory())
 }
 
-/// The project of a directory: its checkout, or the directory itself.
+/// Returns the project of a directory: its checkout, or the directory itself.
 fn top_of(directory: &Path) -> PathBuf {
     let directory = directory
         .canonicalize()
@@ -390,30 +397,30 @@ fn top_of(directory: &Path) -> PathBuf {
     top.map_or(directory.clone(), Path::to_owned)
 }
 
-/// The path that a hook of the project in `from` printed, if an agent can be kept in there.
+/// Validates the path that a hook of the project in `from` printed.
 fn usable(said: &Path, from: &Path) -> Result<PathBuf, String> {
     let shown = said.display();
     let plain = |component: Component| !matches!(component, Component::ParentDir);
     if said.is_absolute() && !said.components().all(plain) {
-        return Err(format!("it printed {shown}, a path with `..` in it"));
+        return Err(format!("it printed {shown}, a path that contains `..`"));
     }
     let path = from.join(said);
     let real = path
         .canonicalize()
         .map_err(|error| format!("it printed {shown}, which cannot be used: {error}"))?;
     if !real.is_dir() {
-        return Err(format!("it printed {shown}, which is no directory"));
+        return Err(format!("it printed {shown}, which is not a directory"));
     }
     if from.starts_with(&real) {
         return Err(format!(
-            "it printed {shown}, which is the project itself or holds it"
+            "it printed {shown}, which is the project itself or contains it"
         ));
     }
-    // What looks like a directory of the project must be one: behind a link there could be anything.
+    // A path below the project must not contain links to other directories.
     let below = path.starts_with(from) && !real.starts_with(from);
     if below {
         return Err(format!(
-            "it printed {shown}, which leads out of the project"
+            "it printed {shown}, which is a link out of the project"
         ));
     }
     Ok(real)

@@ -1,4 +1,4 @@
-//! What comes along into a fresh worktree beside the files that git knows. Nothing comes that was not asked for.
+//! Copies untracked files into a new worktree, as far as they are configured.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,43 +10,43 @@ use crate::repository::Repository;
 use crate::view::Checkout;
 use crate::{Carried, Dependencies, GitError, Record, WorktreeError, WorktreeSettings};
 
-/// The file that lists what else comes along: patterns as in `.gitignore`.
+/// The file that lists additional files to copy, with patterns as in `.gitignore`.
 const INCLUDE: &str = ".worktreeinclude";
 
-/// A user's own settings for the repository.
+/// The user's personal settings for the repository.
 const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 
-/// Brings everything along and writes down what came, and what did not.
-pub(crate) fn bring_along(
+/// Copies all configured files, and records in `record` which were copied and which were not.
+pub(crate) fn copy_untracked(
     repository: &Repository,
     settings: &WorktreeSettings,
     record: &mut Record,
 ) -> Result<(), WorktreeError> {
-    let mut carrying = Carrying {
+    let mut copier = FileCopier {
         repository,
         from: repository.top.clone(),
         to: record.path.clone(),
         carried: Vec::new(),
         notices: Vec::new(),
     };
-    carrying.copy_file(Path::new(LOCAL_SETTINGS))?;
-    for file in listed(repository, &carrying.from)? {
-        carrying.copy_file(&file)?;
+    copier.copy_file(Path::new(LOCAL_SETTINGS))?;
+    for file in listed(repository, &copier.from)? {
+        copier.copy_file(&file)?;
     }
-    carrying.dependencies(settings)?;
-    record.hooks_path = carrying.hooks()?;
-    if carrying.to.join(".gitmodules").is_file() {
-        carrying.notices.push(
+    copier.dependencies(settings)?;
+    record.hooks_path = copier.hooks()?;
+    if copier.to.join(".gitmodules").is_file() {
+        copier.notices.push(
             "its submodules are empty: run `git submodule update --init` there where they are needed".to_owned(),
         );
     }
-    record.carried = carrying.carried;
-    record.notices = carrying.notices;
+    record.carried = copier.carried;
+    record.notices = copier.notices;
     Ok(())
 }
 
-/// The files of a checkout that `.worktreeinclude` lists and git ignores. Others never count: an allow list must not
-/// bring along what nobody knows to be private.
+/// Returns the files of a checkout that `.worktreeinclude` lists and git ignores. Files that git
+/// does not ignore are left out, because they could be committed in the worktree.
 pub(crate) fn listed(
     repository: &Repository,
     checkout: &Path,
@@ -54,13 +54,13 @@ pub(crate) fn listed(
     listed_by(repository, &checkout.join(INCLUDE), checkout)
 }
 
-/// The same by the list of another checkout.
+/// Like [`listed`], with the list of another checkout.
 pub(crate) fn listed_by(
     repository: &Repository,
     include: &Path,
     checkout: &Path,
 ) -> Result<Vec<PathBuf>, WorktreeError> {
-    // Looked at first: git would follow a symbolic link.
+    // Checked first, because git would follow a symbolic link.
     if read_optional(include)?.is_none() {
         return Ok(Vec::new());
     }
@@ -81,7 +81,7 @@ pub(crate) fn listed_by(
     let words = ["check-ignore", "-z", "--stdin"];
     let ignored = match at.clone().reading(&matched).status(&words)? {
         (Some(0), out, _) => out,
-        // None of them.
+        // No file is ignored.
         (Some(1), ..) => return Ok(Vec::new()),
         (code, _, said) => {
             return Err(WorktreeError::Git(GitError::Failed {
@@ -99,7 +99,7 @@ pub(crate) fn listed_by(
         .collect())
 }
 
-struct Carrying<'a> {
+struct FileCopier<'a> {
     repository: &'a Repository,
     from: PathBuf,
     to: PathBuf,
@@ -107,8 +107,8 @@ struct Carrying<'a> {
     notices: Vec<String>,
 }
 
-impl Carrying<'_> {
-    /// Copies a file that is there and that the worktree has not got. Symbolic links stay behind.
+impl FileCopier<'_> {
+    /// Copies a file if it exists and the worktree does not have it. Symbolic links are not copied.
     fn copy_file(&mut self, file: &Path) -> Result<(), WorktreeError> {
         let (from, to) = (self.from.join(file), self.to.join(file));
         let Ok(found) = from.symlink_metadata() else {
@@ -117,13 +117,13 @@ impl Carrying<'_> {
         if to.symlink_metadata().is_ok() {
             return Ok(());
         }
-        if !found.is_file() || !self.make_room(file)? {
+        if !found.is_file() || !self.create_parents(file)? {
             let why = if found.is_symlink() {
                 "it is a symbolic link"
             } else {
-                "it is no regular file"
+                "it is not a regular file"
             };
-            self.leave(file, why);
+            self.report_skipped(file, why);
             return Ok(());
         }
         duplicate_file(&from, &to, Duplication::Copy)?;
@@ -131,8 +131,8 @@ impl Carrying<'_> {
         Ok(())
     }
 
-    /// Makes the directories around a path; `false` if the way there leads out of the worktree.
-    fn make_room(&self, file: &Path) -> Result<bool, WorktreeError> {
+    /// Creates the parent directories of a path. Returns `false` if one of them is not a directory.
+    fn create_parents(&self, file: &Path) -> Result<bool, WorktreeError> {
         let Some(outer) = file.parent() else {
             return Ok(true);
         };
@@ -158,9 +158,9 @@ impl Carrying<'_> {
         });
     }
 
-    fn leave(&mut self, path: &Path, why: &str) {
+    fn report_skipped(&mut self, path: &Path, why: &str) {
         self.notices
-            .push(format!("{} stayed behind: {why}", path.display()));
+            .push(format!("{} was not copied: {why}", path.display()));
     }
 
     fn dependencies(&mut self, settings: &WorktreeSettings) -> Result<(), WorktreeError> {
@@ -193,8 +193,8 @@ impl Carrying<'_> {
         link_packages(&from, &self.to.join(directory))?;
         self.note(directory, "symlink");
         self.notices.push(format!(
-            "the packages in {} are links to those in {}: the sandbox keeps them as they are, and without it a write into one \
-             changes the main checkout; install the dependencies in the worktree to change them",
+            "the packages in {} are links to those in {}: the sandbox write-protects them, and without it a write into one \
+ changes the main checkout; install the dependencies in the worktree to change them",
             directory.display(),
             from.display()
         ));
@@ -210,16 +210,17 @@ impl Carrying<'_> {
         let left = duplicate_tree(&self.from.join(directory), &self.to.join(directory), how)?;
         for path in left {
             let below = path.strip_prefix(&self.from).unwrap_or(&path).to_owned();
-            self.leave(
+            self.report_skipped(
                 &below,
-                "it leads back to where it comes from, or is no file",
+                "it is a link to an absolute path, or a special file",
             );
         }
         self.note(directory, word);
         Ok(())
     }
 
-    /// Directories of these names that git ignores. Whatever is tracked is there already.
+    /// Returns the directories of these names that git ignores. Tracked directories are already in
+    /// the worktree.
     fn dependency_directories(&self, names: &[String]) -> Result<Vec<PathBuf>, WorktreeError> {
         let from = Checkout::at(self.repository, &self.from)?;
         let out = from.git().run(&[
@@ -246,12 +247,13 @@ impl Carrying<'_> {
             .collect())
     }
 
-    /// The hooks of the repository, where it names them by a path that is not in the worktree.
+    /// Returns the hooks directory of the repository if it is a relative path that the worktree
+    /// lacks.
     fn hooks(&mut self) -> Result<Option<PathBuf>, WorktreeError> {
         let words = ["config", "--type=path", "--get-all", "core.hooksPath"];
         let (_, out, _) = self.repository.checkout_git().status(&words)?;
         let out = text(&out);
-        // The last one is ours, for this very call.
+        // The last entry is the option of this call.
         let named = out.lines().rev().nth(1).map(PathBuf::from);
         let Some(named) = named.filter(|named| named.is_relative()) else {
             return Ok(None);
@@ -264,7 +266,7 @@ impl Carrying<'_> {
     }
 }
 
-/// Some regular file in a directory or the directories in it.
+/// Returns any regular file in a directory tree.
 fn sample(directory: &Path) -> Option<PathBuf> {
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -281,8 +283,8 @@ fn sample(directory: &Path) -> Option<PathBuf> {
     None
 }
 
-/// A directory of its own with one link for each package. One link to the whole would let an installation in the worktree
-/// empty the directory that it leads to.
+/// Creates a directory with one link per package. With a single link to the whole directory, an
+/// installation in the worktree could delete the original packages.
 fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
     let failed = |path: &Path, source| WorktreeError::Read {
         path: path.to_owned(),
@@ -303,7 +305,7 @@ fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
         } else if kind.is_file() {
             duplicate_file(&source, &target, Duplication::Copy)?;
         } else if let Ok(text) = fs::read_link(&source) {
-            // A package of the same repository, which is in the worktree as well.
+            // A package of the same repository, which the worktree contains too.
             if text.is_relative() {
                 std::os::unix::fs::symlink(&text, &target)
                     .map_err(|error| failed(&target, error))?;
@@ -313,7 +315,7 @@ fn link_packages(from: &Path, to: &Path) -> Result<(), WorktreeError> {
     Ok(())
 }
 
-/// Whether two files hold the same bytes. One that cannot be read differs.
+/// Returns whether two files have the same content. `false` if one cannot be read.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     let read = |path: &Path| -> Result<Option<Vec<u8>>, OsError> { read_optional(path) };
     match (read(one), read(other)) {

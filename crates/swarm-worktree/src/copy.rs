@@ -1,18 +1,20 @@
-//! Bringing the work of a worktree that began at uncommitted changes into its target, without those changes: they are the
-//! person's, who has them still and commits them when they are ready.
+//! Copies the commits of a worktree that is based on uncommitted changes to its target, without
+//! those changes. The user still has them and commits them when they are ready.
 
 use crate::git::text;
 use crate::merge_tree::{Merging, not_merged};
 use crate::{WorktreeError, snapshot};
 
-/// Headers of a commit that its copy has too, see git-commit-tree(1). A signature would not fit the copy.
-const KEPT: [&str; 3] = ["author ", "committer ", "encoding "];
+/// Headers of a commit that are copied, see git-commit-tree(1). A signature would not match the
+/// copy.
+const COPIED_HEADERS: [&str; 3] = ["author ", "committer ", "encoding "];
 
-/// The commit on top of `old` that has the work up to `tip`; `old` itself if it has that already.
+/// Returns a commit on top of `old` with the changes up to `tip`, or `old` itself if it already has
+/// them.
 pub(crate) fn copy(merging: &Merging<'_>, old: &str, tip: &str) -> Result<String, WorktreeError> {
     let record = merging.record;
     let at = merging.repository.common_git();
-    // What the target had and has no longer is brought anew.
+    // Commits that were removed from the target are copied again.
     let begin = match (&record.taken, &record.taken_as) {
         (Some(taken), Some(with))
             if at.status(&["merge-base", "--is-ancestor", with, old])?.0 == Some(0) =>
@@ -21,26 +23,26 @@ pub(crate) fn copy(merging: &Merging<'_>, old: &str, tip: &str) -> Result<String
         }
         _ => &record.base.sha,
     };
-    if !at.asks(&["merge-base", "--is-ancestor", begin, tip])? {
-        let why = "its branch was moved off the uncommitted changes at which it began, so they cannot be told from its work; \
-                   merge it by hand";
+    if !at.succeeds(&["merge-base", "--is-ancestor", begin, tip])? {
+        let why = "its branch no longer contains the uncommitted changes that it was based on, so they cannot be separated from \
+ its work; merge it manually";
         return Err(not_merged(record, why));
     }
     let range = format!("{begin}..{tip}");
     let merges = at.line(&["rev-list", "--count", "--merges", &range])?;
     if merges == "0" {
         let listed = at.line(&["rev-list", "--reverse", &range])?;
-        match one_by_one(merging, old, begin, &listed) {
-            // Later commits may have mended what an earlier one breaks.
+        match copy_each(merging, old, begin, &listed) {
+            // A later commit may resolve the conflict of an earlier one.
             Err(WorktreeError::Conflict { .. }) => {}
             copied => return copied,
         }
     }
-    at_once(merging, old, begin, tip)
+    copy_squashed(merging, old, begin, tip)
 }
 
-/// Copies commits that follow one another.
-fn one_by_one(
+/// Copies a sequence of commits.
+fn copy_each(
     merging: &Merging<'_>,
     old: &str,
     begin: &str,
@@ -57,8 +59,8 @@ fn one_by_one(
     Ok(head)
 }
 
-/// Makes one commit of all the work.
-fn at_once(
+/// Creates a single commit with all changes.
+fn copy_squashed(
     merging: &Merging<'_>,
     old: &str,
     begin: &str,
@@ -69,7 +71,7 @@ fn at_once(
         return Ok(old.to_owned());
     }
     let message = format!(
-        "Bring the work of {} into {}",
+        "Copy the work of {} to {}",
         merging.record.branch, merging.target
     );
     Ok(snapshot::commit(
@@ -80,17 +82,17 @@ fn at_once(
     )?)
 }
 
-/// The files of `head` with the changes from `before` to `commit`.
+/// Returns the tree of `head` with the changes from `before` to `commit`.
 fn applied(
     merging: &Merging<'_>,
     head: &str,
     before: &str,
     commit: &str,
 ) -> Result<String, WorktreeError> {
-    // The same files as a commit that follows `before`, which makes that the base of the merge.
+    // A commit with the same files and the parent `before`, which becomes the merge base.
     let tree = tree_of(merging, head)?;
-    let beside = snapshot::commit(merging.repository, &tree, &[before], "swarm")?;
-    merging.merged_tree(&beside, commit)
+    let sibling = snapshot::commit(merging.repository, &tree, &[before], "swarm")?;
+    merging.merged_tree(&sibling, commit)
 }
 
 fn tree_of(merging: &Merging<'_>, commit: &str) -> Result<String, WorktreeError> {
@@ -99,7 +101,7 @@ fn tree_of(merging: &Merging<'_>, commit: &str) -> Result<String, WorktreeError>
     Ok(at.line(&["rev-parse", "--verify", &name])?)
 }
 
-/// A commit with the author, the times and the message of another.
+/// Creates a commit with the author, dates and message of another commit.
 fn commit_like(
     merging: &Merging<'_>,
     other: &str,
@@ -112,13 +114,16 @@ fn commit_like(
         .run(&["cat-file", "commit", other])?;
     let end = raw.windows(2).position(|pair| pair == b"\n\n");
     let (head, message) = raw.split_at(end.map_or(raw.len(), |end| end + 1));
-    let mut made = format!("tree {tree}\nparent {parent}\n").into_bytes();
+    let mut content = format!("tree {tree}\nparent {parent}\n").into_bytes();
     for line in head.split_inclusive(|byte| *byte == b'\n') {
-        if KEPT.iter().any(|kept| text(line).starts_with(kept)) {
-            made.extend_from_slice(line);
+        if COPIED_HEADERS
+            .iter()
+            .any(|kept| text(line).starts_with(kept))
+        {
+            content.extend_from_slice(line);
         }
     }
-    made.extend_from_slice(message);
-    let at = merging.repository.common_git().changing().reading(&made);
+    content.extend_from_slice(message);
+    let at = merging.repository.common_git().changing().reading(&content);
     Ok(at.line(&["hash-object", "-t", "commit", "-w", "--stdin"])?)
 }

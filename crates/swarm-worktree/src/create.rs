@@ -1,16 +1,16 @@
-//! Making a worktree, or taking up one that is there.
+//! Creates worktrees, or reuses existing ones.
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::{HandedLock, WORK_TREES, replace_alone};
+use swarm_os::{InheritableLock, WORKTREES_DIRECTORY, replace_alone};
 use swarm_protocol::UnixMs;
 use tokio_util::sync::CancellationToken;
 
 use crate::git::fields;
 use crate::heads::look_at;
-use crate::places::Places;
 use crate::record::short;
 use crate::registration::{self, check};
+use crate::registry::WorktreeRegistry;
 use crate::repository::{LOCK_WAIT, Repository, unsuitable};
 use crate::view::{self, Checkout};
 use crate::{
@@ -18,98 +18,98 @@ use crate::{
     WorktreeSettings, carry, place, recover, snapshot, usage,
 };
 
-/// What is asked for.
+/// A request for a worktree.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The caller's directory; the worktree is one of the repository that holds it.
+    /// The caller's directory. The worktree belongs to the repository that contains it.
     pub from: PathBuf,
-    /// The name it shall go by.
+    /// Name of the worktree.
     pub slug: Slug,
-    /// Whose it will be.
+    /// Owner of the worktree.
     pub owner: Owner,
-    /// The process that works in it, or starts who will.
+    /// The process that works in it, or starts the one that will.
     pub process: ProcessMark,
-    /// What becomes of uncommitted changes; `None` is what the settings say.
+    /// Handling of uncommitted changes; `None` for that of the settings.
     pub uncommitted: Option<Uncommitted>,
-    /// The time.
+    /// The present time.
     pub now: UnixMs,
-    /// Falls when whoever asks waits no longer. What runs for as long as it likes is ended then; the rest takes its course,
-    /// and is to be undone by whoever gets it.
+    /// Triggered when the caller no longer waits. Stops operations of unlimited duration; the
+    /// others complete, and the caller undoes their result.
     pub cancel: CancellationToken,
 }
 
-/// A worktree that can be worked in.
+/// A worktree that is ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
-    /// What is known of it.
+    /// The record.
     pub record: Record,
-    /// Whether it was made now; otherwise it was there already.
+    /// Whether it was newly created; otherwise it already existed.
     pub fresh: bool,
-    /// The caller's directory, in the worktree.
+    /// The directory in the worktree that corresponds to the caller's directory.
     pub cwd: PathBuf,
-    /// The branch that is checked out in it.
+    /// The checked-out branch.
     pub branch: Option<String>,
-    /// The commit that is checked out in it.
+    /// The checked-out commit.
     pub head: String,
-    /// What is worth knowing.
+    /// Notices for the agent.
     pub notices: Vec<String>,
 }
 
 pub(crate) fn create(
     git: &Git,
-    places: &Places,
+    registry: &WorktreeRegistry,
     settings: &WorktreeSettings,
     request: &Request,
 ) -> Result<Created, WorktreeError> {
-    let repository = Repository::find(git, places, &request.from)?;
+    let repository = Repository::find(git, registry, &request.from)?;
     if repository.common.join("reftable").is_dir() {
-        let why = "its refs are kept as tables (reftable), which swarm cannot read; `git refs migrate --ref-format=files` changes that";
+        let why = "its refs are stored as reftable, which swarm cannot read; convert them with `git refs migrate --ref-format=files`";
         return Err(unsuitable(&repository.shown(), why));
     }
     let path = place::directory(&repository, settings)?.join(request.slug.directory());
-    repository.make_own_directories()?;
+    repository.create_own_directories()?;
     recover::half_made(&repository, Some(&request.slug))?;
     view::clear(&repository);
-    let lock = HandedLock::take(&repository.slug_lock_path(&request.slug), LOCK_WAIT)?;
-    let making = Making {
+    let lock = InheritableLock::take(&repository.slug_lock_path(&request.slug), LOCK_WAIT)?;
+    let creation = Creation {
         repository: &repository,
         settings,
         request,
         path,
         lock: &lock,
     };
-    let made = making.take_up_or_make();
+    let made = creation.reuse_or_create();
     if made.is_err() && Record::load(&repository, &request.slug)?.is_none() {
         lock.retire();
     }
     made
 }
 
-struct Making<'a> {
+struct Creation<'a> {
     repository: &'a Repository,
     settings: &'a WorktreeSettings,
     request: &'a Request,
     path: PathBuf,
-    lock: &'a HandedLock,
+    lock: &'a InheritableLock,
 }
 
-impl Making<'_> {
-    fn take_up_or_make(&self) -> Result<Created, WorktreeError> {
+impl Creation<'_> {
+    fn reuse_or_create(&self) -> Result<Created, WorktreeError> {
         let there = Record::load(self.repository, &self.request.slug)?;
         match there {
             Some(record) if record.stage == Stage::Making => {
-                // Its lock is ours, so its maker and all its programs are gone.
+                // This process holds its lock, so the creator and all its programs have exited.
                 recover::undo(self.repository, &record)?;
             }
-            Some(record) if record.path.symlink_metadata().is_ok() => return self.take_up(record),
+            Some(record) if record.path.symlink_metadata().is_ok() => return self.reuse(record),
             Some(record) => self.forget_missing(&record)?,
             None => {}
         }
         self.make()
     }
 
-    /// A worktree that was made before. Its files tell what it is; git is not run.
-    fn take_up(&self, mut record: Record) -> Result<Created, WorktreeError> {
+    /// Reuses an existing worktree. Reads its files without running git.
+    fn reuse(&self, mut record: Record) -> Result<Created, WorktreeError> {
         let slug = self.request.slug.to_string();
         if let Some(by) = self.user_of(&record)? {
             return Err(WorktreeError::Taken { slug, by });
@@ -117,16 +117,16 @@ impl Making<'_> {
         let seen = check(self.repository, &record)?;
         let head = seen.head.clone().ok_or_else(|| WorktreeError::Mismatch {
             path: record.path.clone(),
-            why: "its commit cannot be told".to_owned(),
+            why: "its commit cannot be determined".to_owned(),
         })?;
         let same = record.owner.is_same_agent(&self.request.owner);
         if !same && seen.branch.as_ref() != Some(&record.branch) {
             let now = seen.branch.as_deref().unwrap_or("no branch");
             let why = format!(
-                "it was left on {now} instead of {}; check that branch out there, or choose another name",
+                "it is on {now} instead of {}; check out that branch there, or choose another name",
                 record.branch
             );
-            return Err(self.in_the_way(why));
+            return Err(self.blocked(why));
         }
         record.owner = self.request.owner.clone();
         record.process = Some(self.request.process.clone());
@@ -135,29 +135,30 @@ impl Making<'_> {
         replace_alone(&locked, record.lock_reason().as_bytes())?;
         record.save(self.repository)?;
         let mut notices = vec![format!(
-            "{} was there already, with its work; it was made from {}",
+            "{} already existed, with its previous work; it is based on {}",
             record.path.display(),
             record.base.describe()
         )];
         let here = look_at(&self.repository.top).and_then(|seen| seen.head);
         if let Some(here) = here.filter(|here| *here != record.base.sha && *here != head) {
             notices.push(format!(
-                "your HEAD is {} now: it may lack what was committed since",
+                "your HEAD is {} now: the worktree may lack newer commits",
                 short(&here)
             ));
         }
         Ok(self.created(record, false, seen.branch, head, notices))
     }
 
-    /// A worktree whose directory somebody has removed. Its branch may still hold work.
+    /// Removes the record of a worktree whose directory was deleted, unless its branch has unmerged
+    /// commits.
     fn forget_missing(&self, record: &Record) -> Result<(), WorktreeError> {
-        let lost = recover::commits_of_its_own(self.repository, record)?;
+        let lost = recover::unmerged_commits(self.repository, record)?;
         if lost > 0 {
             let why = format!(
-                "its directory is gone and its branch {} has {lost} commits that no other branch has; merge it, or delete it with `git branch -D {}`",
+                "its directory was deleted and its branch {} has {lost} commits that no other branch has; merge it, or delete it with `git branch -D {}`",
                 record.branch, record.branch
             );
-            return Err(self.in_the_way(why));
+            return Err(self.blocked(why));
         }
         recover::forget(self.repository, record)
     }
@@ -218,7 +219,7 @@ impl Making<'_> {
         }
     }
 
-    /// What becomes of changes that no commit holds.
+    /// Handles uncommitted changes of the caller's checkout.
     fn uncommitted(&self, base: &mut Base) -> Result<Vec<String>, WorktreeError> {
         let top = &self.repository.top;
         let files = changed_files(self.repository, top)?;
@@ -235,18 +236,17 @@ impl Making<'_> {
                 files,
             }),
             Uncommitted::Leave => Ok(vec![format!(
-                "uncommitted changes were left behind: {}",
+                "uncommitted changes were not copied: {}",
                 crate::hazard::named(&files)
             )]),
             Uncommitted::Snapshot => {
                 if snapshot::has_conflicts(self.repository, top)? {
-                    let why =
-                        "a merge waits in it for its conflicts to be resolved; finish or abort it";
+                    let why = "it has a merge with unresolved conflicts; complete or abort it";
                     return Err(unsuitable(top, why));
                 }
                 let tree = snapshot::tree(self.repository, top, &[])?;
                 let message = format!(
-                    "Uncommitted changes at which {} began",
+                    "Uncommitted changes that {} is based on",
                     self.request.slug.branch()
                 );
                 let commit = snapshot::commit(self.repository, &tree, &[&base.sha], &message)?;
@@ -256,23 +256,24 @@ impl Making<'_> {
         }
     }
 
-    /// Registers the worktree with git, empty, under the repository's lock: what git writes here is shared by all.
+    /// Registers the empty worktree with git under the lock of the repository, because git writes
+    /// shared files.
     fn add(&self, record: &Record) -> Result<(), WorktreeError> {
         let (repository, path) = (self.repository, &record.path);
-        let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+        let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
         if path.symlink_metadata().is_ok() {
             let why = format!(
-                "{} is there already and is no worktree of swarm; move it away, or choose another name",
+                "{} already exists and is not a worktree of swarm; move it, or choose another name",
                 path.display()
             );
-            return Err(self.in_the_way(why));
+            return Err(self.blocked(why));
         }
         if repository.has_branch(&record.branch)? {
             let why = format!(
-                "there is a branch {} already; delete it, or choose another name",
+                "the branch {} already exists; delete it, or choose another name",
                 record.branch
             );
-            return Err(self.in_the_way(why));
+            return Err(self.blocked(why));
         }
         let outer = path.parent().unwrap_or(path);
         std::fs::create_dir_all(outer).map_err(|source| WorktreeError::Read {
@@ -280,8 +281,8 @@ impl Making<'_> {
             source,
         })?;
         place::exclude(repository, outer)?;
-        if !outer.ends_with(WORK_TREES) {
-            repository.places.enter(outer, &repository.common)?;
+        if !outer.ends_with(WORKTREES_DIRECTORY) {
+            repository.registry.add(outer, &repository.common)?;
         }
         if record.base.snapshot_of.is_some() {
             let name = recover::snapshot_ref(&record.slug);
@@ -298,13 +299,13 @@ impl Making<'_> {
         Ok(())
     }
 
-    fn register(&self, record: &Record, lock: &HandedLock) -> Result<(), WorktreeError> {
+    fn register(&self, record: &Record, lock: &InheritableLock) -> Result<(), WorktreeError> {
         let reason = record.lock_reason();
         let at = self.repository.checkout_git();
         let words = [
             "worktree".as_ref(),
             "add".as_ref(),
-            // A branch that follows another writes to the configuration, which has a lock that nobody waits for.
+            // Tracking would write to the configuration, whose lock git does not wait for.
             "--no-track".as_ref(),
             "--no-checkout".as_ref(),
             "--lock".as_ref(),
@@ -318,7 +319,7 @@ impl Making<'_> {
         ];
         at.changing().under(lock).run(&words)?;
         if !self.settings.sparse_paths.is_empty() {
-            // Writes to the configuration, too.
+            // Also writes to the configuration.
             let mut words = vec!["sparse-checkout", "set", "--cone", "--"];
             words.extend(self.settings.sparse_paths.iter().map(String::as_str));
             let at = self.repository.at(&record.path);
@@ -327,8 +328,8 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Checks the files out and brings along what git does not know. Only this worktree is written to, so many can be
-    /// filled at a time.
+    /// Checks out the files and copies untracked ones. Writes to this worktree only, so several can
+    /// be filled concurrently.
     fn fill(&self, record: &mut Record) -> Result<(), WorktreeError> {
         let at = self.repository.at(&record.path);
         at.changing().under(self.lock).run(&[
@@ -337,7 +338,7 @@ impl Making<'_> {
             "--quiet",
             "--no-recurse-submodules",
         ])?;
-        carry::bring_along(self.repository, self.settings, record)
+        carry::copy_untracked(self.repository, self.settings, record)
     }
 
     fn created(
@@ -365,11 +366,11 @@ impl Making<'_> {
     }
 
     fn user_of(&self, record: &Record) -> Result<Option<String>, WorktreeError> {
-        let user = usage::user_of(record, &self.repository.places.occupants);
-        user.map_err(|why| self.in_the_way(why))
+        let user = usage::user_of(record, &self.repository.registry.occupants);
+        user.map_err(|why| self.blocked(why))
     }
 
-    fn in_the_way(&self, why: String) -> WorktreeError {
+    fn blocked(&self, why: String) -> WorktreeError {
         WorktreeError::InTheWay {
             slug: self.request.slug.to_string(),
             why,
@@ -377,7 +378,7 @@ impl Making<'_> {
     }
 }
 
-/// Paths of a checkout that differ from its commit, untracked ones included.
+/// Returns the paths of a checkout that differ from its commit, including untracked ones.
 pub(crate) fn changed_files(
     repository: &Repository,
     checkout: &Path,

@@ -1,4 +1,4 @@
-//! What can go wrong with worktrees.
+//! Errors of worktree operations.
 
 use std::path::PathBuf;
 
@@ -12,147 +12,147 @@ use crate::{GitError, SlugError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorktreeError {
-    /// A text is no slug.
+    /// A text is not a valid slug.
     #[error(transparent)]
     Slug(#[from] SlugError),
-    /// There is no repository around a directory.
-    #[error("{} is in no git repository, so it cannot have a worktree; run `git init` there, or leave the worktree out", directory.display())]
+    /// A directory is not in a repository.
+    #[error("{} is not in a git repository, so it cannot have a worktree; run `git init` there, or continue without a worktree", directory.display())]
     NoRepository {
         /// The directory.
         directory: PathBuf,
     },
-    /// A repository cannot be isolated as it is.
-    #[error("no worktree for {}: {why}", repository.display())]
+    /// A repository does not support worktrees in its present state.
+    #[error("cannot create a worktree of {}: {why}", repository.display())]
     Unsuitable {
         /// The repository.
         repository: PathBuf,
-        /// What is in the way, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// The caller's checkout has changes that no commit holds.
+    /// The caller's checkout has uncommitted changes.
     #[error("{} has uncommitted changes that a worktree would lack: {}; commit them first, or ask the user to set `worktree.uncommitted`", checkout.display(), named(files))]
     Uncommitted {
         /// The checkout.
         checkout: PathBuf,
-        /// What is changed.
+        /// The changed files.
         files: Vec<String>,
     },
-    /// Somebody works in the worktree.
+    /// The worktree is in use.
     #[error(
-        "the worktree `{slug}` is in use by {by}; choose another name, or wait until that has ended"
+        "the worktree `{slug}` is in use by {by}; choose another name, or wait until it has stopped"
     )]
     Taken {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
-        /// Who has it.
+        /// Description of its user.
         by: String,
     },
-    /// Something that is not a worktree of ours is where it should be made.
-    #[error("the worktree `{slug}` is not made: {why}")]
+    /// Something else prevents the creation, such as an existing branch or directory.
+    #[error("the worktree `{slug}` was not created: {why}")]
     InTheWay {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
-        /// What is there, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// The user's hook has not made what it was to make.
-    #[error("the worktree `{slug}` is not made, the WorktreeCreate hook failed: {why}")]
+    /// The `WorktreeCreate` hook failed.
+    #[error("the worktree `{slug}` was not created: the WorktreeCreate hook failed: {why}")]
     Hook {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
-        /// What the hook said or did.
+        /// The error of the hook.
         why: String,
     },
-    /// Whoever asked waits no longer.
-    #[error("the worktree `{slug}` is not made: it was interrupted")]
+    /// The caller cancelled the creation.
+    #[error("the worktree `{slug}` was not created: it was interrupted")]
     Interrupted {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
     },
-    /// There is no such worktree.
-    #[error("there is no worktree `{slug}` of swarm in {}; `swarm worktree list` shows those there are", repository.display())]
+    /// The worktree does not exist.
+    #[error("worktree `{slug}` not found in {}; run `swarm worktree list` to see the worktrees", repository.display())]
     NotFound {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
         /// The repository.
         repository: PathBuf,
     },
-    /// To remove it would lose something, or might.
-    #[error("the worktree `{slug}` is kept: {}{}", listed(hazards), way_out(hazards, *forced))]
+    /// Removing the worktree would or might lose work.
+    #[error("the worktree `{slug}` is kept: {}{}", listed(hazards), removal_hint(hazards, *forced))]
     Unsafe {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
-        /// What speaks against it.
+        /// The reasons against the removal.
         hazards: Vec<Hazard>,
-        /// Whether it was to be removed by force.
+        /// Whether a forced removal was requested.
         forced: bool,
     },
-    /// A branch and its target do not fit together.
+    /// A branch conflicts with its target.
     #[error(
-        "{branch} was not merged into {target}: both changed {}; {target} is as it was. Merge {target} into {branch} in the worktree, mend these files, commit, and merge again",
+        "{branch} was not merged into {target}: both changed {}; {target} was not changed. Merge {target} into {branch} in the worktree, fix these files, commit, and merge again",
         named(files)
     )]
     Conflict {
         /// The branch of the worktree.
         branch: String,
-        /// What it was to be merged into.
+        /// The target branch.
         target: String,
-        /// The files that conflict.
+        /// The conflicting files.
         files: Vec<String>,
     },
-    /// A merge cannot begin.
+    /// A merge is not possible.
     #[error("{branch} was not merged: {why}")]
     NotMerged {
         /// The branch of the worktree.
         branch: String,
-        /// What is in the way, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// A worktree is not what it was to be.
-    #[error("the worktree {} is not as it was made: {why}", path.display())]
+    /// A worktree differs from its record.
+    #[error("the worktree {} does not match its record: {why}", path.display())]
     Mismatch {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         why: String,
     },
-    /// What was removed is still there.
+    /// A worktree still exists after its removal.
     #[error("the worktree `{slug}` was not removed: {why}")]
     NotRemoved {
-        /// Its name.
+        /// Name of the worktree.
         slug: String,
-        /// What is left.
+        /// What remains.
         why: String,
     },
     /// The record of a worktree cannot be read.
-    #[error("the record {} is damaged: {why}; it was left as it is", path.display())]
+    #[error("the record {} is damaged: {why}; it was not changed", path.display())]
     Damaged {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The parse error or inconsistency.
         why: String,
     },
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A file could not be used.
+    /// An operation on a file or lock failed.
     #[error(transparent)]
     Disk(#[from] OsError),
-    /// The work was cut off.
-    #[error("the work on a worktree broke down: {0}")]
+    /// The thread of an operation panicked or was cancelled.
+    #[error("an operation on a worktree failed unexpectedly: {0}")]
     BrokeDown(String),
-    /// A file could not be read.
+    /// A file or directory could not be read, created or removed.
     #[error("{}: {source}", path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
 
 impl WorktreeError {
-    /// What kind of failure this is for scripts.
+    /// Returns the kind of the error for scripts.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Slug(_) => ErrorKind::Usage,
@@ -177,21 +177,21 @@ impl WorktreeError {
     }
 }
 
-/// What helps against hazards.
-fn way_out(hazards: &[Hazard], forced: bool) -> &'static str {
+/// Returns the hint for a refused removal.
+fn removal_hint(hazards: &[Hazard], forced: bool) -> &'static str {
     let has = |wanted: fn(&Hazard) -> bool| hazards.iter().any(wanted);
     if has(|hazard| matches!(hazard, Hazard::InUse(_))) {
-        "; end whoever works there first (`swarm shutdown NAME`), `--force` does not help"
+        "; stop the agent or process that uses it first (`swarm shutdown NAME`), `--force` does not help"
     } else if has(|hazard| matches!(hazard, Hazard::NotAsMade(_))) {
-        "; put that right first, `--force` does not help"
+        "; fix that first, `--force` does not help"
     } else if forced {
-        "; that cannot be rescued, so `--force` does not help"
+        "; this cannot be rescued, so `--force` does not help"
     } else if hazards.contains(&Hazard::MadeByHook) {
-        "; save what you need, then `--force` has your hook take it away"
+        "; save what you need, then use `--force` to let your hook remove it"
     } else if !hazards.iter().all(Hazard::can_be_rescued) {
-        "; that cannot be rescued, so look into it yourself: `--force` does not help"
+        "; this cannot be rescued, so check it manually: `--force` does not help"
     } else {
-        "; `--force` saves it as a ref and a patch first"
+        "; `--force` saves it as a ref and a patch before the removal"
     }
 }
 

@@ -1,4 +1,4 @@
-//! The git program, run so that it never asks anybody anything.
+//! Runs git without any prompts.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use swarm_os::{HandedLock, OsError};
+use swarm_os::{InheritableLock, OsError};
 
-/// Variables that would make git work on another repository than the one it is run in, see git(1).
-const LEADS_ELSEWHERE: [&str; 9] = [
+/// Variables that make git use another repository than that of its working directory, see git(1).
+const REPOSITORY_VARIABLES: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -21,8 +21,8 @@ const LEADS_ELSEWHERE: [&str; 9] = [
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// In force for every call of ours: no hook of the repository runs, nothing is left running in the background, no program
-/// watches the files, and none checks signatures.
+/// Settings for every call: no repository hooks, no background processes, no file system monitor,
+/// no signature checks.
 const CONFIG: [&str; 6] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -32,35 +32,35 @@ const CONFIG: [&str; 6] = [
     "log.showSignature=false",
 ];
 
-/// Git did not do what it was asked.
+/// A git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// The program is not there.
+    /// Git could not be started.
     #[error("{} could not be started: {source}; install git 2.38 or newer", program.display())]
     Missing {
-        /// What was to be run.
+        /// The program.
         program: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It ended with an error.
+    /// Git exited with an error.
     #[error("`git {command}` failed in {}: {why}", directory.display())]
     Failed {
-        /// Its arguments.
+        /// The arguments.
         command: String,
-        /// Where it ran.
+        /// The working directory.
         directory: PathBuf,
-        /// What it said.
+        /// The error output, or the exit status if there was none.
         why: String,
-        /// Its exit status; none when a signal ended it.
+        /// The exit status; `None` if it was terminated by a signal.
         code: Option<i32>,
     },
-    /// The lock could not be handed to it.
+    /// The lock could not be passed to git.
     #[error(transparent)]
     Lock(OsError),
 }
 
-/// The git program and the environment it runs in.
+/// The git program and its environment.
 #[derive(Debug, Clone)]
 pub struct Git {
     program: PathBuf,
@@ -68,16 +68,17 @@ pub struct Git {
 }
 
 impl Git {
-    /// Git by its path or name, in exactly this environment but for what leads git elsewhere.
+    /// Creates a handle for the program at a path or of a name. It runs in exactly this
+    /// environment, without the variables that select another repository.
     pub fn new(program: impl Into<PathBuf>, mut env: BTreeMap<String, String>) -> Self {
-        env.retain(|name, _| !LEADS_ELSEWHERE.contains(&name.as_str()));
+        env.retain(|name, _| !REPOSITORY_VARIABLES.contains(&name.as_str()));
         Self {
             program: program.into(),
             env,
         }
     }
 
-    /// A call in a directory.
+    /// Prepares a call in a directory.
     pub(crate) fn at<'a>(&'a self, directory: &'a Path) -> Call<'a> {
         Call {
             git: self,
@@ -91,19 +92,20 @@ impl Git {
     }
 }
 
-/// In force beside those where somebody else works: git goes into no submodule, and writes a whole index.
+/// Additional settings for checkouts in which agents work: git does not enter submodules, and
+/// writes a complete index.
 const FOREIGN_CONFIG: [&str; 3] = [
     "submodule.recurse=false",
     "diff.ignoreSubmodules=dirty",
     "core.splitIndex=false",
 ];
 
-/// A call of git to be made.
+/// A prepared call of git.
 #[derive(Debug, Clone)]
 pub(crate) struct Call<'a> {
     git: &'a Git,
     directory: &'a Path,
-    lock: Option<&'a HandedLock>,
+    lock: Option<&'a InheritableLock>,
     checkout: Option<&'a Path>,
     index: Option<&'a Path>,
     changes: bool,
@@ -111,47 +113,47 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The call changes something, so it may take git's own locks.
+    /// Marks the call as a change, which may take git's own locks.
     pub(crate) fn changing(mut self) -> Self {
         self.changes = true;
         self
     }
 
-    /// Git keeps this lock for as long as it runs, even if we are killed meanwhile.
-    pub(crate) fn under(mut self, lock: &'a HandedLock) -> Self {
+    /// Passes a lock to git, which keeps it while it runs, even if this process is killed.
+    pub(crate) fn under(mut self, lock: &'a InheritableLock) -> Self {
         self.lock = Some(lock);
         self
     }
 
-    /// Works on this index file instead of the checkout's own.
+    /// Uses this index file instead of that of the checkout.
     pub(crate) fn with_index(mut self, index: &'a Path) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// The directory is a checkout: git takes `own` for its directory of that checkout alone, and reads nothing in the checkout
-    /// to find it.
+    /// Sets the private git directory of the checkout, so that git does not read files in the
+    /// checkout to find it.
     pub(crate) fn in_checkout(mut self, own: &'a Path) -> Self {
         self.checkout = Some(own);
         self
     }
 
-    /// What git reads from its input.
+    /// Sets the standard input of git.
     pub(crate) fn reading(mut self, input: &'a [u8]) -> Self {
         self.input = Some(input);
         self
     }
 
-    /// Runs it, and returns what it printed.
+    /// Runs the command and returns its output.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, GitError> {
-        let (code, out, said) = self.status(args)?;
+        let (code, out, stderr) = self.status(args)?;
         if code == Some(0) {
             return Ok(out);
         }
-        Err(self.failed(args, code, &said))
+        Err(self.failed(args, code, &stderr))
     }
 
-    /// Runs it, and returns what it printed as one line of text.
+    /// Runs the command and returns its output as text without the line break.
     pub(crate) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         let out = self.run(args)?;
         Ok(String::from_utf8_lossy(&out)
@@ -159,20 +161,18 @@ impl<'a> Call<'a> {
             .to_owned())
     }
 
-    /// Whether it ended with 0; 1 means no, and anything else is a failure.
-    pub(crate) fn asks<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
+    /// Runs the command and returns whether it exited with 0. Exit status 1 is `false`, any other
+    /// is an error.
+    pub(crate) fn succeeds<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
         match self.status(args)? {
             (Some(0), ..) => Ok(true),
             (Some(1), ..) => Ok(false),
-            (code, _, said) => Err(self.failed(args, code, &said)),
+            (code, _, stderr) => Err(self.failed(args, code, &stderr)),
         }
     }
 
-    /// Runs it, and returns exit status, output, and what it said on stderr.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the three things a program leaves behind"
-    )]
+    /// Runs the command and returns exit status, standard output and standard error.
+    #[expect(clippy::type_complexity, reason = "the three results of a program")]
     pub(crate) fn status<S: AsRef<OsStr>>(
         &self,
         args: &[S],
@@ -188,10 +188,11 @@ impl<'a> Call<'a> {
                 let mut child = command.stdin(Stdio::piped()).spawn().map_err(missing)?;
                 let pipe = child.stdin.take();
                 let input = input.to_owned();
-                // A thread feeds it, so that neither side waits for the other with a full pipe.
+                // Written by a thread, so that neither side waits for the other with a full pipe.
                 let feeder = std::thread::spawn(move || {
                     use std::io::Write as _;
-                    // A program that ends early needs no more; its status tells.
+                    // A write error means that the program exited early; its exit status is checked
+                    // below.
                     pipe.map(|mut pipe| pipe.write_all(&input))
                 });
                 let output = child.wait_with_output().map_err(missing)?;
@@ -218,7 +219,7 @@ impl<'a> Call<'a> {
             .stderr(Stdio::piped());
         match self.lock {
             Some(lock) => {
-                let file = lock.for_program().map_err(GitError::Lock)?;
+                let file = lock.descriptor_for_child().map_err(GitError::Lock)?;
                 command.stdin(Stdio::from(file))
             }
             None => command.stdin(Stdio::null()),
@@ -242,43 +243,43 @@ impl<'a> Call<'a> {
         Ok(command)
     }
 
-    fn failed<S: AsRef<OsStr>>(&self, args: &[S], code: Option<i32>, said: &[u8]) -> GitError {
+    fn failed<S: AsRef<OsStr>>(&self, args: &[S], code: Option<i32>, stderr: &[u8]) -> GitError {
         let words: Vec<_> = args
             .iter()
             .map(|word| word.as_ref().to_string_lossy())
             .collect();
-        let said = String::from_utf8_lossy(said);
-        let said = said.trim();
-        let ended = match code {
+        let stderr = String::from_utf8_lossy(stderr);
+        let stderr = stderr.trim();
+        let status = match code {
             Some(code) => format!("exit status {code}"),
-            None => "it was killed".to_owned(),
+            None => "terminated by a signal".to_owned(),
         };
         GitError::Failed {
             command: words.join(" ").escape_debug().to_string(),
             directory: self.directory.to_owned(),
-            why: if said.is_empty() {
-                ended
+            why: if stderr.is_empty() {
+                status
             } else {
-                said.to_owned()
+                stderr.to_owned()
             },
             code,
         }
     }
 }
 
-/// Splits output of `-z`.
+/// Splits output of `-z` at the zero bytes.
 pub(crate) fn fields(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output
         .split(|byte| *byte == 0)
         .filter(|field| !field.is_empty())
 }
 
-/// A path as git printed it.
+/// Converts a path printed by git.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
-/// A name as people read it.
+/// Converts output to text for messages.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

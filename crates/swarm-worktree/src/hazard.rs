@@ -1,44 +1,44 @@
-//! What speaks against removing a worktree.
+//! Reasons against removing a worktree.
 
 use std::fmt;
 
-/// Something that would be lost or broken.
+/// Something that a removal would lose or break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hazard {
-    /// Tracked files are changed.
+    /// Tracked files have changes.
     Dirty(Vec<String>),
-    /// There are files that git does not know.
+    /// There are untracked files.
     Untracked(Vec<String>),
-    /// Ignored files that `.worktreeinclude` lists are not as they came.
+    /// Ignored files that `.worktreeinclude` lists differ from the originals.
     ListedWorktree(Vec<String>),
-    /// Changes of its branch were stashed, this many times.
+    /// Number of stashes that were created on its branch.
     Stashed(usize),
-    /// This many commits are in no other branch and were not pushed.
+    /// Number of commits that are neither on another branch nor pushed.
     Unmerged(u64),
-    /// No branch is checked out.
+    /// HEAD is detached.
     Detached,
     /// Another branch is checked out.
     OtherBranch(String),
-    /// Somebody has locked it with git, and says why.
+    /// It was locked with `git worktree lock`, for this reason.
     Locked(String),
-    /// Somebody works in it.
+    /// It is in use, by this description.
     InUse(String),
-    /// A merge, rebase or the like is under way.
+    /// A merge, rebase or similar operation is in progress.
     UnderWay(&'static str),
-    /// It holds refs that exist only in it.
+    /// It has refs that exist only in this worktree.
     OwnRefs(Vec<String>),
-    /// It holds repositories of their own.
+    /// It contains nested repositories.
     Repositories(Vec<String>),
-    /// A hook has made it, and nobody here knows what is work in it.
+    /// It was created by a hook, so its contents are unknown.
     MadeByHook,
-    /// It is not registered as it was made, so git is not run in it.
+    /// It does not match its record, so git is not run in it.
     NotAsMade(String),
-    /// It cannot be found out.
+    /// Its state is unknown.
     Unknown(String),
 }
 
 impl Hazard {
-    /// Whether a rescue saves what would be lost.
+    /// Returns whether a rescue saves what would be lost.
     pub fn can_be_rescued(&self) -> bool {
         !matches!(
             self,
@@ -51,7 +51,7 @@ impl Hazard {
         )
     }
 
-    /// Whether git can merge what is committed all the same.
+    /// Returns whether the commits can be merged despite it.
     pub fn can_be_merged(&self) -> bool {
         !matches!(
             self,
@@ -68,16 +68,16 @@ impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dirty(files) => write!(f, "uncommitted changes of {}", named(files)),
-            Self::Untracked(files) => write!(f, "files that git does not know: {}", named(files)),
+            Self::Untracked(files) => write!(f, "untracked files: {}", named(files)),
             Self::ListedWorktree(files) => {
                 write!(
                     f,
-                    "listed files that differ from where they came from: {}",
+                    "copied files that differ from the originals: {}",
                     named(files)
                 )
             }
-            Self::Stashed(1) => f.write_str("a stash was made on its branch"),
-            Self::Stashed(count) => write!(f, "{count} stashes were made on its branch"),
+            Self::Stashed(1) => f.write_str("a stash was created on its branch"),
+            Self::Stashed(count) => write!(f, "{count} stashes were created on its branch"),
             Self::Unmerged(1) => f.write_str("1 commit is neither merged nor pushed"),
             Self::Unmerged(count) => write!(f, "{count} commits are neither merged nor pushed"),
             Self::Detached => f.write_str("its HEAD is detached"),
@@ -85,22 +85,24 @@ impl fmt::Display for Hazard {
             Self::Locked(reason) if reason.is_empty() => f.write_str("it is locked with git"),
             Self::Locked(reason) => write!(f, "it is locked with git: {reason}"),
             Self::InUse(by) => write!(f, "it is in use by {by}"),
-            Self::UnderWay(what) => write!(f, "a {what} is under way in it"),
-            Self::OwnRefs(names) => write!(f, "it has refs of its own: {}", named(names)),
+            Self::UnderWay(what) => write!(f, "a {what} is in progress"),
+            Self::OwnRefs(names) => write!(f, "it has private refs: {}", named(names)),
             Self::Repositories(paths) => {
-                write!(f, "it holds repositories of their own: {}", named(paths))
+                write!(f, "it contains nested repositories: {}", named(paths))
             }
-            Self::MadeByHook => f.write_str("a hook made it, so what it holds is not known"),
-            Self::NotAsMade(why) => write!(f, "it is not as it was made: {why}"),
-            Self::Unknown(why) => write!(f, "its state cannot be found out: {why}"),
+            Self::MadeByHook => {
+                f.write_str("it was created by a hook, so its contents are unknown")
+            }
+            Self::NotAsMade(why) => write!(f, "it does not match its record: {why}"),
+            Self::Unknown(why) => write!(f, "its state is unknown: {why}"),
         }
     }
 }
 
-/// How many files an error names.
+/// Maximum number of names in an error.
 const NAMED: usize = 8;
 
-/// The first of many names, with the number of the others.
+/// Lists the first names and the number of the others.
 pub(crate) fn named(files: &[String]) -> String {
     let shown: Vec<_> = files
         .iter()

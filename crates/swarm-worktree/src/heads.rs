@@ -1,29 +1,28 @@
-//! Where a checkout stands, read from git's files without running git.
-//!
-//! The layout is that of gitrepository-layout(5): `.git` of a linked worktree is a file that names its own directory, which
-//! holds `HEAD` and, in `commondir`, the way to everything that all worktrees have in common.
+//! Reads the state of a checkout from git's files without running git. The layout is that of
+//! gitrepository-layout(5): `.git` of a linked worktree is a file that names its private git
+//! directory, which contains `HEAD` and, in `commondir`, the path of the shared git directory.
 
 use std::path::{Path, PathBuf};
 
 use swarm_os::read_optional;
 
-/// Where a checkout stands.
+/// The state of a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its uppermost directory.
+    /// Top-level directory of the checkout.
     pub toplevel: PathBuf,
-    /// Git's directory for this checkout alone.
+    /// Private git directory of the checkout.
     pub git_dir: PathBuf,
-    /// Git's directory for all checkouts of the repository.
+    /// Git directory shared by all checkouts of the repository.
     pub common_dir: PathBuf,
-    /// The branch that is checked out; `None` when none is.
+    /// The checked-out branch; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The commit. `None` when it cannot be told without git.
+    /// The commit id of HEAD; `None` if it cannot be determined without git.
     pub head: Option<String>,
 }
 
-/// The checkout that a directory belongs to. `None` when there is none, or its files are not as they should be: git must be
-/// asked then.
+/// Returns the checkout that contains a directory. Returns `None` if there is none or its files are
+/// not as expected; run git in that case.
 pub fn seen(directory: &Path) -> Option<Seen> {
     let toplevel = directory
         .ancestors()
@@ -31,7 +30,7 @@ pub fn seen(directory: &Path) -> Option<Seen> {
     look_at(toplevel)
 }
 
-/// The same for the uppermost directory itself.
+/// Like [`seen`], for the top-level directory of a checkout.
 pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
     let dot_git = toplevel.join(".git");
     let git_dir = if dot_git.is_dir() {
@@ -64,8 +63,8 @@ pub(crate) fn look_at(toplevel: &Path) -> Option<Seen> {
     })
 }
 
-/// The branch that others begin from and merge into: the default branch of `origin` as it was cloned, or else a local one
-/// of the usual names.
+/// Returns the main branch: the default branch of `origin` when it was cloned, otherwise a local
+/// branch named `main` or `master`.
 pub(crate) fn main_branch(common: &Path) -> Option<String> {
     let remote = read(&common.join("refs/remotes/origin/HEAD"));
     let named = remote.as_deref().and_then(|head| {
@@ -80,7 +79,7 @@ pub(crate) fn main_branch(common: &Path) -> Option<String> {
     })
 }
 
-/// The text of a regular file. What else may stand in its place is not opened: a pipe would never be read to its end.
+/// Reads a regular file. Other files are not opened: reading a pipe would never end.
 fn read(path: &Path) -> Option<String> {
     String::from_utf8(read_optional(path).ok()??).ok()
 }

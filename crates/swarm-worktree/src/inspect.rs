@@ -1,4 +1,4 @@
-//! Finds what speaks against removing a worktree. What cannot be found out speaks against it, too.
+//! Finds reasons against removing a worktree. An unknown state counts as a reason.
 
 use std::fs;
 use std::io;
@@ -15,21 +15,21 @@ use crate::repository::Repository;
 use crate::view::{Checkout, View};
 use crate::{GitError, Record, WorktreeError, recover, usage};
 
-/// Everything that speaks against removing a worktree now.
+/// Returns all present reasons against removing a worktree.
 pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
     let mut found = Vec::new();
-    match usage::user_of(record, &repository.places.occupants) {
+    match usage::user_of(record, &repository.registry.occupants) {
         Ok(None) => {}
         Ok(Some(by)) => found.push(Hazard::InUse(by)),
         Err(why) => found.push(Hazard::Unknown(why)),
     }
     found.extend(locked(repository, record));
-    let looked = if record.path.symlink_metadata().is_ok() {
-        look(repository, record, &mut found)
+    let inspected = if record.path.symlink_metadata().is_ok() {
+        inspect(repository, record, &mut found)
     } else {
         commits(repository, record, None, &mut found)
     };
-    match looked {
+    match inspected {
         Ok(()) => {}
         Err(WorktreeError::Mismatch { why, .. }) => found.push(Hazard::NotAsMade(why)),
         Err(error) => found.push(Hazard::Unknown(reason(&error))),
@@ -37,21 +37,22 @@ pub(crate) fn hazards(repository: &Repository, record: &Record) -> Vec<Hazard> {
     found
 }
 
-/// Why a look failed. An agent in a sandbox may look at the list, too, and cannot write what git needs for that.
+/// Returns the reason why the state is unknown. An agent in a sandbox may also list worktrees, but
+/// cannot write the files that git needs for it.
 fn reason(error: &WorktreeError) -> String {
     match error {
         WorktreeError::Disk(OsError::Io { path, source, .. })
             if source.kind() == io::ErrorKind::PermissionDenied =>
         {
             let path = path.parent().unwrap_or(path).display();
-            format!("{path} cannot be written to from here; outside of a sandbox it can")
+            format!("{path} is not writable in this sandbox; list the worktrees outside of it")
         }
         WorktreeError::Disk(OsError::Io { source, .. }) => format!("{error}: {source}"),
         _ => error.to_string(),
     }
 }
 
-fn look(
+fn inspect(
     repository: &Repository,
     record: &Record,
     found: &mut Vec<Hazard>,
@@ -89,7 +90,7 @@ fn look(
     Ok(())
 }
 
-/// Commits and stashes.
+/// Finds unmerged commits and stashes.
 fn commits(
     repository: &Repository,
     record: &Record,
@@ -99,13 +100,13 @@ fn commits(
     let tip = repository.tip(&record.branch)?;
     let tips: Vec<_> = tip.as_deref().into_iter().chain(head).collect();
     if !tips.is_empty() {
-        let unheld = recover::unheld(repository, record, &tips)?;
-        if unheld > 0 {
-            found.push(Hazard::Unmerged(unheld));
+        let unmerged = recover::unreachable_elsewhere(repository, record, &tips)?;
+        if unmerged > 0 {
+            found.push(Hazard::Unmerged(unmerged));
         }
     }
     let all = stashes(repository)?;
-    // The two forms in which git describes a stash, with the branch on which it was made.
+    // The two forms of stash descriptions, with the branch of the stash.
     let marks = [
         format!("WIP on {}: ", record.branch),
         format!("On {}: ", record.branch),
@@ -119,10 +120,11 @@ fn commits(
     Ok(())
 }
 
-/// What the stack of stashes says of each. Read as a log, since `git stash` refuses to run in a bare repository.
+/// Returns the descriptions of all stashes. Uses the reflog, because `git stash` does not run in a
+/// bare repository.
 fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
     let at = repository.common_git();
-    if !at.asks(&["show-ref", "--verify", "--quiet", "refs/stash"])? {
+    if !at.succeeds(&["show-ref", "--verify", "--quiet", "refs/stash"])? {
         return Ok(Vec::new());
     }
     at.run(&[
@@ -137,7 +139,7 @@ fn stashes(repository: &Repository) -> Result<Vec<u8>, GitError> {
     ])
 }
 
-/// The refs that only this worktree has, by the files that hold them.
+/// Returns the private refs of this worktree by their file names.
 fn own_refs(admin: &Path) -> Vec<String> {
     let mut names = Vec::new();
     let mut directories = vec![admin.join("refs")];
@@ -154,7 +156,7 @@ fn own_refs(admin: &Path) -> Vec<String> {
     names
 }
 
-/// Files that differ from the commit, or from where they came from.
+/// Finds files that differ from the commit or from their originals.
 fn files(
     repository: &Repository,
     record: &Record,
@@ -169,7 +171,7 @@ fn files(
         "--untracked-files=all",
         checkout.submodules(),
     ])?;
-    let as_it_came = |file: &Path| {
+    let is_unchanged_copy = |file: &Path| {
         record.carried.iter().any(|carried| carried.path == file)
             && is_same_file(&record.path.join(file), &record.from.join(file))
     };
@@ -180,11 +182,11 @@ fn files(
             dirty.push(text(file));
         } else if file.ends_with(b"/") {
             repositories.push(text(file));
-        } else if !as_it_came(&path(file)) {
+        } else if !is_unchanged_copy(&path(file)) {
             untracked.push(text(file));
         }
     }
-    // A submodule that was fetched into the worktree has its commits in the worktree's own part of git's directory.
+    // The commits of an initialized submodule are in the private git directory of the worktree.
     let has_modules = admin(repository, record).is_some_and(|admin| admin.join("modules").is_dir());
     if has_modules {
         repositories.push("its submodules".to_owned());
@@ -208,7 +210,7 @@ fn files(
     Ok(())
 }
 
-/// Ignored files that the list names and that are not as they are in the checkout they came from.
+/// Returns the listed ignored files that differ from those of the original checkout.
 pub(crate) fn changed_listed(
     repository: &Repository,
     record: &Record,
@@ -231,14 +233,14 @@ pub(crate) fn changed_listed(
     Ok(listed)
 }
 
-/// Git's lock, unless it is ours: whether we still use it is known better.
+/// Returns git's lock, unless it was set by swarm, which tracks the use of the worktree itself.
 fn locked(repository: &Repository, record: &Record) -> Option<Hazard> {
     let reason = recover::lock_reason(repository, record)?;
     let reason = reason.trim();
     (!reason.starts_with(OUR_LOCK.trim_end())).then(|| Hazard::Locked(reason.to_owned()))
 }
 
-/// What git has begun and not finished, by the files that it keeps meanwhile.
+/// Returns the operation of git that is in progress, by the files that git creates for it.
 fn under_way(git_dir: &Path) -> Option<Hazard> {
     let marks = [
         ("MERGE_HEAD", "merge"),

@@ -1,14 +1,13 @@
-//! Git worktree isolation: slug, create or reuse, copied files, keep or remove, merge.
-//!
-//! Built on the git program. Whatever git fails to answer is *unknown* and never taken for "nothing there": what is not
-//! known to be safe is not removed. Everything here blocks.
+//! Git worktree isolation: names, creation or reuse, copied files, removal, merges. Uses the git
+//! program. If git fails, the state is *unknown* and never treated as "nothing there": a worktree
+//! is only removed if that is known to be safe. All operations block.
 
-mod anchor;
 mod base;
 mod by_hook;
 mod carry;
 mod copy;
 mod create;
+mod enclosing;
 mod error;
 mod git;
 mod hazard;
@@ -21,11 +20,11 @@ mod merge;
 mod merge_tree;
 mod notice;
 mod place;
-mod places;
 mod record;
 mod records;
 mod recover;
 mod registration;
+mod registry;
 mod remove;
 mod repository;
 mod rescue;
@@ -46,7 +45,7 @@ pub use list::{Condition, ListedWorktree, Pruned};
 pub use maker::DirectoryMaker;
 pub use merge::{MergeOutcome, Merged};
 pub use notice::{Resident, moved_notice, worktree_notice};
-pub use record::{Base, Carried, Leaver, Owner, ProcessMark, Record, Stage};
+pub use record::{Base, Carried, FormerOwner, Owner, ProcessMark, Record, Stage};
 pub use remove::{RemovedWorktree, WorktreeOutcome};
 pub use rescue::Rescue;
 pub use settings::{Dependencies, MergeMode, Uncommitted, WorktreeSettings};

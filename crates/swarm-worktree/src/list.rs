@@ -1,4 +1,4 @@
-//! The worktrees of a repository, with what is to be known of each.
+//! The worktrees of a repository and their conditions.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,25 +8,25 @@ use crate::inspect::hazards;
 use crate::repository::Repository;
 use crate::{Hazard, Record, Stage, WorktreeError};
 
-/// How it stands with a worktree.
+/// Condition of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Somebody works in it.
+    /// It is in use.
     InUse,
-    /// It holds nothing that is not elsewhere.
+    /// It has no work that is not elsewhere too.
     Clean,
-    /// Something in it is not committed, or not merged.
+    /// It has uncommitted or unmerged work.
     Work,
-    /// Its directory is gone.
+    /// Its directory was deleted.
     Gone,
-    /// Its maker died over it, or is still at it.
+    /// Its creation is in progress, or the creator has died.
     HalfMade,
-    /// Its state cannot be found out.
+    /// Its state is unknown.
     Unknown,
 }
 
 impl Condition {
-    /// As people and scripts read it.
+    /// Returns the name in output and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::InUse => "in-use",
@@ -39,27 +39,27 @@ impl Condition {
     }
 }
 
-/// A worktree with its state.
+/// A worktree with its condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedWorktree {
-    /// What is known of it.
+    /// The record.
     pub record: Record,
-    /// How it stands.
+    /// The condition.
     pub condition: Condition,
-    /// What speaks against removing it.
+    /// Reasons against removing it.
     pub hazards: Vec<Hazard>,
-    /// Bytes on disk.
+    /// Size on disk in bytes.
     pub size: u64,
 }
 
-/// What became of the worktrees of a repository that were tidied up.
+/// Result of pruning the worktrees of a repository.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// Those that are gone, or would be.
+    /// Worktrees that were removed, or would be in a dry run.
     pub gone: Vec<ListedWorktree>,
-    /// Those that hold something.
+    /// Worktrees that were kept.
     pub kept: Vec<ListedWorktree>,
-    /// Why others could not be removed. Each says which.
+    /// Errors of worktrees that could not be removed. Each names its worktree.
     pub failed: Vec<WorktreeError>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn describe(repository: &Repository, record: Record) -> ListedWorktre
     }
 }
 
-/// Bytes that a directory takes on disk, without what links in it lead to.
+/// Returns the size of a directory on disk in bytes, without following links.
 pub(crate) fn size(directory: &Path) -> u64 {
     let mut directories = vec![directory.to_owned()];
     let mut blocks = 0_u64;

@@ -1,42 +1,42 @@
-//! Finding the repository that a directory belongs to.
+//! Finds the repository of a directory.
 
 use std::path::{Path, PathBuf};
 
-use crate::anchor::{Anchored, anchored};
+use crate::enclosing::{EnclosingWorktree, find_enclosing};
 use crate::git::text;
-use crate::places::Places;
 use crate::registration::admin;
+use crate::registry::WorktreeRegistry;
 use crate::repository::{Repository, unsuitable};
 use crate::{Git, WorktreeError};
 
 impl Repository {
-    /// The repository around a directory: the innermost one, so a nested repository or a submodule is its own.
-    ///
-    /// Git is not asked in a worktree of swarm, whose `.git` file may have been made to lead elsewhere.
+    /// Returns the innermost repository that contains a directory. Nested repositories and
+    /// submodules count as separate ones. Git is not run in a worktree of swarm, whose `.git` file
+    /// may have been manipulated.
     pub(crate) fn find(
         git: &Git,
-        places: &Places,
+        registry: &WorktreeRegistry,
         directory: &Path,
     ) -> Result<Self, WorktreeError> {
-        match anchored(places, directory)? {
-            Some(anchored) => Self::of_worktree(git, places, anchored),
-            None => Self::around(git, places, directory),
+        match find_enclosing(registry, directory)? {
+            Some(enclosing) => Self::of_worktree(git, registry, enclosing),
+            None => Self::around(git, registry, directory),
         }
     }
 
-    /// The repository of a worktree of swarm.
+    /// Returns the repository of a worktree of swarm.
     pub(crate) fn of_worktree(
         git: &Git,
-        places: &Places,
-        anchored: Anchored,
+        registry: &WorktreeRegistry,
+        enclosing: EnclosingWorktree,
     ) -> Result<Self, WorktreeError> {
-        let record = anchored.record;
+        let record = enclosing.record;
         let mut found = Self {
             git: git.clone(),
-            places: places.clone(),
+            registry: registry.clone(),
             top: record.path.clone(),
-            below: anchored.below,
-            common: anchored.common,
+            below: enclosing.below,
+            common: enclosing.common,
             main: None,
             tree: None,
         };
@@ -46,9 +46,13 @@ impl Repository {
         Ok(found)
     }
 
-    fn around(git: &Git, places: &Places, directory: &Path) -> Result<Self, WorktreeError> {
+    fn around(
+        git: &Git,
+        registry: &WorktreeRegistry,
+        directory: &Path,
+    ) -> Result<Self, WorktreeError> {
         let words = [
-            // Files of a clone can be a repository without a checkout, with settings that name programs.
+            // A clone may contain a bare repository with settings that name programs.
             "-c",
             "safe.bareRepository=explicit",
             "rev-parse",
@@ -65,18 +69,18 @@ impl Repository {
         let out = text(&out);
         let lines: Vec<_> = out.lines().map(PathBuf::from).collect();
         let [top, git_dir, common, below @ ..] = lines.as_slice() else {
-            return Err(unsuitable(directory, "git does not say where it is"));
+            return Err(unsuitable(directory, "git did not print its paths"));
         };
-        // A line break in a path would shift the lines.
+        // A line break in a path would add a line.
         if below.len() > 1 || !top.is_dir() || !common.is_dir() {
             return Err(unsuitable(
                 directory,
-                "its path has a character that swarm cannot use",
+                "its path contains a character that swarm does not support",
             ));
         }
         let mut found = Self {
             git: git.clone(),
-            places: places.clone(),
+            registry: registry.clone(),
             top: top.clone(),
             below: below.first().cloned().unwrap_or_default(),
             common: common.canonicalize().unwrap_or_else(|_| common.clone()),
@@ -95,7 +99,7 @@ fn no_checkout(directory: &Path, said: &str) -> WorktreeError {
         };
     }
     if said.contains("must be run in a work tree") || said.contains("safe.bareRepository") {
-        let why = "this is git's own directory, or a bare repository: go to a checkout of it";
+        let why = "this is a git directory or a bare repository; run the command in a checkout";
         return unsuitable(directory, why);
     }
     unsuitable(directory, said.trim().trim_start_matches("fatal: "))

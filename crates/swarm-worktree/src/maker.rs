@@ -1,4 +1,4 @@
-//! Who makes directories in git's place.
+//! Creation of worktree directories by something other than git.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Owner, Record, Slug};
 
-/// Makes the directories of worktrees, and takes them away. Both block.
+/// Creates and removes the directories of worktrees. Both operations block.
 pub trait DirectoryMaker: Send + Sync + fmt::Debug {
-    /// Whether new directories are its to make; otherwise git makes them.
+    /// Returns whether this implementation creates new directories; otherwise git does.
     fn makes(&self) -> bool;
 
-    /// Makes a directory for an agent whose parent works in `from`; gives its path, which may be relative to the project.
-    /// It ends soon after `cancel` has fallen.
+    /// Creates a directory for an agent whose parent works in `from`. Returns its path, which may
+    /// be relative to the project. Returns soon after `cancel` is triggered.
     ///
     /// # Errors
-    /// Why there is none, in words for a person.
+    /// The reason of the failure, as a message for the user.
     fn make(
         &self,
         slug: &Slug,
@@ -25,9 +25,9 @@ pub trait DirectoryMaker: Send + Sync + fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<PathBuf, String>;
 
-    /// Takes away a directory that it has made.
+    /// Removes a directory that it created.
     ///
     /// # Errors
-    /// What is in the way, in words for a person.
-    fn take_away(&self, record: &Record) -> Result<(), String>;
+    /// The reason of the failure, as a message for the user.
+    fn remove(&self, record: &Record) -> Result<(), String>;
 }

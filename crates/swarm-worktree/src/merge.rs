@@ -1,8 +1,8 @@
-//! Merging the branch of a worktree into the branch it was made from, one at a time.
+//! Merges the branch of a worktree into its target branch, one merge at a time per repository.
 
 use std::path::Path;
 
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 
 use crate::copy::copy;
 use crate::create::changed_files;
@@ -14,21 +14,21 @@ use crate::repository::{LOCK_WAIT, Repository};
 use crate::view::Checkout;
 use crate::{GitError, Record, Slug, WorktreeError, snapshot};
 
-/// How a merge went.
+/// Result of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// The target had everything already.
+    /// The target already had all commits.
     AlreadyThere,
-    /// The target was moved forward.
+    /// The target was fast-forwarded.
     FastForward,
-    /// A merge commit was made.
+    /// A merge commit was created.
     MergeCommit,
-    /// Its commits were copied, without the uncommitted changes at which it began.
+    /// The commits were copied, without the uncommitted changes that the worktree is based on.
     Copied,
 }
 
 impl MergeOutcome {
-    /// As people and scripts read it.
+    /// Returns the name in output and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::AlreadyThere => "already-there",
@@ -39,21 +39,22 @@ impl MergeOutcome {
     }
 }
 
-/// A merge that was made.
+/// A completed merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// The branch of the worktree.
     pub branch: String,
-    /// The branch that has it now.
+    /// The target branch.
     pub target: String,
-    /// The commit of the target.
+    /// The new commit of the target.
     pub head: String,
-    /// How it went.
+    /// The kind of merge.
     pub outcome: MergeOutcome,
 }
 
-/// Merges a worktree's branch into its target. The target changes as a whole or not at all: whether the two fit is found
-/// out without touching any file, and a checkout with changes of its own is left alone.
+/// Merges the branch of a worktree into its target. The target changes completely or not at all:
+/// conflicts are detected without changing files, and a target checkout with uncommitted changes is
+/// not modified.
 pub(crate) fn merge(repository: &Repository, slug: &Slug) -> Result<Merged, WorktreeError> {
     let find = || {
         Record::load(repository, slug)?.ok_or_else(|| WorktreeError::NotFound {
@@ -61,9 +62,9 @@ pub(crate) fn merge(repository: &Repository, slug: &Slug) -> Result<Merged, Work
             repository: repository.shown(),
         })
     };
-    // Where there is none, nobody waits to be told so.
+    // Fails before waiting for the lock if there is none.
     find()?;
-    let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+    let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
     let record = find()?;
     let merging = Merging {
         repository,
@@ -71,51 +72,52 @@ pub(crate) fn merge(repository: &Repository, slug: &Slug) -> Result<Merged, Work
         target: record.target.as_deref().ok_or_else(|| {
             not_merged(
                 &record,
-                "it was made from a checkout without a branch; merge it by hand",
+                "it was created from a checkout without a branch; merge it manually",
             )
         })?,
         lock: &lock,
     };
-    let (merged, copied) = merging.carry_out()?;
-    // Whoever changes the record has its lock and waits for this one.
+    let (merged, copied) = merging.run()?;
+    // Changing the record takes its lock, whose holders may wait for this one.
     drop(lock);
     if let Some(copied) = copied {
-        copied.write_down(repository, slug);
+        copied.record_in(repository, slug);
     }
     Ok(merged)
 }
 
-/// Work that is in the target in other commits.
+/// Work that was copied to the target as other commits.
 struct Copied {
-    /// The commit of the worktree's branch up to which it is there.
+    /// The last commit of the worktree's branch that was copied.
     taken: String,
-    /// The commit of the target that has it.
+    /// The commit of the target that contains it.
     taken_as: String,
 }
 
 impl Copied {
-    /// The merge is made whatever becomes of this. Without it the work counts as not taken, until it is merged again.
-    fn write_down(self, repository: &Repository, slug: &Slug) {
+    /// Records the copy. The merge is complete even if this fails; the work then counts as unmerged
+    /// until the next merge.
+    fn record_in(self, repository: &Repository, slug: &Slug) {
         let written = Record::change(repository, slug, |record| {
             record.taken = Some(self.taken);
             record.taken_as = Some(self.taken_as);
             true
         });
         if let Err(error) = written {
-            tracing::warn!(%slug, %error, "not written down that its work is merged");
+            tracing::warn!(%slug, %error, "could not record a merge");
         }
     }
 }
 
 impl Merging<'_> {
-    /// The merge, and what of it is to be written down.
-    fn carry_out(&self) -> Result<(Merged, Option<Copied>), WorktreeError> {
+    /// Performs the merge. Returns it with the copy to record.
+    fn run(&self) -> Result<(Merged, Option<Copied>), WorktreeError> {
         self.refuse_uncommitted()?;
         let tip = self.tip(&self.record.branch)?;
         let old = self.tip(self.target)?;
         let is_ancestor = |one: &str, other: &str| {
             let at = self.repository.common_git();
-            at.asks(&["merge-base", "--is-ancestor", one, other])
+            at.succeeds(&["merge-base", "--is-ancestor", one, other])
         };
         if is_ancestor(&tip, &old)? {
             return Ok((self.merged(old, MergeOutcome::AlreadyThere), None));
@@ -156,10 +158,10 @@ impl Merging<'_> {
     fn tip(&self, branch: &str) -> Result<String, WorktreeError> {
         self.repository
             .tip(branch)?
-            .ok_or_else(|| not_merged(self.record, format!("there is no branch {branch} any more")))
+            .ok_or_else(|| not_merged(self.record, format!("the branch {branch} no longer exists")))
     }
 
-    /// What is not committed would not be merged, and nobody would notice.
+    /// Refuses uncommitted changes of the worktree, which would be missing in the merge.
     fn refuse_uncommitted(&self) -> Result<(), WorktreeError> {
         let path = &self.record.path;
         if path.symlink_metadata().is_err() {
@@ -169,7 +171,7 @@ impl Merging<'_> {
         if seen.branch.as_ref() != Some(&self.record.branch) {
             let on = seen.branch.as_deref().unwrap_or("no branch");
             let why = format!(
-                "its worktree is on {on}; check {} out there",
+                "its worktree is on {on}; check out {} there",
                 self.record.branch
             );
             return Err(not_merged(self.record, why));
@@ -203,8 +205,9 @@ impl Merging<'_> {
         )?)
     }
 
-    /// Refuses a checkout that git lists because somebody has written so into its directory for a worktree of theirs.
-    fn refuse_made_up(&self, path: &Path) -> Result<(), WorktreeError> {
+    /// Refuses a forged checkout that git lists because an agent has manipulated the git directory
+    /// of its worktree.
+    fn refuse_forged(&self, path: &Path) -> Result<(), WorktreeError> {
         if self.repository.main.as_deref() == Some(path)
             || self.repository.recorded_at(path)?.is_some()
         {
@@ -227,14 +230,14 @@ impl Merging<'_> {
             return Ok(());
         }
         let why = format!(
-            "git lists {} as a checkout of {}, and it is none; `git worktree list` shows it",
+            "git lists {} as a checkout of {}, but it is not; check `git worktree list`",
             path.display(),
             self.target
         );
         Err(not_merged(self.record, why))
     }
 
-    /// Moves the target, and the files of the checkout that has it.
+    /// Moves the target branch, and updates the files of its checkout.
     fn move_target(&self, old: &str, new: &str) -> Result<(), WorktreeError> {
         let registered = self.repository.registered()?;
         let checkout = registered
@@ -246,12 +249,12 @@ impl Merging<'_> {
             at.run(&["update-ref", "-m", "swarm: merge", &name, new, old])?;
             return Ok(());
         };
-        // Git's own entry for a submodule's main checkout names its directory instead.
+        // For the main checkout of a submodule, git lists its git directory.
         let path = match &self.repository.main {
             Some(main) if checkout.path == self.repository.common => main,
             _ => &checkout.path,
         };
-        self.refuse_made_up(path)?;
+        self.refuse_forged(path)?;
         let checkout = Checkout::at(self.repository, path)?;
         let at = checkout.git();
         let changed = at.run(&[
@@ -284,7 +287,7 @@ impl Merging<'_> {
         ]);
         moved.map(drop).map_err(|error| match error {
             GitError::Failed { why, .. } => {
-                let why = format!("{} could not take it: {why}", path.display());
+                let why = format!("could not update {}: {why}", path.display());
                 not_merged(self.record, why)
             }
             other => other.into(),

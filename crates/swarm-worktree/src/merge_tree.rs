@@ -1,17 +1,17 @@
-//! Merging two commits in memory.
+//! Merges of two commits without a checkout.
 
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 
 use crate::git::{fields, text};
 use crate::repository::Repository;
 use crate::{GitError, Record, WorktreeError};
 
-/// A merge under way.
+/// A merge in progress.
 pub(crate) struct Merging<'a> {
     pub(crate) repository: &'a Repository,
     pub(crate) record: &'a Record,
     pub(crate) target: &'a str,
-    pub(crate) lock: &'a HandedLock,
+    pub(crate) lock: &'a InheritableLock,
 }
 
 pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeError {
@@ -22,7 +22,7 @@ pub(crate) fn not_merged(record: &Record, why: impl Into<String>) -> WorktreeErr
 }
 
 impl Merging<'_> {
-    /// Merges in memory; a conflict touches nothing.
+    /// Merges two commits in the object database and returns the tree. A conflict changes nothing.
     pub(crate) fn merged_tree(&self, old: &str, tip: &str) -> Result<String, WorktreeError> {
         let words = [
             "merge-tree",

@@ -1,56 +1,56 @@
-//! What an agent is told whose files are in a worktree.
+//! Notices for agents that work in a worktree.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::{Created, MergeMode};
 
-/// What a fork is told that works in a worktree while its conversation speaks of another directory.
+/// Returns the notice for a fork that works in a worktree and whose conversation refers to another
+/// directory.
 pub fn moved_notice(from: &Path, to: &Path) -> String {
     format!(
-        "You work in a git worktree of your own: {to}. What was said so far speaks of {from}. The same files stand at the \
-         same places below your directory, so translate such paths before you use them. Read a file again before you edit \
-         it: it may differ from what was read there. What you change stays in your worktree and touches nothing in {from}.",
+        "You work in your own git worktree: {to}. The conversation so far refers to {from}. Your worktree contains the \
+ same files at the same relative paths, so translate such paths before you use them. Read a file again before you \
+ edit it: its content may differ. Your changes stay in your worktree and do not affect {from}.",
         to = to.display(),
         from = from.display(),
     )
 }
 
-/// Who works in a worktree.
+/// The agent that works in a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resident {
-    /// A teammate, whose work is merged so.
+    /// A teammate, and when its work is merged.
     Teammate(MergeMode),
     /// A sub-agent, whose caller merges its work.
     SubAgent,
-    /// A lead, whose work a person merges.
+    /// A lead, whose work the user merges.
     Lead,
 }
 
-/// What an agent needs to know of the worktree in which it begins: where it is, how its work reaches others, and what is
-/// not in it.
+/// Returns the notice for an agent that starts in a worktree: its path, how its work is merged, and
+/// which files it lacks.
 pub fn worktree_notice(created: &Created, resident: Resident) -> String {
     let record = &created.record;
     let (path, from) = (record.path.display(), record.from.display());
-    let mut text =
-        format!("# Worktree\nYou work in {path}, a git worktree of your own of {from}. ");
+    let mut text = format!("# Worktree\nYou work in {path}, your own git worktree of {from}. ");
     if record.by_hook {
-        text.push_str("A hook of the user made it, and how its work is merged is not known here.");
+        text.push_str("It was created by a hook of the user; how its work is merged is unknown.");
     } else {
         let branch = created.branch.as_deref().unwrap_or(&record.branch);
         // Writing into a String cannot fail.
         let _infallible = write!(
             text,
-            "Its branch is {branch}, which began at {}.\n- {}",
+            "Its branch is {branch}, based on {}.\n- {}",
             record.base.describe(),
             merging(created, branch, resident)
         );
     }
     text.push_str(
-        "\n- Write below your worktree only; elsewhere it is refused. Nobody sees your changes before they are merged, and \
-         you do not see what others change.",
+        "\n- Write only below your worktree; other paths are refused. Other agents do not see your changes until they are \
+ merged, and you do not see theirs.",
     );
-    let _infallible = write!(text, "\n- {}", left_behind(created));
+    let _infallible = write!(text, "\n- {}", missing_files(created));
     for notice in &created.notices {
         let _infallible = write!(text, "\n- {notice}");
     }
@@ -62,31 +62,31 @@ fn merging(created: &Created, branch: &str, resident: Resident) -> String {
     let committed = "Commit your work there: only commits on that branch can be merged";
     let Some(target) = &record.target else {
         return format!(
-            "{committed}. It began without a branch to merge into, so whoever gave you the work merges {branch} by hand."
+            "{committed}. There is no target branch, so the agent or user that gave you the work merges {branch} manually."
         );
     };
     let merges = format!("`swarm worktree merge {}`", record.slug);
     let how = match resident {
         Resident::Teammate(MergeMode::Auto) => format!(
-            "Completing a task with TaskUpdate merges them into {target}; on a conflict the task stays open and you are told \
-             which files to fix. The lead can merge them at any time with {merges}"
+            "Completing a task with TaskUpdate merges them into {target}; on a conflict the task stays open and the error \
+ names the files to fix. The lead can merge them at any time with {merges}"
         ),
         Resident::Teammate(MergeMode::Manual) => {
             format!(
-                "Somebody else merges them into {target} with {merges}, so say in your report when they are ready"
+                "The lead or the user merges them into {target} with {merges}, so report when they are ready"
             )
         }
         Resident::SubAgent => format!(
             "Your caller merges them with `git merge {branch}`, so say in your last message what you have committed"
         ),
         Resident::Lead => {
-            format!("The person you work for merges them into {target} with {merges}")
+            format!("The user merges them into {target} with {merges}")
         }
     };
-    format!("{committed}. {how}. To get what is new in {target}, run `git merge {target}`.")
+    format!("{committed}. {how}. To get new commits of {target}, run `git merge {target}`.")
 }
 
-fn left_behind(created: &Created) -> String {
+fn missing_files(created: &Created) -> String {
     let record = &created.record;
     let from = record.from.display();
     let carried: Vec<String> = record
@@ -94,16 +94,18 @@ fn left_behind(created: &Created) -> String {
         .iter()
         .map(|one| format!("{} ({})", one.path.display(), one.how))
         .collect();
-    let but = match carried.as_slice() {
+    let exceptions = match carried.as_slice() {
         [] => String::new(),
-        some => format!(", but for {}", some.join(", ")),
+        some => format!(", except {}", some.join(", ")),
     };
     if record.base.snapshot_of.is_some() {
         format!(
-            "The uncommitted changes of {from} came along in the commit at which your branch began. Files that git ignores \
-             stayed behind{but}."
+            "The commit that your branch is based on includes the uncommitted changes of {from}. Files that git ignores \
+             were not copied{exceptions}."
         )
     } else {
-        format!("Uncommitted changes of {from} and files that git ignores stayed behind{but}.")
+        format!(
+            "Uncommitted changes of {from} and files that git ignores were not copied{exceptions}."
+        )
     }
 }

@@ -1,15 +1,16 @@
-//! Where worktrees lie, that the repository does not see them, and that nothing else is taken for one.
+//! Paths of worktrees: the directory that contains them, its exclusion from the repository, and
+//! path checks.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use swarm_os::{WORK_TREES, append_durable, fingerprint, read_optional};
+use swarm_os::{WORKTREES_DIRECTORY, append_durable, fingerprint, read_optional};
 
 use crate::repository::{Repository, unsuitable};
 use crate::{Record, Slug, WorktreeError, WorktreeSettings};
 
-/// The directory that holds the worktrees of a repository.
+/// Returns the directory that contains the worktrees of a repository.
 pub(crate) fn directory(
     repository: &Repository,
     settings: &WorktreeSettings,
@@ -20,7 +21,7 @@ pub(crate) fn directory(
             let wanted = from.join(location).join(distinct_name(repository));
             real(&wanted).ok_or_else(|| {
                 let why = format!(
-                    "worktree.location leads to {}, with `..` behind what is not there; name the directory itself",
+                    "worktree.location resolves to {}, which has `..` after a missing directory; set it to a path without `..`",
                     wanted.display()
                 );
                 unsuitable(&repository.shown(), why)
@@ -28,16 +29,17 @@ pub(crate) fn directory(
         }
         (None, Some(main)) => {
             refuse_links(repository, main)?;
-            Ok(main.join(WORK_TREES))
+            Ok(main.join(WORKTREES_DIRECTORY))
         }
         (None, None) => Err(unsuitable(
             &repository.common,
-            "it is bare and has no main checkout to hold worktrees; set worktree.location",
+            "it is bare and has no main checkout to contain worktrees; set worktree.location",
         )),
     }
 }
 
-/// A path without links and `..`, as far as there is something. `None` where that cannot be told.
+/// Resolves symbolic links and `..` in the existing part of a path. Returns `None` if the rest has
+/// `..`.
 fn real(path: &Path) -> Option<PathBuf> {
     let there = path
         .ancestors()
@@ -51,17 +53,22 @@ fn real(path: &Path) -> Option<PathBuf> {
         .then(|| real.join(rest).components().collect())
 }
 
-/// The record, if it speaks of the place where swarm makes a worktree of this name and of no other. What swarm removes it
-/// removes there alone.
+/// Returns the record if its path is where swarm creates a worktree of this name. Swarm removes
+/// directories at such paths only.
 pub(crate) fn confirmed(
     repository: &Repository,
     slug: &Slug,
     record: Record,
 ) -> Result<Record, WorktreeError> {
-    let mut directories = repository.places.of_repository(&repository.common)?;
-    directories.extend(repository.main.as_ref().map(|main| main.join(WORK_TREES)));
+    let mut directories = repository.registry.of_repository(&repository.common)?;
+    directories.extend(
+        repository
+            .main
+            .as_ref()
+            .map(|main| main.join(WORKTREES_DIRECTORY)),
+    );
     let name = slug.directory();
-    let is_its = |outer: &PathBuf| record.path == outer.join(&name) && !is_led_elsewhere(outer);
+    let is_its = |outer: &PathBuf| record.path == outer.join(&name) && !has_link(outer);
     let plain = |name: &String| Path::new(name).file_name() == Some(OsStr::new(name));
     if record.slug == *slug
         && directories.iter().any(is_its)
@@ -69,32 +76,33 @@ pub(crate) fn confirmed(
     {
         return Ok(record);
     }
-    let places: Vec<_> = directories
+    let expected: Vec<_> = directories
         .iter()
         .map(|directory| directory.join(&name).display().to_string())
         .collect();
     Err(WorktreeError::Damaged {
         path: repository.records().join(format!("{name}.json")),
         why: format!(
-            "it speaks of {}, but the place of a worktree of that name is {}; look at what is there, then delete the record",
+            "it names {}, but a worktree of that name is at {}; check that directory, then delete the record",
             record.path.display(),
-            if places.is_empty() {
-                "nowhere".to_owned()
+            if expected.is_empty() {
+                "no known path".to_owned()
             } else {
-                places.join(" or ")
+                expected.join(" or ")
             },
         ),
     })
 }
 
-/// Whether a link is on the way to a directory.
-fn is_led_elsewhere(directory: &Path) -> bool {
+/// Returns whether a path contains a symbolic link.
+fn has_link(directory: &Path) -> bool {
     directory.canonicalize().is_ok_and(|real| real != directory)
 }
 
-/// A link in the place of the directory would put the worktrees somewhere else than everybody believes.
+/// Refuses symbolic links in the path of the directory, which would put the worktrees in an
+/// unexpected place.
 fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeError> {
-    for part in [".claude", WORK_TREES] {
+    for part in [".claude", WORKTREES_DIRECTORY] {
         let path = main.join(part);
         if path
             .symlink_metadata()
@@ -110,7 +118,8 @@ fn refuse_links(repository: &Repository, main: &Path) -> Result<(), WorktreeErro
     Ok(())
 }
 
-/// The repository's name and a mark of its path, so that two of one name do not meet.
+/// Returns the name of the repository and a hash of its path, so that repositories of the same name
+/// get different directories.
 fn distinct_name(repository: &Repository) -> String {
     let shown = repository.shown();
     let name = shown.file_name().unwrap_or_default().to_string_lossy();
@@ -118,12 +127,12 @@ fn distinct_name(repository: &Repository) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    let mark = fingerprint(repository.common.as_os_str().as_encoded_bytes());
-    format!("{name}-{:08x}", mark >> 32)
+    let hash = fingerprint(repository.common.as_os_str().as_encoded_bytes());
+    format!("{name}-{:08x}", hash >> 32)
 }
 
-/// Lets the repository ignore worktrees that lie in it, in the one file that git keeps for that and nobody commits. Under
-/// the repository's lock.
+/// Adds worktrees inside the main checkout to `info/exclude`, which git ignores and which is not
+/// committed. Requires the lock of the repository.
 pub(crate) fn exclude(repository: &Repository, directory: &Path) -> Result<(), WorktreeError> {
     let Some(inside) = repository
         .main
@@ -135,8 +144,8 @@ pub(crate) fn exclude(repository: &Repository, directory: &Path) -> Result<(), W
     let line = format!("/{}/", inside.display());
     let info = repository.common.join("info");
     let file = info.join("exclude");
-    let there = read_optional(&file)?;
-    let lines = String::from_utf8_lossy(there.as_deref().unwrap_or_default()).into_owned();
+    let present = read_optional(&file)?;
+    let lines = String::from_utf8_lossy(present.as_deref().unwrap_or_default()).into_owned();
     if lines.lines().any(|have| have.trim() == line) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What swarm keeps about a worktree, in `swarm/worktrees/<slug>.json` of git's common directory.
+//! Records of worktrees, in `swarm/worktrees/<slug>.json` of the shared git directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,27 +14,27 @@ use crate::{Slug, WorktreeError};
 /// Version of the format.
 const VERSION: u32 = 1;
 
-/// How far a worktree has come.
+/// Stage of the creation of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// It is being made. Nobody has worked in it: if its maker dies, it is taken away again.
+    /// It is being created. If its creator dies, it is removed, because no agent has worked in it.
     Making,
-    /// It can be worked in.
+    /// It is ready for use.
     Ready,
 }
 
-/// A process, told apart from a later one of the same number by its start.
+/// A process, identified by pid and start time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessMark {
-    /// Its number.
+    /// The pid.
     pub pid: u32,
-    /// Its start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
+    /// The start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
     pub start: String,
 }
 
-/// Whose worktree it is.
+/// Owner of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
@@ -44,10 +44,10 @@ pub struct Owner {
     /// The member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<MemberName>,
-    /// The sub-agent, if it is one's.
+    /// The id of the sub-agent, if it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Which spawn of the member.
+    /// The spawn of the member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
     /// The member's life file.
@@ -56,12 +56,12 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Whether both are worktrees of the same agent, of whichever spawn.
+    /// Returns whether both are the same agent, in any spawn.
     pub(crate) fn is_same_agent(&self, other: &Self) -> bool {
         (&self.team, &self.member, &self.agent) == (&other.team, &other.member, &other.agent)
     }
 
-    /// As people read it.
+    /// Returns a description for messages.
     pub fn describe(&self) -> String {
         let member = match (&self.member, &self.team) {
             (Some(member), Some(team)) => format!("{member}@{team}"),
@@ -78,69 +78,69 @@ impl Owner {
     }
 }
 
-/// Who lets go of a worktree: it may be somebody else's by then.
+/// An owner that releases a worktree. The worktree may have a new owner by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaver {
-    /// The agent, and which spawn of it.
+pub struct FormerOwner {
+    /// The agent and its spawn.
     pub owner: Owner,
-    /// The process that was given it, where that is known.
+    /// The process that used it, if known.
     pub process: Option<ProcessMark>,
 }
 
-/// What is known of one worktree.
+/// The record of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     /// Version of the format.
     pub version: u32,
-    /// The name it goes by.
+    /// Name of the worktree.
     pub slug: Slug,
-    /// Where it is.
+    /// Path of the worktree.
     pub path: PathBuf,
     /// Its branch, without `refs/heads/`.
     pub branch: String,
-    /// The commit at which it began.
+    /// The commit that it is based on.
     pub base: Base,
-    /// The checkout that it was made from.
+    /// The checkout that it was created from.
     pub from: PathBuf,
-    /// The branch of that checkout: what its work is merged into. `None` when none was checked out.
+    /// The branch of that checkout, into which its work is merged. `None` if HEAD was detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Whose it is.
+    /// The owner.
     pub owner: Owner,
-    /// When it was made.
+    /// Time of its creation.
     pub created_at: UnixMs,
-    /// How far it has come.
+    /// Stage of its creation.
     pub stage: Stage,
-    /// Whether somebody was given it to work in and has not handed it back.
+    /// Whether it is assigned to an agent that has not released it.
     pub in_use: bool,
-    /// The process that works in it, or starts who will.
+    /// The process that works in it, or starts the one that will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessMark>,
-    /// What came along that git does not know.
+    /// Copied files that are not tracked by git.
     #[serde(default)]
     pub carried: Vec<Carried>,
-    /// What did not come along, and what else is worth knowing.
+    /// Notices for the agent, such as files that were not copied.
     #[serde(default)]
     pub notices: Vec<String>,
-    /// The name of git's directory for it, in `worktrees` of git's common directory.
+    /// Name of its git directory, in `worktrees` of the shared git directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_directory: Option<String>,
-    /// Git's settings for it alone, as it was made: the text of `config.worktree`.
+    /// Content of `config.worktree` at its creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_settings: Option<String>,
-    /// The commit of its branch up to which its work is in the target in other commits, where it is: what began at
-    /// uncommitted changes is not merged as a branch.
+    /// The last commit of its branch whose changes were copied to the target. Branches based on
+    /// uncommitted changes are copied instead of merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<String>,
-    /// The commit of the target with which it was there. As long as nothing holds that, the work counts as not taken: a
-    /// merge can be taken back.
+    /// The commit of the target that contains the copy. If no branch or tag contains it any more,
+    /// the work counts as unmerged: the merge was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_as: Option<String>,
-    /// The directory of the repository's hooks, where git would not find it from here.
+    /// Hooks directory of the repository, if git would not find it from the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks_path: Option<PathBuf>,
-    /// Whether a hook of the user's has made it in git's place. It has no branch then, as far as is known here.
+    /// Whether it was created by a hook of the user instead of git. Its branch is unknown then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hook: bool,
 }
@@ -148,8 +148,9 @@ pub struct Record {
 impl Record {
     pub(crate) const VERSION: u32 = VERSION;
 
-    /// What git shall be told through the environment of programs that run in the worktree: where the hooks are, and not
-    /// to tidy up a repository that others work in at the same time. Settings that are there already are kept.
+    /// Adds git settings to the environment of programs that run in the worktree: the hooks
+    /// directory, and no automatic maintenance of a repository that others use at the same time.
+    /// Keeps existing settings.
     pub fn extend_env(&self, env: &mut BTreeMap<String, String>) {
         let hooks = self
             .hooks_path
@@ -173,48 +174,49 @@ impl Record {
         env.insert("GIT_CONFIG_COUNT".to_owned(), count.to_string());
     }
 
-    /// Where it comes from, as people read it: its branch and the commit at which that began.
+    /// Returns a description of its branch and base commit.
     pub fn origin(&self) -> String {
         if self.by_hook {
-            "made by a hook".to_owned()
+            "created by a hook".to_owned()
         } else {
             format!("on {}, from {}", self.branch, self.base.describe())
         }
     }
 
-    /// Whoever it was given to when this was written.
-    pub fn leaver(&self) -> Leaver {
-        Leaver {
+    /// Returns the present owner and process.
+    pub fn former_owner(&self) -> FormerOwner {
+        FormerOwner {
             owner: self.owner.clone(),
             process: self.process.clone(),
         }
     }
 
-    /// Whether nobody else has been given it since: no other agent, no other spawn of the same and no other process.
-    pub(crate) fn is_still_of(&self, leaver: &Leaver) -> bool {
-        let (own, their) = (&self.owner, &leaver.owner);
+    /// Returns whether it still belongs to `former_owner`: the same agent, spawn and process, as far as
+    /// they are known.
+    pub(crate) fn is_still_of(&self, former_owner: &FormerOwner) -> bool {
+        let (own, their) = (&self.owner, &former_owner.owner);
         own.is_same_agent(their)
             && !differ(own.spawn_id.as_ref(), their.spawn_id.as_ref())
-            && !differ(self.process.as_ref(), leaver.process.as_ref())
+            && !differ(self.process.as_ref(), former_owner.process.as_ref())
     }
 
-    /// The text of git's own lock on the worktree.
+    /// Returns the reason of git's lock on the worktree.
     pub(crate) fn lock_reason(&self) -> String {
         format!("{OUR_LOCK}{}", self.owner.describe())
     }
 
-    /// Nobody works in it any more.
-    pub(crate) fn hand_back(&mut self) {
+    /// Marks it as not in use.
+    pub(crate) fn mark_released(&mut self) {
         self.in_use = false;
         self.process = None;
     }
 
-    /// The record of a name in a directory of records, wherever what it speaks of lies.
+    /// Reads the record of a name in a directory of records, without checking its path.
     pub(crate) fn read(records: &Path, slug: &Slug) -> Result<Option<Self>, WorktreeError> {
         read(&records.join(format!("{}.json", slug.directory())))
     }
 
-    /// All records in a directory, wherever what they speak of lies.
+    /// Reads all records in a directory, without checking their paths.
     pub(crate) fn all_in(
         directory: &Path,
     ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
@@ -241,15 +243,15 @@ impl Record {
     }
 }
 
-/// Whether both are known and not the same.
+/// Returns whether both are known and different.
 fn differ<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
     one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
-/// How our own locks begin.
+/// Prefix of the reasons of swarm's locks.
 pub(crate) const OUR_LOCK: &str = "swarm: in use by ";
 
-/// The directory of the records of a repository, by git's common directory.
+/// Returns the directory of the records of a repository, given its shared git directory.
 pub(crate) fn records_of(common: &Path) -> PathBuf {
     common.join("swarm/worktrees")
 }
@@ -265,7 +267,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Record>, WorktreeError> {
     })
 }
 
-/// Where a worktree begins, and how that stands to what others have.
+/// The commit that a worktree is based on, compared with the upstream branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Base {
@@ -274,27 +276,27 @@ pub struct Base {
     /// The branch of the caller's checkout, if one was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// What that branch follows.
+    /// The upstream of that branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
-    /// Commits that upstream, as last fetched, did not have.
+    /// Number of commits that are not in the upstream, as last fetched.
     #[serde(default)]
     pub ahead: u64,
-    /// Commits of upstream, as last fetched, that are missing.
+    /// Number of commits of the upstream, as last fetched, that are missing.
     #[serde(default)]
     pub behind: u64,
-    /// The caller's HEAD, if the worktree begins at a snapshot of its uncommitted changes on top of that.
+    /// The caller's HEAD, if the base is a snapshot of uncommitted changes on top of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_of: Option<String>,
 }
 
 impl Base {
-    /// As people read it: `1a2b3c4d5e6f (main, 2 ahead of and 1 behind origin/main)`.
+    /// Returns a description: `1a2b3c4d5e6f (main, 2 ahead of and 1 behind origin/main)`.
     pub fn describe(&self) -> String {
         if self.sha.is_empty() {
             return "no commit".to_owned();
         }
-        let place = match (&self.branch, &self.upstream) {
+        let relation = match (&self.branch, &self.upstream) {
             (None, _) => "no branch".to_owned(),
             (Some(branch), None) => format!("{branch}, no upstream"),
             (Some(branch), Some(upstream)) => match (self.ahead, self.behind) {
@@ -307,9 +309,9 @@ impl Base {
             },
         };
         match &self.snapshot_of {
-            None => format!("{} ({place})", short(&self.sha)),
+            None => format!("{} ({relation})", short(&self.sha)),
             Some(head) => format!(
-                "{} (uncommitted changes on {}; {place})",
+                "{} (uncommitted changes on {}; {relation})",
                 short(&self.sha),
                 short(head)
             ),
@@ -317,16 +319,16 @@ impl Base {
     }
 }
 
-/// As much of an object id as people read.
+/// Abbreviates an object id to 12 characters.
 pub(crate) fn short(sha: &str) -> &str {
     sha.get(..12).unwrap_or(sha)
 }
 
-/// Something that came along.
+/// A copied file or directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carried {
-    /// Its path below the checkout.
+    /// Path relative to the checkout.
     pub path: PathBuf,
-    /// How: `copy`, `reflink` or `symlink`.
+    /// The method: `copy`, `reflink` or `symlink`.
     pub how: String,
 }

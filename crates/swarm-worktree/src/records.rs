@@ -1,10 +1,10 @@
-//! The records of the worktrees of a repository: read, written, and changed under their locks.
+//! Reads, writes and changes the records of a repository's worktrees under their locks.
 
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use swarm_os::{HandedLock, replace_alone};
+use swarm_os::{InheritableLock, replace_alone};
 
 use crate::place::confirmed;
 use crate::repository::{LOCK_WAIT, Repository};
@@ -12,7 +12,7 @@ use crate::{ProcessMark, Record, Slug, WorktreeError, usage};
 
 impl Record {
     pub(crate) fn save(&self, repository: &Repository) -> Result<(), WorktreeError> {
-        // Paths of text, strings and numbers always serialize; a path that is no text does not.
+        // Only fails for paths that are not valid UTF-8.
         let bytes = serde_json::to_vec_pretty(self).map_err(|error| WorktreeError::Damaged {
             path: file(repository, &self.slug),
             why: error.to_string(),
@@ -29,18 +29,18 @@ impl Record {
         confirmed.transpose()
     }
 
-    /// Changes the record of a name as it stands by then: nobody else changes it meanwhile, nor as long as the lock is
-    /// kept that is given back with it. `None` where there is no record, or `change` says that it is not to be. Not under
-    /// the repository's lock, which those who have this one wait for.
+    /// Takes the lock of a record, reads it and changes it. Returns the record with its lock, or
+    /// `None` if there is no record or `change` returns `false`. Do not call it while holding the
+    /// lock of the repository: holders of this lock may wait for that one.
     pub(crate) fn change(
         repository: &Repository,
         slug: &Slug,
         change: impl FnOnce(&mut Self) -> bool,
-    ) -> Result<Option<(Self, HandedLock)>, WorktreeError> {
+    ) -> Result<Option<(Self, InheritableLock)>, WorktreeError> {
         if Self::load(repository, slug)?.is_none() {
             return Ok(None);
         }
-        let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+        let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
         let Some(mut record) = Self::load(repository, slug)? else {
             lock.retire();
             return Ok(None);
@@ -62,7 +62,7 @@ impl Record {
         }
     }
 
-    /// All records of a repository by name, and what is wrong with those that cannot be read.
+    /// Returns all records of a repository by name, and the errors of unreadable ones.
     pub(crate) fn all(
         repository: &Repository,
     ) -> Result<(Vec<Self>, Vec<WorktreeError>), WorktreeError> {
@@ -78,7 +78,7 @@ impl Record {
         Ok((records, damaged))
     }
 
-    /// Another process works in it in place of the holder.
+    /// Assigns the worktree to another process after its holder has exited.
     ///
     /// # Errors
     /// [`WorktreeError::Taken`] while the holder is running.

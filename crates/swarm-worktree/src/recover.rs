@@ -1,33 +1,34 @@
-//! Taking away what was half made, so that no branch and no directory is left of it.
+//! Removes incompletely created worktrees with their branches and directories.
 
 use std::fs;
 use std::path::Path;
 
-use swarm_os::{HandedLock, read_optional, remove_tree};
+use swarm_os::{InheritableLock, read_optional, remove_tree};
 
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{GitError, Record, Slug, Stage, WorktreeError};
 
-/// The ref that keeps the snapshot at which a worktree began.
+/// Returns the ref of the snapshot that a worktree is based on.
 pub(crate) fn snapshot_ref(slug: &Slug) -> String {
     format!("refs/swarm/snapshots/{}", slug.directory())
 }
 
-/// Takes away every worktree whose maker has died over it. Nobody has worked in them.
+/// Removes all worktrees whose creator died during the creation. No agent has worked in them.
 pub(crate) fn half_made(repository: &Repository, but: Option<&Slug>) -> Result<(), WorktreeError> {
     let (records, _) = Record::all(repository)?;
     for record in records {
         if record.stage != Stage::Making || Some(&record.slug) == but {
             continue;
         }
-        // Whoever makes it holds this lock, and so does every git that it has started.
-        let Some(lock) = HandedLock::try_take(&repository.slug_lock_path(&record.slug))? else {
+        // The creator and every git process that it started hold this lock.
+        let Some(lock) = InheritableLock::try_take(&repository.slug_lock_path(&record.slug))?
+        else {
             continue;
         };
         let still = Record::load(repository, &record.slug)?;
         if let Some(record) = still.filter(|record| record.stage == Stage::Making) {
-            tracing::warn!(slug = %record.slug, "half-made worktree taken away");
+            tracing::warn!(slug = %record.slug, "removed an incompletely created worktree");
             undo(repository, &record)?;
         }
         if Record::load(repository, &record.slug)?.is_none() {
@@ -37,12 +38,13 @@ pub(crate) fn half_made(repository: &Repository, but: Option<&Slug>) -> Result<(
     Ok(())
 }
 
-/// Takes a worktree away in which nobody has worked. The caller has its lock.
+/// Removes a worktree in which no agent has worked. The caller holds its lock.
 pub(crate) fn undo(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
     clear(repository, record, &record.base.sha)
 }
 
-/// Takes away what is left of a worktree whose work is elsewhere too: its branch may stand anywhere. The caller has its lock.
+/// Removes the remains of a worktree whose work is elsewhere too, wherever its branch points. The
+/// caller holds its lock.
 pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
     let tip = repository.tip(&record.branch)?;
     clear(
@@ -53,17 +55,17 @@ pub(crate) fn forget(repository: &Repository, record: &Record) -> Result<(), Wor
 }
 
 fn clear(repository: &Repository, record: &Record, tip: &str) -> Result<(), WorktreeError> {
-    let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+    let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
     unregister(repository, record, &lock)?;
     delete_branch(repository, record, tip, &lock)?;
     Record::forget(repository, &record.slug)
 }
 
-/// Takes directory and registration away, whatever state they are in.
+/// Removes directory and registration in any state.
 fn unregister(
     repository: &Repository,
     record: &Record,
-    lock: &HandedLock,
+    lock: &InheritableLock,
 ) -> Result<(), WorktreeError> {
     let at = repository.common_git().changing().under(lock);
     let removed = at.run(&[
@@ -74,7 +76,7 @@ fn unregister(
         record.path.as_os_str(),
     ]);
     if let Err(error) = removed {
-        tracing::debug!(slug = %record.slug, %error, "not known to git, or half known");
+        tracing::debug!(slug = %record.slug, %error, "git could not remove the worktree");
     }
     remove_tree(&record.path)?;
     let directory = record.slug.directory();
@@ -87,7 +89,8 @@ fn unregister(
         let is_its = name
             .strip_prefix(&directory)
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-        // Git names these after the directory, and writes down whose they are a moment later.
+        // Git names these after the worktree directory, and writes the path of the worktree a
+        // moment later.
         if is_its && belongs_to(&entry.path(), &record.path) {
             remove_tree(&entry.path())?;
         }
@@ -95,13 +98,14 @@ fn unregister(
     Ok(())
 }
 
-/// What git's lock on a worktree says, if there is one; also of a worktree whose directory is gone.
+/// Returns the reason of git's lock on a worktree, if it is locked, even if its directory was
+/// deleted.
 pub(crate) fn lock_reason(repository: &Repository, record: &Record) -> Option<String> {
     let reason = read_optional(&admin(repository, record)?.join("locked"));
     Some(String::from_utf8_lossy(&reason.ok()??).into_owned())
 }
 
-/// Whether git's directory of a worktree is that of this path, or was not yet anybody's.
+/// Returns whether a git directory belongs to the worktree at this path or to none yet.
 fn belongs_to(admin: &Path, path: &Path) -> bool {
     match fs::read_to_string(admin.join("gitdir")) {
         Ok(named) => Path::new(named.trim()).parent() == Some(path),
@@ -114,7 +118,7 @@ pub(crate) fn delete_branch(
     repository: &Repository,
     record: &Record,
     expected: &str,
-    lock: &HandedLock,
+    lock: &InheritableLock,
 ) -> Result<(), WorktreeError> {
     let at = repository.common_git().changing().under(lock);
     if repository.has_branch(&record.branch)? {
@@ -127,20 +131,18 @@ pub(crate) fn delete_branch(
     Ok(())
 }
 
-/// How many commits a worktree's branch has that nothing else holds: no other branch, no fetched branch, no tag, and not
-/// its beginning.
-pub(crate) fn commits_of_its_own(
-    repository: &Repository,
-    record: &Record,
-) -> Result<u64, GitError> {
+/// Returns the number of commits of a worktree's branch that are not in any other branch, remote
+/// branch or tag, and not in its base.
+pub(crate) fn unmerged_commits(repository: &Repository, record: &Record) -> Result<u64, GitError> {
     match repository.tip(&record.branch)? {
         None => Ok(0),
-        Some(tip) => unheld(repository, record, &[&tip]),
+        Some(tip) => unreachable_elsewhere(repository, record, &[&tip]),
     }
 }
 
-/// How many commits below these nothing else holds than the worktree's own branch.
-pub(crate) fn unheld(
+/// Returns the number of commits reachable from `tips` that only the worktree's own branch
+/// contains.
+pub(crate) fn unreachable_elsewhere(
     repository: &Repository,
     record: &Record,
     tips: &[&str],
@@ -166,7 +168,8 @@ pub(crate) fn unheld(
     })
 }
 
-/// The commit up to which the work of a worktree is in the target in other commits, if anything holds these still.
+/// Returns the last commit whose changes were copied to the target, if a branch or tag still
+/// contains the copy.
 fn taken<'a>(repository: &Repository, record: &'a Record) -> Result<Option<&'a str>, GitError> {
     let (Some(taken), Some(with)) = (&record.taken, &record.taken_as) else {
         return Ok(None);
@@ -182,7 +185,7 @@ fn taken<'a>(repository: &Repository, record: &'a Record) -> Result<Option<&'a s
         "--remotes",
         "--tags",
     ];
-    // A commit that git has thrown away meanwhile is an error.
+    // Fails if git has pruned the commit.
     let (code, out, _) = repository.common_git().status(&words)?;
     let is_held = code == Some(0) && out.trim_ascii() == b"0";
     Ok(is_held.then_some(taken.as_str()))

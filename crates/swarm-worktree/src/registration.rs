@@ -1,7 +1,7 @@
-//! Whether a worktree is registered with git as it was made.
-//!
-//! Whoever works in a worktree can write its `.git` file and git's directory for it, and with them name programs that git runs
-//! as filters, or lead git into another repository. So both are held against the record, which they cannot write.
+//! Verifies that a worktree is still registered with git as it was created. An agent in a worktree
+//! can write its `.git` file and its git directory. It could configure programs that git runs as
+//! filters, or redirect git to another repository. Both are therefore compared with the record,
+//! which the agent cannot write.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,8 +16,8 @@ use crate::heads::{Seen, look_at};
 use crate::repository::Repository;
 use crate::{Record, WorktreeError};
 
-/// Settings that are a worktree's own: which of its files are checked out, and in whose name is committed. None names a
-/// program.
+/// Settings that an agent may change in its worktree: sparse checkout and author. None of them
+/// names a program.
 const HARMLESS: [&str; 5] = [
     "core.sparsecheckout",
     "core.sparsecheckoutcone",
@@ -26,14 +26,14 @@ const HARMLESS: [&str; 5] = [
     "user.email",
 ];
 
-/// What helps when a worktree and git's directory for it do not lead to each other.
-const REPAIR: &str = "`git worktree repair`, run in the main checkout, mends it";
+/// Hint for a worktree and a git directory that do not refer to each other.
+const REPAIR: &str = "`git worktree repair`, run in the main checkout, fixes it";
 
-/// Git's file with the settings of one worktree alone.
+/// File with the settings of a single worktree, in its git directory.
 pub(crate) const SETTINGS: &str = "config.worktree";
 
-/// Makes sure, from files alone, that a directory is the worktree of a record: its own files and git's lead to each other, and
-/// its settings name nothing that it was not made with.
+/// Verifies without running git in it that a directory is the worktree of a record: worktree and
+/// git directory refer to each other, and no setting was added.
 pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, WorktreeError> {
     let mismatch = |why: String| WorktreeError::Mismatch {
         path: record.path.clone(),
@@ -44,7 +44,7 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
         .symlink_metadata()
         .is_ok_and(|found| found.is_symlink())
     {
-        return Err(mismatch("a symbolic link is in its place".to_owned()));
+        return Err(mismatch("it was replaced by a symbolic link".to_owned()));
     }
     let seen = look_at(&record.path)
         .ok_or_else(|| mismatch(format!("it has no usable `.git` file; {REPAIR}")))?;
@@ -60,7 +60,7 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
         )));
     }
     let admin = admin(repository, record)
-        .ok_or_else(|| mismatch("git knows it at another place".to_owned()))?;
+        .ok_or_else(|| mismatch("git has it registered at another path".to_owned()))?;
     let is_link = |path: &Path| {
         path.symlink_metadata()
             .is_ok_and(|found| found.is_symlink())
@@ -68,23 +68,24 @@ pub(crate) fn check(repository: &Repository, record: &Record) -> Result<Seen, Wo
     if seen.git_dir != admin || is_link(&record.path.join(".git")) || is_link(&admin) {
         let other = seen.git_dir.display();
         return Err(mismatch(format!(
-            "its `.git` file leads to {other}; {REPAIR}"
+            "its `.git` file points to {other}; {REPAIR}"
         )));
     }
     if !leads_back(&admin, &seen.toplevel) {
-        return Err(mismatch("git knows it at another place".to_owned()));
+        return Err(mismatch("git has it registered at another path".to_owned()));
     }
     settings(repository, record, &admin)?;
     Ok(seen)
 }
 
-/// Git's directory for a worktree of swarm.
+/// Returns the git directory of a worktree.
 pub(crate) fn admin(repository: &Repository, record: &Record) -> Option<PathBuf> {
     let all = repository.common.join("worktrees");
     if let Some(name) = &record.git_directory {
         return Some(all.join(name));
     }
-    // While it is being made, git has named its directory and nobody has written that down.
+    // While a worktree is being created, git has already named its directory but it is not recorded
+    // yet.
     let directory = record.slug.directory();
     let is_its = |admin: &PathBuf| {
         let name = admin.file_name().unwrap_or_default().to_string_lossy();
@@ -98,7 +99,7 @@ pub(crate) fn admin(repository: &Repository, record: &Record) -> Option<PathBuf>
     entries.flatten().map(|entry| entry.path()).find(is_its)
 }
 
-/// Whether git's directory of a worktree names this directory.
+/// Returns whether the git directory of a worktree names this top-level directory.
 pub(crate) fn leads_back(admin: &Path, toplevel: &Path) -> bool {
     let back = read_optional(&admin.join("gitdir")).ok().flatten();
     let back = text(&back.unwrap_or_default());
@@ -107,7 +108,7 @@ pub(crate) fn leads_back(admin: &Path, toplevel: &Path) -> bool {
         .is_some_and(|back| back == toplevel)
 }
 
-/// The name and the settings under which git has registered a worktree that was just made.
+/// Adds the name and the settings under which git registered a new worktree to its record.
 pub(crate) fn note(repository: &Repository, record: &mut Record) -> Result<(), WorktreeError> {
     let Some(admin) = admin(repository, record) else {
         return Ok(());
@@ -119,17 +120,18 @@ pub(crate) fn note(repository: &Repository, record: &mut Record) -> Result<(), W
     Ok(())
 }
 
-/// Refuses settings that the worktree was not made with, unless they are harmless.
+/// Refuses settings that were added after the creation of the worktree, unless they are in
+/// [`HARMLESS`].
 fn settings(repository: &Repository, record: &Record, admin: &Path) -> Result<(), WorktreeError> {
     let file = admin.join(SETTINGS);
     let Some(now) = read_optional(&file)? else {
         return Ok(());
     };
-    let made_with = record.git_settings.as_deref().unwrap_or_default();
-    if now == made_with.as_bytes() {
+    let original = record.git_settings.as_deref().unwrap_or_default();
+    if now == original.as_bytes() {
         return Ok(());
     }
-    let before = entries(repository, made_with.as_bytes())?;
+    let before = entries(repository, original.as_bytes())?;
     let now = entries(repository, &now)?;
     let is_new = |entry: &&String| {
         let key = entry.split('\n').next().unwrap_or_default();
@@ -142,22 +144,23 @@ fn settings(repository: &Repository, record: &Record, admin: &Path) -> Result<()
     Err(WorktreeError::Mismatch {
         path: record.path.clone(),
         why: format!(
-            "somebody who works in it has set `{key}` in {}, and settings of git can name programs that it runs: look at \
-             that file before you run git there, and take out what you do not want",
+            "`{key}` was set in {} after the worktree was created, and git settings can name programs that git runs: check \
+ that file before you run git there, and remove unwanted settings",
             file.display()
         ),
     })
 }
 
-/// The entries of a file of settings, each as key, line break and value.
+/// Returns the entries of a settings file, each as key, line break and value.
 fn entries(repository: &Repository, file: &[u8]) -> Result<BTreeSet<String>, WorktreeError> {
-    // From the input: the file may be another one in a moment.
+    // From stdin, because the file may be replaced at any moment.
     let words = ["config", "--file", "-", "--no-includes", "--list", "-z"];
     let out = repository.common_git().reading(file).run(&words)?;
     Ok(fields(&out).map(text).collect())
 }
 
-/// What a view of the worktree has for settings: those it was made with, and which of its files are checked out now.
+/// Returns the trusted settings: those at the creation of the worktree, and its present sparse
+/// checkout.
 pub(crate) fn trusted_settings(
     repository: &Repository,
     record: &Record,

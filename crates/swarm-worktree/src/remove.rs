@@ -1,8 +1,8 @@
-//! Removing worktrees: only what is known to be safe, or was saved first.
+//! Removes worktrees if that is known to be safe, or after their work was saved.
 
 use std::path::PathBuf;
 
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 use swarm_protocol::UnixMs;
 
 use crate::inspect::hazards;
@@ -10,40 +10,40 @@ use crate::record::OUR_LOCK;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::rescue::{Rescue, rescue};
-use crate::{Hazard, Leaver, Record, Slug, Stage, WorktreeError, recover};
+use crate::{FormerOwner, Hazard, Record, Slug, Stage, WorktreeError, recover};
 
-/// A worktree that is no longer there.
+/// A removed worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedWorktree {
-    /// The name it had.
+    /// The name.
     pub slug: Slug,
-    /// Where it was.
+    /// The path.
     pub path: PathBuf,
-    /// The branch that went with it.
+    /// The deleted branch.
     pub branch: String,
-    /// Where its work was saved, if it had any.
+    /// Where its work was saved, if there was any.
     pub rescue: Option<Rescue>,
 }
 
-/// What became of a worktree whose agent has ended.
+/// What was done with the worktree of an agent that has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorktreeOutcome {
-    /// It held nothing and is gone, with its branch.
+    /// It had no work and was removed with its branch.
     Removed(RemovedWorktree),
-    /// It holds something and is kept.
+    /// It has work and was kept.
     Kept {
-        /// The name it goes by.
+        /// The name.
         slug: Slug,
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// Its branch.
+        /// The branch.
         branch: String,
-        /// What it holds.
+        /// The reasons against its removal.
         why: Vec<Hazard>,
     },
 }
 
-/// Removes one worktree. With `force`, what it holds is saved first.
+/// Removes a worktree. With `force`, its work is saved first.
 pub(crate) fn remove(
     repository: &Repository,
     slug: &Slug,
@@ -57,31 +57,31 @@ pub(crate) fn remove(
     if Record::load(repository, slug)?.is_none() {
         return Err(missing());
     }
-    let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+    let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
     let record = Record::load(repository, slug)?.ok_or_else(missing)?;
     remove_locked(repository, &record, lock, force, now)
 }
 
-/// Removes the worktree of an agent that has ended, if that is safe. `None` where another agent has it by now; the next
-/// spawn of the same agent keeps it as long as it is in use.
-pub(crate) fn part(
+/// Removes the worktree of an agent that has stopped, if that is safe. Returns `None` if it belongs
+/// to another agent by now. It is kept while the next spawn of the same agent uses it.
+pub(crate) fn finish(
     repository: &Repository,
     slug: &Slug,
-    leaver: &Leaver,
+    former_owner: &FormerOwner,
     now: UnixMs,
 ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
-    let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+    let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
     let Some(mut record) = Record::load(repository, slug)? else {
         lock.retire();
         return Ok(None);
     };
-    if !record.owner.is_same_agent(&leaver.owner) {
+    if !record.owner.is_same_agent(&former_owner.owner) {
         return Ok(None);
     }
-    if record.is_still_of(leaver) {
-        record.hand_back();
+    if record.is_still_of(former_owner) {
+        record.mark_released();
         record.save(repository)?;
-        let_git_go(repository, &record);
+        unlock_in_git(repository, &record);
     }
     match remove_locked(repository, &record, lock, false, now) {
         Ok(removed) => Ok(Some(WorktreeOutcome::Removed(removed))),
@@ -98,7 +98,7 @@ pub(crate) fn part(
 fn remove_locked(
     repository: &Repository,
     record: &Record,
-    lock: HandedLock,
+    lock: InheritableLock,
     force: bool,
     now: UnixMs,
 ) -> Result<RemovedWorktree, WorktreeError> {
@@ -120,7 +120,7 @@ fn remove_locked(
         }
         saved = Some(rescue(repository, record, now)?);
     }
-    take_away(repository, record, saved.is_some())?;
+    delete(repository, record, saved.is_some())?;
     lock.retire();
     Ok(removed(record, saved))
 }
@@ -134,9 +134,9 @@ fn removed(record: &Record, rescue: Option<Rescue>) -> RemovedWorktree {
     }
 }
 
-/// Removes directory, registration, branch and record, and makes sure of it by looking.
-fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<(), WorktreeError> {
-    let lock = HandedLock::take(&repository.lock_path(), LOCK_WAIT)?;
+/// Removes directory, registration, branch and record, and verifies the result.
+fn delete(repository: &Repository, record: &Record, saved: bool) -> Result<(), WorktreeError> {
+    let lock = InheritableLock::take(&repository.lock_path(), LOCK_WAIT)?;
     let tip = repository.tip(&record.branch)?;
     let at = repository.common_git().changing().under(&lock);
     let reason = recover::lock_reason(repository, record);
@@ -148,7 +148,7 @@ fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<()
         ])?;
     }
     if !saved {
-        // Once more, for changes that were made since we looked.
+        // Checked again for changes since the first check.
         let found = hazards(repository, record);
         if !found.is_empty() {
             return Err(WorktreeError::Unsafe {
@@ -158,7 +158,7 @@ fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<()
             });
         }
     }
-    // Without `--force` git itself would look, and believe what the worktree's own files say.
+    // Without `--force` git would inspect the worktree and trust its files.
     at.run(&[
         "worktree".as_ref(),
         "remove".as_ref(),
@@ -172,14 +172,14 @@ fn take_away(repository: &Repository, record: &Record, saved: bool) -> Result<()
     Record::forget(repository, &record.slug)
 }
 
-/// Looks whether what was removed is gone: from the disk, from git's list and from its branches.
+/// Verifies that directory, registration and branch no longer exist.
 fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError> {
     let left = |why: String| WorktreeError::NotRemoved {
         slug: record.slug.to_string(),
         why,
     };
     if record.path.symlink_metadata().is_ok() {
-        return Err(left(format!("{} is still there", record.path.display())));
+        return Err(left(format!("{} still exists", record.path.display())));
     }
     if repository
         .registered()?
@@ -189,37 +189,37 @@ fn verify(repository: &Repository, record: &Record) -> Result<(), WorktreeError>
         return Err(left("git still lists it".to_owned()));
     }
     if repository.has_branch(&record.branch)? {
-        return Err(left(format!("its branch {} is still there", record.branch)));
+        return Err(left(format!("its branch {} still exists", record.branch)));
     }
     Ok(())
 }
 
-/// Marks that nobody works in a worktree any more, unless somebody else has it by now.
-pub(crate) fn hand_back(
+/// Marks a worktree as not in use, unless it has a new owner.
+pub(crate) fn mark_released(
     repository: &Repository,
     slug: &Slug,
-    leaver: &Leaver,
+    former_owner: &FormerOwner,
 ) -> Result<(), WorktreeError> {
     let changed = Record::change(repository, slug, |record| {
-        let is_theirs = record.is_still_of(leaver);
+        let is_theirs = record.is_still_of(former_owner);
         if is_theirs {
-            record.hand_back();
+            record.mark_released();
         }
         is_theirs
     })?;
     if let Some((record, _lock)) = changed {
-        let_git_go(repository, &record);
+        unlock_in_git(repository, &record);
     }
     Ok(())
 }
 
-/// Removes our lock on a worktree, by which git keeps it. The caller has the one on its record.
-pub(crate) fn let_git_go(repository: &Repository, record: &Record) {
+/// Removes swarm's `git worktree lock`. The caller holds the lock of the record.
+pub(crate) fn unlock_in_git(repository: &Repository, record: &Record) {
     let ours =
         recover::lock_reason(repository, record).is_some_and(|reason| reason.starts_with(OUR_LOCK));
     if let Some(admin) = admin(repository, record).filter(|_| ours)
         && let Err(error) = std::fs::remove_file(admin.join("locked"))
     {
-        tracing::warn!(slug = %record.slug, %error, "git's lock on a worktree not removed");
+        tracing::warn!(slug = %record.slug, %error, "could not remove the git lock of a worktree");
     }
 }

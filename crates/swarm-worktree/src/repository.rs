@@ -1,4 +1,4 @@
-//! The repository that a directory belongs to.
+//! Repositories and their checkouts.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,32 +6,33 @@ use std::time::Duration;
 use swarm_os::ensure_private_dir;
 
 use crate::git::{Call, fields, path, text};
-use crate::places::Places;
 use crate::record::records_of;
+use crate::registry::WorktreeRegistry;
 use crate::{Git, GitError, Record, Slug, WorktreeError};
 
-/// Waits for a checkout that git is just adding, in milliseconds. Nothing tells when it is there.
-const HALF_ADDED: [u64; 6] = [2, 5, 10, 50, 200, 500];
+/// Pauses in milliseconds between attempts to list checkouts while git is adding one. There is no
+/// notification.
+const RETRY_PAUSES: [u64; 6] = [2, 5, 10, 50, 200, 500];
 
 /// A repository, seen from one of its checkouts.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
     pub(crate) git: Git,
-    /// Where worktrees lie outside of main checkouts.
-    pub(crate) places: Places,
-    /// The uppermost directory of the caller's checkout.
+    /// Index of worktree directories outside of main checkouts.
+    pub(crate) registry: WorktreeRegistry,
+    /// Top-level directory of the caller's checkout.
     pub(crate) top: PathBuf,
-    /// Where the caller is below that, empty for the uppermost directory itself.
+    /// The caller's directory relative to `top`.
     pub(crate) below: PathBuf,
-    /// Git's directory for all checkouts.
+    /// Git directory shared by all checkouts.
     pub(crate) common: PathBuf,
-    /// The main checkout; a bare repository has none.
+    /// The main checkout; `None` for a bare repository.
     pub(crate) main: Option<PathBuf>,
-    /// The worktree of swarm that the caller's checkout is, if it is one.
+    /// The record of the caller's checkout, if it is a worktree of swarm.
     pub(crate) tree: Option<Record>,
 }
 
-/// A checkout that git knows of.
+/// A checkout that git lists.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registered {
     pub(crate) path: PathBuf,
@@ -39,7 +40,7 @@ pub(crate) struct Registered {
 }
 
 impl Repository {
-    /// The main checkout, as seen from one whose own directory in git is `git_dir`.
+    /// Returns the main checkout, given the git directory of the caller's checkout.
     pub(crate) fn main_checkout(&self, git_dir: &Path) -> Result<Option<PathBuf>, WorktreeError> {
         let listed = self.checkouts()?;
         let first = fields(&listed).take_while(|field| !field.starts_with(b"HEAD"));
@@ -55,7 +56,8 @@ impl Repository {
         if git_dir == self.common {
             return Ok(Some(self.top.clone()));
         }
-        // A submodule's directory lies in its superproject's, and its configuration says where its checkout is.
+        // The git directory of a submodule is inside that of its superproject, and its
+        // configuration names its checkout.
         let config = self.common.join("config");
         let out = self.at(&self.common).status(&[
             "config".as_ref(),
@@ -70,24 +72,26 @@ impl Repository {
         Ok(named.canonicalize().ok())
     }
 
-    /// A call of git in a directory.
+    /// Prepares a call of git in a directory.
     pub(crate) fn at<'a>(&'a self, directory: &'a Path) -> Call<'a> {
         self.git.at(directory)
     }
 
-    /// A call of git that speaks of the repository as a whole. The caller's checkout may be removed meanwhile, so it runs
-    /// in the main one where there is one.
+    /// Prepares a call of git that concerns the whole repository. The caller's checkout may be
+    /// removed in the meantime, so it runs in the main checkout if there is one.
     pub(crate) fn common_git(&self) -> Call<'_> {
         let directory = match &self.main {
             Some(main) if main.is_dir() => main,
-            // In git's own directory most commands work, and nobody who works in a worktree has written what it says.
+            // Most commands work in the shared git directory, which agents in worktrees cannot
+            // write.
             _ if self.tree.is_some() || !self.top.is_dir() => &self.common,
             _ => &self.top,
         };
         self.git.at(directory)
     }
 
-    /// The same, in a person's own checkout if that is the caller's: what git takes over from there it shall take over.
+    /// Like [`Repository::common_git`], but in the caller's checkout if it is not a worktree of
+    /// swarm, so that its settings apply.
     pub(crate) fn checkout_git(&self) -> Call<'_> {
         match self.tree {
             Some(_) => self.common_git(),
@@ -95,28 +99,29 @@ impl Repository {
         }
     }
 
-    /// The worktree of swarm at a path, if there is one.
+    /// Returns the record of the worktree at a path, if there is one.
     pub(crate) fn recorded_at(&self, path: &Path) -> Result<Option<Record>, WorktreeError> {
         let there = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_it = |record: &Record| {
             let named = record.path.canonicalize();
             named.unwrap_or_else(|_| record.path.clone()) == there
         };
-        // Any record will do: what is taken for a worktree is treated with more care.
+        // Records need not be verified here: treating a checkout as a worktree only makes swarm
+        // more careful.
         let records = Record::all_in(&self.records())?.0;
         Ok(records.into_iter().find(is_it))
     }
 
-    /// What people call the repository.
+    /// Returns the path of the repository for messages.
     pub(crate) fn shown(&self) -> PathBuf {
         self.main.clone().unwrap_or_else(|| self.common.clone())
     }
 
-    /// What git lists as checkouts. It gives up over one that another git is just adding, whose files are there before what
-    /// stands in them; they are whole a moment later.
+    /// Lists the checkouts. Git fails while another git process is adding one, whose files exist
+    /// before they are written; retries for a moment.
     fn checkouts(&self) -> Result<Vec<u8>, GitError> {
         let words = ["worktree", "list", "--porcelain", "-z"];
-        for pause in HALF_ADDED {
+        for pause in RETRY_PAUSES {
             match self.common_git().run(&words) {
                 Err(GitError::Failed { why, .. }) if why.contains("failed to read") => {
                     std::thread::park_timeout(Duration::from_millis(pause));
@@ -127,7 +132,7 @@ impl Repository {
         self.common_git().run(&words)
     }
 
-    /// Every checkout that git knows of, gone ones included.
+    /// Returns all registered checkouts, including deleted ones.
     pub(crate) fn registered(&self) -> Result<Vec<Registered>, GitError> {
         let out = self.checkouts()?;
         let mut all = Vec::new();
@@ -146,14 +151,14 @@ impl Repository {
         Ok(all)
     }
 
-    /// Whether there is a branch of this name.
+    /// Returns whether a branch of this name exists.
     pub(crate) fn has_branch(&self, branch: &str) -> Result<bool, GitError> {
         let name = format!("refs/heads/{branch}");
         self.common_git()
-            .asks(&["show-ref", "--verify", "--quiet", &name])
+            .succeeds(&["show-ref", "--verify", "--quiet", &name])
     }
 
-    /// The commit that a branch points to; `None` when there is no such branch.
+    /// Returns the commit of a branch, or `None` if it does not exist.
     pub(crate) fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
         if !self.has_branch(branch)? {
             return Ok(None);
@@ -164,27 +169,28 @@ impl Repository {
             .map(Some)
     }
 
-    /// swarm's own directory beside git's.
+    /// Returns swarm's directory in the shared git directory.
     pub(crate) fn own_directory(&self) -> PathBuf {
         self.common.join("swarm")
     }
 
-    /// The records of the worktrees.
+    /// Returns the directory of the records.
     pub(crate) fn records(&self) -> PathBuf {
         records_of(&self.common)
     }
 
-    /// Makes swarm's own directories.
-    pub(crate) fn make_own_directories(&self) -> Result<(), WorktreeError> {
+    /// Creates swarm's directories.
+    pub(crate) fn create_own_directories(&self) -> Result<(), WorktreeError> {
         Ok(ensure_private_dir(&self.records())?)
     }
 
-    /// The lock on what all worktrees of the repository share.
+    /// Returns the path of the lock on everything that all worktrees share.
     pub(crate) fn lock_path(&self) -> PathBuf {
         self.own_directory().join("lock")
     }
 
-    /// The lock on one worktree: whoever makes or removes it, or changes its record.
+    /// Returns the path of the lock on one worktree, for creating, removing it or changing its
+    /// record.
     pub(crate) fn slug_lock_path(&self, slug: &Slug) -> PathBuf {
         self.records().join(format!("{}.lock", slug.directory()))
     }
@@ -197,6 +203,5 @@ pub(crate) fn unsuitable(repository: &Path, why: impl Into<String>) -> WorktreeE
     }
 }
 
-/// How long another one that makes, removes or merges is waited for. A large checkout takes seconds, a copy of its
-/// dependencies a minute.
+/// Timeout of worktree locks. A large checkout takes seconds, a copy of its dependencies a minute.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(3);

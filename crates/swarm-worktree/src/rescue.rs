@@ -1,4 +1,4 @@
-//! Saving what a worktree holds before it is removed by force.
+//! Saves the work in a worktree before a forced removal.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use crate::{Record, WorktreeError, snapshot};
 /// Where the work of a removed worktree was saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rescue {
-    /// A ref to a commit of everything it held, on top of its own commits.
+    /// A ref to a commit with all its files, on top of its own commits.
     pub reference: String,
-    /// A file with the difference to the commit at which it began, for `git apply`.
+    /// A file with the difference to its base commit, for `git apply`.
     pub patch: PathBuf,
 }
 
-/// Writes both. Nothing is removed unless this has succeeded.
+/// Writes ref and patch. The worktree is only removed if this succeeds.
 pub(crate) fn rescue(
     repository: &Repository,
     record: &Record,
@@ -41,7 +41,7 @@ pub(crate) fn rescue(
             head,
         )
     } else {
-        // Only its branch is left.
+        // Only its branch remains.
         let tip = repository.tip(&record.branch)?;
         let tip = tip.unwrap_or_else(|| record.base.sha.clone());
         (tip.clone(), tip)
@@ -69,7 +69,7 @@ pub(crate) fn rescue(
     Ok(Rescue { reference, patch })
 }
 
-/// A time as names may hold it: `20260101T120000123Z`.
+/// Formats a time for file names: `20260101T120000123Z`.
 fn stamp(now: UnixMs) -> String {
     let iso = now.iso();
     iso.as_str()

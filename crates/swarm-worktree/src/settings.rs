@@ -1,27 +1,27 @@
-//! How worktrees are made.
+//! Settings for worktrees.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of changes in the caller's checkout that no commit holds.
+/// Handling of uncommitted changes in the caller's checkout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Uncommitted {
-    /// No worktree is made.
+    /// No worktree is created.
     #[default]
     Refuse,
-    /// They are taken along as a commit of their own, at which the worktree begins.
+    /// They are copied in a separate commit, which the worktree is based on.
     Snapshot,
-    /// The worktree is made without them.
+    /// The worktree is created without them.
     Leave,
 }
 
 impl Uncommitted {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Refuse, Self::Snapshot, Self::Leave];
 
-    /// Its word in the settings.
+    /// Returns the name in the settings file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Refuse => "refuse",
@@ -31,26 +31,26 @@ impl Uncommitted {
     }
 }
 
-/// How directories of dependencies come into a worktree.
+/// How dependency directories are copied into a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dependencies {
-    /// As copies that share their blocks where the file system can; else as links.
+    /// As copies that share their blocks if the file system supports it, otherwise as links.
     #[default]
     Auto,
     /// Not at all.
     None,
     /// As copies.
     Copy,
-    /// As a directory of links, one for each package of the main checkout.
+    /// As a directory of symbolic links, one per package of the main checkout.
     Symlink,
 }
 
 impl Dependencies {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 4] = [Self::Auto, Self::None, Self::Copy, Self::Symlink];
 
-    /// Its word in the settings.
+    /// Returns the name in the settings file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -61,22 +61,22 @@ impl Dependencies {
     }
 }
 
-/// When the work of a member is merged.
+/// When the commits of a member are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeMode {
-    /// When a task of the member is completed: the task is done only then.
+    /// When the member completes a task. The task stays open if the merge fails.
     #[default]
     Auto,
-    /// When a person says so.
+    /// When the lead or the user requests it.
     Manual,
 }
 
 impl MergeMode {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 2] = [Self::Auto, Self::Manual];
 
-    /// Its word in the settings.
+    /// Returns the name in the settings file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -85,21 +85,22 @@ impl MergeMode {
     }
 }
 
-/// How worktrees are made.
+/// Settings for worktrees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorktreeSettings {
-    /// The directory that holds them, in one directory for each repository; `None` is `.claude/worktrees` in the repository.
+    /// Parent directory of the worktrees, with one subdirectory per repository; `None` is
+    /// `.claude/worktrees` in the repository.
     pub location: Option<PathBuf>,
-    /// What becomes of uncommitted changes.
+    /// Handling of uncommitted changes.
     pub uncommitted: Uncommitted,
-    /// How dependencies come along.
+    /// How dependency directories are copied.
     pub dependencies: Dependencies,
-    /// Names of the directories that hold dependencies.
+    /// Names of dependency directories.
     pub dependency_directories: Vec<String>,
-    /// Directories that are checked out; empty is all.
+    /// Directories to check out; empty for all.
     pub sparse_paths: Vec<String>,
-    /// When the work of a member is merged.
+    /// When the commits of a member are merged.
     pub merge: MergeMode,
 }
 
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_arrive_as_they_were_sent() {
+    fn settings_survive_serialization() {
         let sent = WorktreeSettings {
             location: Some("/trees".into()),
             uncommitted: Uncommitted::Leave,

@@ -1,19 +1,19 @@
-//! The name of a worktree, checked before it becomes part of any path.
+//! Names of worktrees, validated before they are used in paths.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest slug, in bytes: Claude Code's bound.
+/// Maximum length of a slug in bytes, as in Claude Code.
 const LONGEST: usize = 64;
 
-/// The name a worktree goes by: parts of letters, digits, `.`, `_` and `-`, with `/` between them.
+/// The name of a worktree: parts of letters, digits, `.`, `_` and `-`, separated by `/`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
 
-/// A text is no slug.
+/// A text is not a valid slug.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` cannot name a worktree: {why}; use letters, digits, `.`, `_` and `-`, for example `fix-import`", text.escape_debug())]
 pub struct SlugError {
@@ -22,12 +22,12 @@ pub struct SlugError {
 }
 
 impl Slug {
-    /// Reads a slug.
+    /// Parses a slug.
     ///
     /// # Errors
-    /// [`SlugError`] saying what is wrong with it.
+    /// [`SlugError`] with the reason.
     pub fn parse(text: &str) -> Result<Self, SlugError> {
-        match wrong_with(text) {
+        match check(text) {
             None => Ok(Self(text.to_owned())),
             Some(why) => Err(SlugError {
                 text: text.chars().take(100).collect(),
@@ -36,32 +36,33 @@ impl Slug {
         }
     }
 
-    /// The slug of a sub-agent's worktree: `agent-` and the first eight characters of its id.
+    /// Returns the slug of a sub-agent's worktree: `agent-` and the first eight characters of its
+    /// id.
     ///
     /// # Errors
-    /// [`SlugError`] if the id holds other characters than slugs may.
+    /// [`SlugError`] if the id has characters that slugs do not allow.
     pub fn of_agent(id: &str) -> Result<Self, SlugError> {
         let short: String = id.chars().take(8).collect();
         Self::parse(&format!("agent-{short}"))
     }
 
-    /// As it was written.
+    /// Returns the slug as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Name of its directory: one level, with `+` for each `/`.
+    /// Returns the name of the directory: a single level, with `+` for each `/`.
     pub fn directory(&self) -> String {
         self.0.replace('/', "+")
     }
 
-    /// Name of its branch, without `refs/heads/`.
+    /// Returns the name of the branch, without `refs/heads/`.
     pub fn branch(&self) -> String {
         format!("worktree-{}", self.directory())
     }
 }
 
-fn wrong_with(text: &str) -> Option<&'static str> {
+fn check(text: &str) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.is_empty() {
         return Some("it is empty");
@@ -73,17 +74,17 @@ fn wrong_with(text: &str) -> Option<&'static str> {
         if part.is_empty() {
             Some("a part of it is empty")
         } else if part == "." || part == ".." {
-            Some("`.` and `..` lead elsewhere")
+            Some("`.` and `..` are not allowed")
         } else if !part.chars().all(allowed) {
             Some("it has a character that is not allowed")
         } else {
             None
         }
     });
-    // What git refuses in the name of a branch, see git-check-ref-format(1).
+    // Not allowed in branch names, see git-check-ref-format(1).
     let no_branch =
         text.contains("..") || text.ends_with('.') || text.to_ascii_lowercase().ends_with(".lock");
-    wrong_part.or(no_branch.then_some("git allows no branch of that name"))
+    wrong_part.or(no_branch.then_some("git does not allow a branch of that name"))
 }
 
 impl fmt::Display for Slug {
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_become_one_directory_and_one_branch() {
+    fn a_slug_maps_to_one_directory_and_one_branch() {
         let slug = Slug::parse("fix/Import_2.x").unwrap();
         assert_eq!(slug.directory(), "fix+Import_2.x");
         assert_eq!(slug.branch(), "worktree-fix+Import_2.x");
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_could_lead_elsewhere_is_no_slug() {
+    fn names_with_path_traversal_or_special_characters_are_refused() {
         let long = "x".repeat(65);
         let names = [
             "",

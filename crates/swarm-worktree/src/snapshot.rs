@@ -1,4 +1,4 @@
-//! A commit of everything that a checkout holds, made beside its index, its branch and its stash.
+//! Commits all files of a checkout without changing its index, branch or stash.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::repository::{Repository, unsuitable};
 use crate::view::Checkout;
 use crate::{GitError, WorktreeError};
 
-/// Removes the temporary index when it is no longer needed.
+/// A temporary index file, removed on drop.
 struct TemporaryIndex(PathBuf);
 
 impl Drop for TemporaryIndex {
@@ -23,13 +23,13 @@ impl Drop for TemporaryIndex {
             if let Err(error) = fs::remove_file(&path)
                 && suffix.is_empty()
             {
-                tracing::debug!(%error, "temporary index not removed");
+                tracing::debug!(%error, "could not remove a temporary index");
             }
         }
     }
 }
 
-/// Writes the tree of a checkout as it stands: tracked and untracked files, and `further` ignored ones.
+/// Writes the tree of a checkout: tracked and untracked files, and the ignored files in `further`.
 pub(crate) fn tree(
     repository: &Repository,
     checkout: &Path,
@@ -40,7 +40,7 @@ pub(crate) fn tree(
     let viewed = Checkout::at(repository, checkout)?;
     let inner = viewed.inner()?;
     if !inner.is_empty() {
-        let why = format!("it holds repositories of their own: {}", named(&inner));
+        let why = format!("it contains nested repositories: {}", named(&inner));
         return Err(unsuitable(checkout, why));
     }
     let at = viewed.git().with_index(&index.0).changing();
@@ -61,7 +61,7 @@ pub(crate) fn tree(
     Ok(at.line(&["write-tree"])?)
 }
 
-/// Makes a commit of a tree. Whoever has told git no name is called swarm.
+/// Creates a commit of a tree. The author is swarm if git has no user name.
 pub(crate) fn commit(
     repository: &Repository,
     tree: &str,
@@ -85,7 +85,7 @@ pub(crate) fn commit(
     }
 }
 
-/// Whether a conflict of a merge waits in the checkout's index.
+/// Returns whether the index of the checkout has unresolved conflicts.
 pub(crate) fn has_conflicts(
     repository: &Repository,
     checkout: &Path,

@@ -1,4 +1,4 @@
-//! The state of a checkout as an agent is told about it.
+//! The state of a checkout, for the system prompt of an agent.
 
 use std::path::{Path, PathBuf};
 
@@ -7,30 +7,32 @@ use crate::repository::Repository;
 use crate::view::Checkout;
 use crate::{WorktreeError, Worktrees};
 
-/// Commits that are listed.
+/// Maximum number of commits, as an option of `git log`.
 const COMMITS: &str = "-5";
 
-/// Changed paths that are listed.
+/// Maximum number of changed paths.
 const CHANGES: usize = 20;
 
-/// Characters of a line.
+/// Maximum number of characters in a line.
 const LINE: usize = 120;
 
-/// What git says about a checkout at one moment.
+/// The state of a checkout at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSummary {
-    /// Its uppermost directory.
+    /// Top-level directory of the checkout.
     pub toplevel: PathBuf,
-    /// The branch that others begin from and merge into; `None` where neither a remote nor the usual names tell.
+    /// The main branch; `None` if neither a remote names one nor a branch `main` or `master`
+    /// exists.
     pub main_branch: Option<String>,
-    /// Lines of `git status --short`, at most 20, and a last one that counts the rest. `None` where git gave no answer.
+    /// Lines of `git status --short`, at most 20, and a last line with the number of further ones.
+    /// `None` if git failed.
     pub status: Option<Vec<String>>,
-    /// Abbreviated id and subject of the last five commits, newest first.
+    /// Abbreviated ids and subjects of the last five commits, newest first.
     pub commits: Vec<String>,
 }
 
 impl Worktrees {
-    /// What git says about the checkout around a directory. `None` where there is none.
+    /// Returns the state of the checkout that contains a directory, or `None` if there is none.
     pub fn summary(&self, directory: &Path) -> Option<GitSummary> {
         let seen = seen(directory)?;
         let mut summary = GitSummary {
@@ -40,13 +42,13 @@ impl Worktrees {
             commits: Vec::new(),
         };
         if let Err(error) = self.ask(directory, &mut summary) {
-            tracing::info!(directory = %directory.display(), %error, "no status of the checkout");
+            tracing::info!(directory = %directory.display(), %error, "could not read the status of the checkout");
         }
         Some(summary)
     }
 
     fn ask(&self, directory: &Path, summary: &mut GitSummary) -> Result<(), WorktreeError> {
-        let repository = Repository::find(self.git(), self.places(), directory)?;
+        let repository = Repository::find(self.git(), self.registry(), directory)?;
         let checkout = Checkout::at(&repository, &repository.top)?;
         let git = checkout.git();
         let status = git.run(&["status", "--porcelain=v1", checkout.submodules()])?;
@@ -69,7 +71,7 @@ fn capped(output: &[u8]) -> Vec<String> {
     all
 }
 
-/// Lines without control characters, each of them short.
+/// Returns the lines of an output without control characters, cut to [`LINE`] characters.
 fn lines(output: &[u8]) -> impl Iterator<Item = String> {
     let text = String::from_utf8_lossy(output).into_owned();
     let lines: Vec<String> = text

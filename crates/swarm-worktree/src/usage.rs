@@ -1,4 +1,4 @@
-//! Who works in a worktree at this moment.
+//! Finds agents and processes that use a worktree.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -11,28 +11,28 @@ use swarm_protocol::{AgentId, Hello, LifeRecord};
 
 use crate::{Owner, ProcessMark, Record};
 
-/// A running member or lead. Its process cannot be inspected, so its directory is the one on record.
+/// A running member or lead. Its process cannot be inspected, so its recorded directory is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occupant {
-    /// Who it is, in words.
+    /// Description of the agent.
     pub who: String,
-    /// Its process.
+    /// The pid.
     pub pid: u32,
-    /// Its working directory.
+    /// The recorded working directory.
     pub cwd: PathBuf,
 }
 
-/// Looks up who is running, and where.
+/// Looks up running members and leads with their directories.
 #[derive(Clone, Default)]
 pub struct Occupants(Option<Arc<dyn Fn() -> Vec<Occupant> + Send + Sync>>);
 
 impl Occupants {
-    /// Those that `find` returns.
+    /// The occupants that `find` returns.
     pub fn found_by(find: impl Fn() -> Vec<Occupant> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(find)))
     }
 
-    /// One in this directory, in words. The calling process does not count.
+    /// Returns a description of an occupant of this directory, ignoring the calling process.
     fn within(&self, directory: &Path) -> Option<String> {
         let directory = directory.canonicalize().ok()?;
         let is_here = |occupant: &Occupant| {
@@ -50,20 +50,26 @@ impl fmt::Debug for Occupants {
     }
 }
 
-/// Who works in a worktree, in words: whoever holds it, a member or lead whose recorded directory is in it, or any process
-/// whose working directory is in it. `Err` when that cannot be known.
+/// Returns a description of the user of a worktree: its holder, a member or lead whose recorded
+/// directory is in it, or any process whose working directory is in it. Returns `Err` if it cannot
+/// be determined.
 pub(crate) fn user_of(record: &Record, occupants: &Occupants) -> Result<Option<String>, String> {
     let user = holder(record)?.or_else(|| occupants.within(&record.path));
     Ok(user.or_else(|| process_in(&record.path)))
 }
 
-/// Who holds a worktree, in words: its owner by its life lock, or the process that was given it.
+/// Returns a description of the holder of a worktree: its owner, by its life lock, or the process
+/// it is assigned to.
 pub(crate) fn holder(record: &Record) -> Result<Option<String>, String> {
     if record.in_use {
-        if owner_lives(&record.owner)? {
+        if is_owner_alive(&record.owner)? {
             return Ok(Some(record.owner.describe()));
         }
-        if let Some(process) = record.process.as_ref().filter(|process| runs(process)) {
+        if let Some(process) = record
+            .process
+            .as_ref()
+            .filter(|process| is_running(process))
+        {
             return Ok(Some(format!(
                 "{} (process {})",
                 record.owner.describe(),
@@ -74,7 +80,7 @@ pub(crate) fn holder(record: &Record) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-fn owner_lives(owner: &Owner) -> Result<bool, String> {
+fn is_owner_alive(owner: &Owner) -> Result<bool, String> {
     let Some(life) = &owner.life else {
         return Ok(false);
     };
@@ -85,18 +91,20 @@ fn owner_lives(owner: &Owner) -> Result<bool, String> {
     }
     let content = read_optional(life).map_err(|error| error.to_string())?;
     let living = content.and_then(|bytes| serde_json::from_slice::<LifeRecord>(&bytes).ok());
-    // A namesake of another spawn may live elsewhere; one whose file cannot be read may be this one.
+    // Another spawn of the same name may be running elsewhere. If its file cannot be read, it may
+    // be this one.
     Ok(match (living, owner.spawn_id) {
         (Some(living), Some(spawn)) => living.spawn_id == spawn,
         _ => true,
     })
 }
 
-fn runs(mark: &ProcessMark) -> bool {
+fn is_running(mark: &ProcessMark) -> bool {
     Process::running(mark.pid).is_some_and(|process| process.start.to_string() == mark.start)
 }
 
-/// A process that has its working directory in here, other than this one. Where the kernel does not tell, nobody is found.
+/// Returns another process whose working directory is inside `path`. Processes whose directory is
+/// unknown are ignored.
 fn process_in(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let others = pids().into_iter().filter(|pid| *pid != std::process::id());
@@ -116,8 +124,8 @@ fn cwd_of(pid: u32) -> Option<PathBuf> {
     }
 }
 
-/// The working directory of a teammate, which nobody else can look up: as it reported it at its start. It is found by the
-/// arguments that every teammate has.
+/// Returns the working directory that a teammate reported at its start, found by its arguments. Its
+/// directory in `/proc` is not readable.
 fn reported_cwd(words: &[u8], pid: u32) -> Option<PathBuf> {
     let words: Vec<&str> = std::str::from_utf8(words).ok()?.split('\0').collect();
     let after = |option: &str| {
@@ -133,7 +141,7 @@ fn reported_cwd(words: &[u8], pid: u32) -> Option<PathBuf> {
         .join(agent.name.as_str())
         .join("hello.json");
     let hello: Hello = serde_json::from_slice(&read_optional(&hello).ok()??).ok()?;
-    // The directory comes from the kernel, so it has no links in it.
+    // The directory was read from the kernel, so it contains no symbolic links.
     (hello.pid == pid).then_some(hello.cwd)
 }
 
@@ -144,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_working_directory_of_a_closed_teammate_is_the_one_that_it_reported() {
+    fn the_working_directory_of_a_protected_teammate_is_the_reported_one() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("teams/demo/swarm/members/bob");
         fs::create_dir_all(&directory).unwrap();
@@ -160,7 +168,11 @@ mod tests {
             format!("swarm-teammate\0--agent-id\0bob@demo\0--spawn-id\0{id}\0--root\0{root}\0");
         let cwd = |pid| reported_cwd(words.as_bytes(), pid);
         assert_eq!(cwd(7), Some(PathBuf::from("/work/tree")));
-        assert_eq!(cwd(8), None, "what an earlier process of the name reported");
+        assert_eq!(
+            cwd(8),
+            None,
+            "reported by an earlier process of the same name"
+        );
         assert_eq!(reported_cwd(b"vim\0tree\0", 7), None);
     }
 }

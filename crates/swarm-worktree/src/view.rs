@@ -1,8 +1,7 @@
-//! Git in a worktree that somebody else works in, without believing what they wrote for git to read.
-//!
-//! Git is told by its environment where everything is. Of what is the worktree's own it gets a directory that is made for the
-//! purpose, with the branch, the settings that the worktree was made with, and its index by name. So neither the `.git`
-//! file nor the settings in there are read, whatever becomes of them meanwhile.
+//! Runs git on a worktree without trusting the git files in it. Environment variables tell git all
+//! paths. The private git directory is a temporary one with the branch and the original settings of
+//! the worktree, and the index is passed by path. Git therefore reads neither the `.git` file nor
+//! the settings of the worktree, even if they change in the meantime.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,20 +17,20 @@ use crate::registration::{SETTINGS, check, trusted_settings};
 use crate::repository::Repository;
 use crate::{Record, WorktreeError};
 
-/// How the directories of views begin; the number of the process that made it follows.
+/// Prefix of view directories, followed by the pid of their creator.
 const VIEW: &str = "view-";
 
 /// A checkout that git runs in.
 #[derive(Debug)]
 pub(crate) enum Checkout<'a> {
-    /// A person's own.
+    /// A checkout of the user.
     Plain(&'a Repository, PathBuf),
     /// A worktree of swarm.
     Viewed(View<'a>),
 }
 
 impl<'a> Checkout<'a> {
-    /// The checkout at a path: a view if it is a worktree of swarm.
+    /// Returns the checkout at a path: a view if it is a worktree of swarm.
     pub(crate) fn at(repository: &'a Repository, path: &Path) -> Result<Self, WorktreeError> {
         match repository.recorded_at(path)? {
             Some(record) => View::open(repository, &record).map(Self::Viewed),
@@ -39,7 +38,7 @@ impl<'a> Checkout<'a> {
         }
     }
 
-    /// A call of git in it.
+    /// Prepares a call of git in the checkout.
     pub(crate) fn git(&self) -> Call<'_> {
         match self {
             Self::Plain(repository, path) => repository.at(path),
@@ -47,7 +46,8 @@ impl<'a> Checkout<'a> {
         }
     }
 
-    /// How git shall look at submodules: into those of others it does not go, since it would run there by what they say.
+    /// Returns the option for submodules. Git does not enter submodules of worktrees, because it
+    /// would use their settings.
     pub(crate) fn submodules(&self) -> &'static str {
         match self {
             Self::Plain(..) => "--ignore-submodules=none",
@@ -55,7 +55,7 @@ impl<'a> Checkout<'a> {
         }
     }
 
-    /// Repositories in it that git would go into to find out what is to be added.
+    /// Returns nested repositories that git would enter to find files to add.
     pub(crate) fn inner(&self) -> Result<Vec<String>, WorktreeError> {
         match self {
             Self::Plain(..) => Ok(Vec::new()),
@@ -64,19 +64,19 @@ impl<'a> Checkout<'a> {
     }
 }
 
-/// A worktree of swarm as git shall see it.
+/// A protected view of a worktree of swarm for git.
 #[derive(Debug)]
 pub(crate) struct View<'a> {
     repository: &'a Repository,
-    /// Where the worktree stands.
+    /// The state of the worktree.
     pub(crate) seen: Seen,
-    /// What git takes for the worktree's own directory.
+    /// The temporary private git directory.
     directory: PathBuf,
     index: PathBuf,
 }
 
 impl<'a> View<'a> {
-    /// Looks at a worktree that is as it was made.
+    /// Opens a view of a worktree that matches its record.
     pub(crate) fn open(repository: &'a Repository, record: &Record) -> Result<Self, WorktreeError> {
         let seen = check(repository, record)?;
         let name = format!("{VIEW}{}-{}", std::process::id(), Uuid::new_v4());
@@ -94,7 +94,7 @@ impl<'a> View<'a> {
         ensure_private_dir(&self.directory)?;
         let unknown = || WorktreeError::Mismatch {
             path: record.path.clone(),
-            why: "its commit cannot be told".to_owned(),
+            why: "its commit cannot be determined".to_owned(),
         };
         let head = match (&self.seen.branch, &self.seen.head) {
             (Some(branch), _) => format!("ref: refs/heads/{branch}\n"),
@@ -112,18 +112,18 @@ impl<'a> View<'a> {
             ensure_private_dir(&self.directory.join("info"))?;
             replace_alone(&self.directory.join(sparse), &patterns)?;
         }
-        // Git would follow a symbolic link and write what it leads to.
+        // Git would follow a symbolic link and write to its target.
         let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
         if self.index.symlink_metadata().is_ok() && !is_file(&self.index) {
             return Err(WorktreeError::Mismatch {
                 path: record.path.clone(),
-                why: format!("{} is no file", self.index.display()),
+                why: format!("{} is not a regular file", self.index.display()),
             });
         }
         Ok(())
     }
 
-    /// A call of git in the worktree.
+    /// Prepares a call of git in the worktree.
     pub(crate) fn git(&self) -> Call<'_> {
         self.repository
             .at(&self.seen.toplevel)
@@ -131,12 +131,12 @@ impl<'a> View<'a> {
             .with_index(&self.index)
     }
 
-    /// Commits of other repositories that are tracked here and have their repository with them, or anything else in their
-    /// directory: git looks at none of it.
+    /// Returns the directories of submodule entries that are not empty. Git does not inspect their
+    /// contents.
     fn inner(&self) -> Result<Vec<String>, WorktreeError> {
         let listed = self.git().run(&["ls-files", "-z", "--stage"])?;
         let head = self.git().run(&["ls-tree", "-z", "-r", "HEAD"])?;
-        // The mode of such an entry, see git-fast-import(1).
+        // The mode of a submodule entry, see git-fast-import(1).
         let entries = fields(&listed)
             .chain(fields(&head))
             .filter(|entry| entry.starts_with(b"160000 "));
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
             let name = entry.get(tab.map_or(0, |at| at + 1)..).unwrap_or_default();
             let there = self.seen.toplevel.join(path(name));
             let is_directory = there.symlink_metadata().is_ok_and(|found| found.is_dir());
-            // A directory that cannot be read may hold something.
+            // An unreadable directory may not be empty.
             if is_directory && fs::read_dir(&there).map_or(true, |mut held| held.next().is_some()) {
                 inner.push(text(name));
             }
@@ -159,12 +159,12 @@ impl<'a> View<'a> {
 impl Drop for View<'_> {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.directory) {
-            tracing::debug!(%error, "view of a worktree not removed");
+            tracing::debug!(%error, "could not remove the view of a worktree");
         }
     }
 }
 
-/// Removes the views that dead processes have left.
+/// Removes views of dead processes.
 pub(crate) fn clear(repository: &Repository) {
     let Ok(entries) = fs::read_dir(repository.own_directory()) else {
         return;
@@ -177,12 +177,12 @@ pub(crate) fn clear(repository: &Repository) {
         if maker.is_some_and(is_gone)
             && let Err(error) = fs::remove_dir_all(entry.path())
         {
-            tracing::debug!(%error, "view of a dead process not removed");
+            tracing::debug!(%error, "could not remove the view of a dead process");
         }
     }
 }
 
-/// Whether no process has this pid. A text that is no pid is not taken for one.
+/// Returns whether no process has this pid. Also `true` if the text is not a pid.
 fn is_gone(pid: &str) -> bool {
     pid.parse()
         .map_or(true, |pid| ProcessStat::of(pid).is_none())

@@ -1,68 +1,68 @@
-//! The door to everything that is done with worktrees.
+//! All operations on worktrees.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 use swarm_protocol::UnixMs;
 
-use crate::anchor::anchored;
 use crate::by_hook::ByHook;
 use crate::create::create;
+use crate::enclosing::find_enclosing;
 use crate::list::describe;
-use crate::places::Places;
 use crate::registration::check;
-use crate::remove::{hand_back, let_git_go, part, remove};
+use crate::registry::WorktreeRegistry;
+use crate::remove::{finish, mark_released, remove, unlock_in_git};
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{
-    Condition, Created, DirectoryMaker, Git, Leaver, ListedWorktree, Merged, Occupants,
+    Condition, Created, DirectoryMaker, FormerOwner, Git, ListedWorktree, Merged, Occupants,
     ProcessMark, Pruned, Record, RemovedWorktree, Request, Slug, Stage, WorktreeError,
     WorktreeOutcome, WorktreeSettings, merge, recover,
 };
 
-/// Makes, lists, merges and removes the worktrees of swarm.
+/// Creates, lists, merges and removes worktrees.
 #[derive(Debug, Clone)]
 pub struct Worktrees {
     git: Git,
     own: PathBuf,
-    places: Places,
+    registry: WorktreeRegistry,
     settings: WorktreeSettings,
     by_hook: Option<ByHook>,
 }
 
 impl Worktrees {
-    /// With this git, these settings, and the directory where swarm keeps what it knows of worktrees that lie in no main
-    /// checkout. Nobody who works in a worktree may be able to write there.
+    /// Creates a handle. `own` is swarm's directory for the registry of worktrees outside of main
+    /// checkouts; agents in worktrees must not be able to write there.
     pub fn new(git: Git, settings: WorktreeSettings, own: PathBuf) -> Self {
         Self {
             git,
-            places: Places::below(&own),
+            registry: WorktreeRegistry::below(&own),
             own,
             settings,
             by_hook: None,
         }
     }
 
-    /// With somebody who makes directories in git's place.
+    /// Sets the creator of directories that replaces git.
     #[must_use]
     pub fn with_maker(mut self, maker: Arc<dyn DirectoryMaker>) -> Self {
         let mut by_hook = ByHook::new(maker, self.own.clone());
-        by_hook.occupants = self.places.occupants.clone();
+        by_hook.occupants = self.registry.occupants.clone();
         self.by_hook = Some(by_hook);
         self
     }
 
-    /// With somebody who knows which members and leads are running, and where.
+    /// Sets the lookup of running members and leads.
     #[must_use]
     pub fn with_occupants(mut self, occupants: Occupants) -> Self {
         if let Some(by_hook) = &mut self.by_hook {
             by_hook.occupants = occupants.clone();
         }
-        self.places.occupants = occupants;
+        self.registry.occupants = occupants;
         self
     }
 
-    /// Who has made what this record speaks of, if it was not git.
+    /// Returns the hook that created the worktree of a record, if it was not git.
     fn hook_of(&self, record: &Record) -> Option<&ByHook> {
         self.by_hook.as_ref().filter(|_| record.by_hook)
     }
@@ -71,48 +71,48 @@ impl Worktrees {
         &self.git
     }
 
-    pub(crate) fn places(&self) -> &Places {
-        &self.places
+    pub(crate) fn registry(&self) -> &WorktreeRegistry {
+        &self.registry
     }
 
-    /// How worktrees are made.
+    /// Returns the settings.
     pub fn settings(&self) -> &WorktreeSettings {
         &self.settings
     }
 
-    /// Makes a worktree, or takes one up that is there and that nobody works in. On any failure branch, directory and
-    /// registration are as they were.
+    /// Creates a worktree, or reuses an existing one that is not in use. After an error, branch,
+    /// directory and registration are unchanged.
     ///
     /// # Errors
-    /// [`WorktreeError`] saying what is in the way.
+    /// [`WorktreeError`] with the reason.
     pub fn create(&self, request: &Request) -> Result<Created, WorktreeError> {
         match &self.by_hook {
             Some(by_hook) if by_hook.makes() => by_hook.create(request),
-            _ => create(&self.git, &self.places, &self.settings, request),
+            _ => create(&self.git, &self.registry, &self.settings, request),
         }
     }
 
-    /// Takes back what [`Worktrees::create`] did, because whoever was to work in it never began. Nothing happens where
-    /// somebody else has taken it up since.
+    /// Undoes [`Worktrees::create`] because the agent was not started. Does nothing if the worktree
+    /// has a new owner.
     ///
     /// # Errors
-    /// [`WorktreeError`] if it could not be undone; it is then listed by [`Worktrees::list`].
+    /// [`WorktreeError`] if it could not be undone; [`Worktrees::list`] then still lists it.
     pub fn undo(&self, created: &Created) -> Result<(), WorktreeError> {
         if let Some(by_hook) = self.hook_of(&created.record) {
             return by_hook.undo(created);
         }
-        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
+        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
         let slug = &created.record.slug;
-        let lock = HandedLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
+        let lock = InheritableLock::take(&repository.slug_lock_path(slug), LOCK_WAIT)?;
         let Some(mut record) = Record::load(&repository, slug)? else {
             return Ok(());
         };
-        if !record.is_still_of(&created.record.leaver()) {
+        if !record.is_still_of(&created.record.former_owner()) {
             return Ok(());
         }
-        record.hand_back();
+        record.mark_released();
         record.save(&repository)?;
-        let_git_go(&repository, &record);
+        unlock_in_git(&repository, &record);
         let untouched = created.fresh && crate::inspect::hazards(&repository, &record).is_empty();
         if untouched {
             recover::undo(&repository, &record)?;
@@ -121,8 +121,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Whoever was given a worktree works in it no more; it stays as it is. Nothing happens where somebody else has taken
-    /// it up since.
+    /// Releases a worktree without removing it. Does nothing if it has a new owner.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
@@ -130,20 +129,24 @@ impl Worktrees {
         if let Some(by_hook) = self.hook_of(&created.record) {
             return by_hook.release(&created.record);
         }
-        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
-        hand_back(&repository, &created.record.slug, &created.record.leaver())
+        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
+        mark_released(
+            &repository,
+            &created.record.slug,
+            &created.record.former_owner(),
+        )
     }
 
-    /// Whoever was given a worktree works in it still, though it was handed back. Nothing happens where somebody else has
-    /// taken it up since.
+    /// Marks a released worktree as in use by its former owner again. Does nothing if it has a new
+    /// owner.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn hold(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn reacquire(&self, created: &Created) -> Result<(), WorktreeError> {
         if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.hold(created);
+            return by_hook.reacquire(created);
         }
-        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
+        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
         let held = Record::change(&repository, &created.record.slug, |record| {
             let is_free = !record.in_use;
             if is_free {
@@ -156,10 +159,12 @@ impl Worktrees {
         held.map(drop)
     }
 
-    /// Takes up a worktree whose holder has ended, for a process that continues its work. Others may work in it, too.
+    /// Assigns a worktree whose holder has exited to a process that continues its work. Other
+    /// processes may work in it too.
     ///
     /// # Errors
-    /// [`WorktreeError::Taken`] while the holder is running, and whatever is wrong with the worktree.
+    /// [`WorktreeError::Taken`] while the holder is running, [`WorktreeError::Mismatch`] if the
+    /// worktree does not match its record.
     pub fn take_over(
         &self,
         given: &Record,
@@ -168,8 +173,8 @@ impl Worktrees {
         if let Some(by_hook) = self.hook_of(given) {
             return by_hook.take_over(given, process);
         }
-        let repository = Repository::find(&self.git, &self.places, &given.from)?;
-        let _lock = HandedLock::take(&repository.slug_lock_path(&given.slug), LOCK_WAIT)?;
+        let repository = Repository::find(&self.git, &self.registry, &given.from)?;
+        let _lock = InheritableLock::take(&repository.slug_lock_path(&given.slug), LOCK_WAIT)?;
         let found = Record::load(&repository, &given.slug)?;
         let mut record = found.ok_or_else(|| WorktreeError::NotFound {
             slug: given.slug.to_string(),
@@ -188,27 +193,27 @@ impl Worktrees {
         })
     }
 
-    /// From now on the owner's life lock alone tells whether the worktree is in use, and not the process that started it.
-    /// Nothing happens where somebody else has taken it up since.
+    /// Records that only the life lock of the owner determines whether the worktree is in use, and
+    /// no longer the process that started the owner. Does nothing if it has a new owner.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be written.
-    pub fn settle(&self, created: &Created) -> Result<(), WorktreeError> {
+    pub fn rely_on_life_lock(&self, created: &Created) -> Result<(), WorktreeError> {
         if let Some(by_hook) = self.hook_of(&created.record) {
-            return by_hook.settle(&created.record);
+            return by_hook.rely_on_life_lock(&created.record);
         }
-        let repository = Repository::find(&self.git, &self.places, &created.record.from)?;
-        let settled = Record::change(&repository, &created.record.slug, |record| {
-            let is_theirs = record.is_still_of(&created.record.leaver());
+        let repository = Repository::find(&self.git, &self.registry, &created.record.from)?;
+        let changed = Record::change(&repository, &created.record.slug, |record| {
+            let is_theirs = record.is_still_of(&created.record.former_owner());
             if is_theirs {
                 record.process = None;
             }
             is_theirs
         });
-        settled.map(drop)
+        changed.map(drop)
     }
 
-    /// The worktree of swarm that a directory is in; `None` if it is in none.
+    /// Returns the worktree that contains a directory, if any.
     ///
     /// # Errors
     /// [`WorktreeError`] if the record cannot be read.
@@ -218,58 +223,60 @@ impl Worktrees {
         {
             return Ok(Some(record));
         }
-        Ok(anchored(&self.places, directory)?.map(|anchored| anchored.record))
+        Ok(find_enclosing(&self.registry, directory)?.map(|enclosing| enclosing.record))
     }
 
-    /// The worktree that a directory is in, if it belongs to the repository around `origin`.
+    /// Returns the worktree that contains a directory, if it belongs to the repository of `origin`.
     ///
     /// # Errors
-    /// [`WorktreeError`] if there is no repository around `origin`, or the record cannot be read.
-    pub fn find_beside(
+    /// [`WorktreeError`] if `origin` is not in a repository, or the record cannot be read.
+    pub fn find_in_repository(
         &self,
         origin: &Path,
         directory: &Path,
     ) -> Result<Option<Record>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
-            && let Some(record) = by_hook.find_beside(origin, directory)?
+            && let Some(record) = by_hook.find_in_repository(origin, directory)?
         {
             return Ok(Some(record));
         }
-        let repository = Repository::find(&self.git, &self.places, origin)?;
-        let found = anchored(&self.places, directory)?
-            .filter(|anchored| anchored.common == repository.common);
-        Ok(found.map(|anchored| anchored.record))
+        let repository = Repository::find(&self.git, &self.registry, origin)?;
+        let found = find_enclosing(&self.registry, directory)?
+            .filter(|enclosing| enclosing.common == repository.common);
+        Ok(found.map(|enclosing| enclosing.record))
     }
 
-    /// The end of whoever worked in a worktree: it is removed with its branch if it holds nothing that is not elsewhere,
-    /// and kept otherwise. `None` where it is none of swarm's, or another agent has it by now.
+    /// Handles the stop of an agent that worked in a worktree: removes it with its branch if it has
+    /// no work that is not elsewhere too, and keeps it otherwise. Returns `None` if the path is not
+    /// in a worktree of swarm, or the worktree belongs to another agent by now.
     ///
     /// # Errors
-    /// [`WorktreeError`] when it is not there, or could not be removed.
-    pub fn part(
+    /// [`WorktreeError`] if it does not exist or could not be removed.
+    pub fn finish(
         &self,
         path: &Path,
-        leaver: &Leaver,
+        former_owner: &FormerOwner,
         now: UnixMs,
     ) -> Result<Option<WorktreeOutcome>, WorktreeError> {
         if let Some(by_hook) = &self.by_hook
             && let Some(record) = by_hook.find(path)?
         {
-            return by_hook.part(&record, leaver);
+            return by_hook.finish(&record, former_owner);
         }
-        let Some(anchored) = anchored(&self.places, path)? else {
+        let Some(enclosing) = find_enclosing(&self.registry, path)? else {
             return Ok(None);
         };
-        let slug = anchored.record.slug.clone();
-        // Its own directory may be gone in a moment.
-        let mut repository = Repository::of_worktree(&self.git, &self.places, anchored)?;
+        let slug = enclosing.record.slug.clone();
+        // The directory of the worktree may be removed below.
+        let mut repository = Repository::of_worktree(&self.git, &self.registry, enclosing)?;
         if let Some(main) = &repository.main {
             repository.top.clone_from(main);
         }
-        part(&repository, &slug, leaver, now)
+        finish(&repository, &slug, former_owner, now)
     }
 
-    /// The worktrees of the repository that a directory is in, and what is wrong with records that cannot be read.
+    /// Returns the worktrees of the repository that contains a directory, and the errors of
+    /// unreadable records.
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository.
@@ -278,8 +285,8 @@ impl Worktrees {
         directory: &Path,
     ) -> Result<(Vec<ListedWorktree>, Vec<WorktreeError>), WorktreeError> {
         let (mut made, mut wrong) = self.made_by_hook(directory)?;
-        let repository = match Repository::find(&self.git, &self.places, directory) {
-            // Hooks work in directories of any kind.
+        let repository = match Repository::find(&self.git, &self.registry, directory) {
+            // Hooks also support directories that are not in a repository.
             Err(WorktreeError::NoRepository { .. }) if self.works_without_git(&made) => {
                 return Ok((made, wrong));
             }
@@ -294,11 +301,11 @@ impl Worktrees {
         Ok((made, wrong))
     }
 
-    /// The worktrees of the repository around a directory that a process was given and has neither handed on nor handed back.
-    /// None where there is no repository.
+    /// Returns the worktrees of the repository of a directory that are still assigned to a process.
+    /// Empty if there is no repository.
     ///
     /// # Errors
-    /// [`WorktreeError`] if the repository cannot be looked at.
+    /// [`WorktreeError`] if the repository cannot be read.
     pub fn held_by(
         &self,
         directory: &Path,
@@ -306,7 +313,7 @@ impl Worktrees {
     ) -> Result<Vec<Record>, WorktreeError> {
         let (made, _) = self.made_by_hook(directory)?;
         let mut records: Vec<_> = made.into_iter().map(|listed| listed.record).collect();
-        match Repository::find(&self.git, &self.places, directory) {
+        match Repository::find(&self.git, &self.registry, directory) {
             Err(WorktreeError::NoRepository { .. }) => {}
             found => records.extend(Record::all(&found?)?.0),
         }
@@ -318,7 +325,8 @@ impl Worktrees {
         Ok(records)
     }
 
-    /// Removes a worktree with its branch. What speaks against it is an error; with `force` it is saved first.
+    /// Removes a worktree with its branch. Fails if work would be lost; with `force`, the work is
+    /// saved first.
     ///
     /// # Errors
     /// [`WorktreeError::Unsafe`] with everything that would be lost.
@@ -334,11 +342,11 @@ impl Worktrees {
         {
             return Ok(removed);
         }
-        let repository = Repository::find(&self.git, &self.places, directory)?;
+        let repository = Repository::find(&self.git, &self.registry, directory)?;
         remove(&repository, slug, force, now)
     }
 
-    /// What hooks have made for the project of a directory.
+    /// Returns the worktrees that hooks created for the project of a directory.
     fn made_by_hook(
         &self,
         directory: &Path,
@@ -351,8 +359,8 @@ impl Worktrees {
         !made.is_empty() || self.by_hook.as_ref().is_some_and(ByHook::makes)
     }
 
-    /// Removes the worktrees that hold nothing which is not elsewhere, and takes away what was half made. With `dry` it
-    /// only tells which. One that cannot be removed does not stop it.
+    /// Removes worktrees without work that is not elsewhere too, and incompletely created ones.
+    /// With `dry`, only returns which. Continues after an error.
     ///
     /// # Errors
     /// [`WorktreeError`] if there is no repository, or its records cannot be read.
@@ -360,11 +368,11 @@ impl Worktrees {
         let mut pruned = Pruned::default();
         for listed in self.made_by_hook(directory)?.0 {
             let is_free = listed.condition == Condition::Gone;
-            tidy(&mut pruned, listed, Ok(is_free), dry, |slug| {
+            prune_one(&mut pruned, listed, Ok(is_free), dry, |slug| {
                 self.remove(directory, slug, false, now)
             });
         }
-        let repository = match Repository::find(&self.git, &self.places, directory) {
+        let repository = match Repository::find(&self.git, &self.registry, directory) {
             Err(WorktreeError::NoRepository { .. })
                 if self.works_without_git(&pruned.kept)
                     || !pruned.gone.is_empty()
@@ -381,11 +389,11 @@ impl Worktrees {
                 Condition::Clean | Condition::Gone => Ok(listed.hazards.is_empty()),
                 Condition::HalfMade => {
                     let lock = repository.slug_lock_path(&listed.record.slug);
-                    HandedLock::try_take(&lock).map(|free| free.is_some())
+                    InheritableLock::try_take(&lock).map(|free| free.is_some())
                 }
                 _ => Ok(false),
             };
-            tidy(
+            prune_one(
                 &mut pruned,
                 listed,
                 is_free.map_err(WorktreeError::from),
@@ -396,26 +404,28 @@ impl Worktrees {
         Ok(pruned)
     }
 
-    /// Merges a worktree's branch into the branch that it was made from. One at a time, however many ask.
+    /// Merges the branch of a worktree into its target branch. Concurrent merges wait for each
+    /// other.
     ///
     /// # Errors
-    /// [`WorktreeError::Conflict`] with the files; the target is as it was then, as with every error.
+    /// [`WorktreeError::Conflict`] with the files. The target is unchanged after any error.
     pub fn merge(&self, directory: &Path, slug: &Slug) -> Result<Merged, WorktreeError> {
         let made = self.made_by_hook(directory)?.0;
         if made.iter().any(|listed| listed.record.slug == *slug) {
             return Err(WorktreeError::NotMerged {
                 branch: slug.to_string(),
-                why: "a hook made this worktree, and only you know what becomes of its work"
+                why: "it was created by a hook, so swarm cannot merge it; merge its work manually"
                     .to_owned(),
             });
         }
-        let repository = Repository::find(&self.git, &self.places, directory)?;
+        let repository = Repository::find(&self.git, &self.registry, directory)?;
         merge::merge(&repository, slug)
     }
 }
 
-/// Removes one worktree if it is free, and adds it to those that are gone, kept or could not be removed.
-fn tidy(
+/// Removes one worktree if it is free, and adds it to those that are gone, kept or could not be
+/// removed.
+fn prune_one(
     pruned: &mut Pruned,
     listed: ListedWorktree,
     is_free: Result<bool, WorktreeError>,
@@ -429,7 +439,7 @@ fn tidy(
     };
     match removed {
         Ok(true) => pruned.gone.push(listed),
-        // Somebody took it up, or worked in it, in between.
+        // It was reused or changed in the meantime.
         Ok(false) | Err(WorktreeError::Unsafe { .. } | WorktreeError::NotFound { .. }) => {
             pruned.kept.push(listed);
         }

@@ -1,5 +1,5 @@
-//! libFuzzer on one of the checks that the suite makes too: `SWARM_FUZZ_TARGET` names it (`list` lists them), and
-//! `SWARM_FUZZ_SEEDS` a directory for the sound data to begin with.
+//! Runs libFuzzer on a check of the test suite. `SWARM_FUZZ_TARGET` names the check (`list` prints
+//! all names), and `SWARM_FUZZ_SEEDS` the directory to which valid seed data is written.
 
 #![no_main]
 
@@ -15,12 +15,12 @@ use libfuzzer_sys::fuzz_target;
 
 static CHECK: OnceLock<fn(&[u8])> = OnceLock::new();
 
-fn begin() {
-    let asked = std::env::var("SWARM_FUZZ_TARGET").unwrap_or_default();
-    let Some((name, check)) = checks::TARGETS.into_iter().find(|(name, _)| *name == asked) else {
+fn initialize() {
+    let requested = std::env::var("SWARM_FUZZ_TARGET").unwrap_or_default();
+    let Some((name, check)) = checks::TARGETS.into_iter().find(|(name, _)| *name == requested) else {
         let names = checks::TARGETS.map(|(name, _)| name);
         println!("{}", names.join(" "));
-        std::process::exit(i32::from(asked != "list"));
+        std::process::exit(i32::from(requested != "list"));
     };
     CHECK.get_or_init(|| check);
     if let Some(directory) = std::env::var_os("SWARM_FUZZ_SEEDS") {
@@ -32,7 +32,7 @@ fn begin() {
     }
 }
 
-fuzz_target!(init: begin(), |data: &[u8]| {
+fuzz_target!(init: initialize(), |data: &[u8]| {
     if let Some(check) = CHECK.get() {
         check(data);
     }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_numbers_that_were_measured() {
+    fn percentiles_are_measured_values() {
         let hundred = Figure::of(Unit::Count, (1..=100).rev().map(f64::from));
         let found = [50, 95, 99, 100].map(|share| hundred.percentile(share));
         assert_eq!(

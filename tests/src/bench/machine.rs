@@ -35,7 +35,7 @@ pub(crate) fn load() -> String {
 /// Returns the type of the file system of a directory: that of its longest mount point.
 fn file_system(directory: &str) -> String {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
-    let leads_there = |place: &str| {
+    let contains = |place: &str| {
         let rest = directory.strip_prefix(place.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -44,7 +44,7 @@ fn file_system(directory: &str) -> String {
         Some((words.next()?, words.next()?))
     });
     let best = mounts
-        .filter(|(place, _)| leads_there(place))
+        .filter(|(place, _)| contains(place))
         .max_by_key(|(place, _)| place.len());
     best.map_or("an unknown file system", |(_, kind)| kind)
         .to_owned()

@@ -27,7 +27,6 @@ impl Order {
     ///
     /// # Errors
     /// If one is unknown.
-    /// When one is not understood.
     pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self> {
         let mut order = Self {
             programs: PathBuf::new(),
@@ -76,7 +75,7 @@ impl Order {
 /// Parses the value of an option.
 fn number<T: FromStr>(option: &str, given: &str) -> Result<T> {
     let number = given.parse().ok();
-    number.with_context(|| format!("{option} needs a number, and `{given}` is none"))
+    number.with_context(|| format!("{option} needs a number, not `{given}`"))
 }
 
 #[cfg(test)]
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_options_are_told_apart() {
+    fn parses_rows_and_options() {
         let order = parse("--programs /p soak --minutes 3 send --effort 10 --json").unwrap();
         assert!(order.json && !parse("soak").unwrap().json);
         assert_eq!(
@@ -97,13 +96,13 @@ mod tests {
         );
         assert_eq!((order.runs(200), order.runs(3)), (20, 2));
         assert!(parse("--minutes").is_err());
-        for (words, told) in [
+        for (words, expected) in [
             ("--what", "--effort N"),
             ("--minutes soon", "`soon`"),
             ("soak --members 1", "2 or more"),
         ] {
             let error = parse(words).unwrap_err().to_string();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

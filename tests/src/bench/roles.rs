@@ -80,7 +80,7 @@ impl Part {
             .stdout(Stdio::piped())
             .spawn()?;
         let stdin = child.stdin.take();
-        let stdout = child.stdout.take().context("stdout of a part")?;
+        let stdout = child.stdout.take().context("stdout of a process")?;
         let mut part = Self {
             child,
             stdin,
@@ -88,7 +88,7 @@ impl Part {
         };
         match part.line()?.as_deref() {
             Some("ready") => Ok(part),
-            other => bail!("the part {words:?} began with {other:?}"),
+            other => bail!("the process {words:?} printed {other:?} instead of `ready`"),
         }
     }
 
@@ -97,7 +97,7 @@ impl Part {
     /// # Errors
     /// If it has exited.
     pub(crate) fn begin(&mut self) -> Result<()> {
-        let stdin = self.stdin.as_mut().context("it was told to end")?;
+        let stdin = self.stdin.as_mut().context("its stdin is closed")?;
         stdin.write_all(b"go\n")?;
         Ok(stdin.flush()?)
     }
@@ -126,7 +126,7 @@ impl Part {
         if status.success() {
             Ok(lines)
         } else {
-            bail!("a part ended with {status}: {lines:?}")
+            bail!("a process exited with {status}: {lines:?}")
         }
     }
 }

@@ -17,17 +17,17 @@ pub fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.peek().is_some_and(|word| word == roles::FLAG) {
         let words: Vec<String> = arguments.skip(1).collect();
-        return told(roles::play(&words), ExitCode::FAILURE);
+        return report(roles::play(&words), ExitCode::FAILURE);
     }
     let asked = Order::parse(arguments).and_then(|order| Ok((chosen(&order)?, order)));
     match asked {
-        Ok((wanted, order)) => told(measure(&wanted, &order), ExitCode::FAILURE),
+        Ok((wanted, order)) => report(measure(&wanted, &order), ExitCode::FAILURE),
         // Nothing was started.
-        Err(error) => told(Err(error), ExitCode::from(2)),
+        Err(error) => report(Err(error), ExitCode::from(2)),
     }
 }
 
-fn told(outcome: Result<()>, failed: ExitCode) -> ExitCode {
+fn report(outcome: Result<()>, failed: ExitCode) -> ExitCode {
     outcome.map_or_else(
         |error| {
             eprintln!("bench: {error:#}");

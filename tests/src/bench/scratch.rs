@@ -14,7 +14,6 @@ const PLACES: [&str; 2] = ["/tmp", "/dev/shm"];
 ///
 /// # Panics
 /// If it cannot be created.
-/// When it cannot be made.
 pub(crate) fn on_disk() -> tempfile::TempDir {
     private_directory(Path::new(PLACES[0]))
 }

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_below_its_share_of_the_floor_is_missed() {
+    fn a_rate_below_the_minimum_ratio_is_missed() {
         let rate = |rate: f64| Figure::of(Unit::Rate, [rate]);
         for (ours, word) in [(81.0, "met"), (79.0, "MISSED")] {
             let line = Line::against("send", rate(ours), "floor", rate(100.0), Aim::AtLeast(0.8));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_both_sides_their_ratio_and_whether_the_aim_is_met() {
+    fn a_row_has_both_figures_their_ratio_and_the_result() {
         let ours = Figure::of(Unit::Time, [0.003]);
         let floor = Figure::of(Unit::Time, [0.001]);
         let lines = [

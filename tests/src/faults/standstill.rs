@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
 use rustix::process::{Signal, kill_process};
-use swarm_os::{HandedLock, LockOptions, LockPlan, OsError, with_lock};
+use swarm_os::{InheritableLock, LockOptions, LockPlan, OsError, with_lock};
 use swarm_store::blocking::TeamStore as _;
 
 use super::ground::{Locking, TeamFixture};
@@ -87,7 +87,7 @@ impl Lock {
     ) -> Result<()> {
         let [sidecar, data, target] = self.files(ground);
         if self == Self::Worktree {
-            let _held = HandedLock::take(&sidecar, options.deadline)?;
+            let _held = InheritableLock::take(&sidecar, options.deadline)?;
             meanwhile()?;
             return Ok(swarm_os::replace_alone(&target, word.as_bytes())?);
         }
@@ -126,7 +126,7 @@ pub fn stand(programs: &Programs, lock: Lock, locking: Locking, age: Option<Dura
     let who = format!("process {pid} (works-on-a-team)");
     for part in [
         who.as_str(),
-        "and has had it for",
+        "which has held the lock for",
         &*ground.root.to_string_lossy(),
     ] {
         assert!(told.contains(part), "{what}: `{part}` is not in: {told}");

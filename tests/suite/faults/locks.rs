@@ -101,8 +101,8 @@ fn d16_who_waits_in_vain_is_told_the_path_the_process_its_age_and_how_long_it_ha
     for part in [
         "/swarm/locks/inbox-reader",
         &format!("process {pid} (works-on-a-team)"),
-        ", which began ",
-        " ago and has had it for ",
+        ", started ",
+        " ago, which has held the lock for ",
     ] {
         assert!(told.contains(part), "{told}");
     }

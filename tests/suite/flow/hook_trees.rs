@@ -159,7 +159,7 @@ fn hooks_make_the_directories_of_runs_of_sub_agents_and_of_agents_that_move() {
     let run = ["run", "go", "--model", MODEL, "--mode", "bypassPermissions"];
     let ran = world.swarm(&[&run[..], &["--worktree", "mine"]].concat());
     ran.ok();
-    assert!(ran.stderr.contains("made by a hook"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("created by a hook"), "{}", ran.stderr);
     let last = api.requests().pop().unwrap().ask;
     let (own, _) = last.result_of("t1").unwrap();
     assert!(own.contains("out/trees/mine"), "{own}");

@@ -355,7 +355,7 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
     // What cannot be removed even so is the lead's still.
     let (forced, is_error) = result("forced");
     assert!(
-        is_error && forced.contains("repositories of their own"),
+        is_error && forced.contains("nested repositories"),
         "{forced}"
     );
     assert!(

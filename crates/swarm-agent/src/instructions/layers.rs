@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::{LinkedTree, repository_top};
+use swarm_os::{LinkedWorktree, repository_top};
 
 /// A directory and, in a linked worktree, its counterpart in the main checkout, which alone
 /// contains untracked files.
@@ -25,7 +25,7 @@ impl Repository {
     pub(super) fn around(cwd: &Path) -> Self {
         let top = repository_top(cwd).to_owned();
         let linked = top.canonicalize().ok();
-        let linked = linked.and_then(|top| LinkedTree::of(&top));
+        let linked = linked.and_then(|top| LinkedWorktree::of(&top));
         let main = linked.and_then(|tree| tree.main_checkout().map(Path::to_owned));
         Self { top, main }
     }

@@ -85,7 +85,9 @@ impl EnterWorktree {
             (None, Some(path)) => {
                 let path = ctx.cwd.join(path);
                 blocking(move || {
-                    let found = session.worktrees.find_beside(&session.origin, &path)?;
+                    let found = session
+                        .worktrees
+                        .find_in_repository(&session.origin, &path)?;
                     let found = found.ok_or(swarm_worktree::WorktreeError::NotFound {
                         slug: path.display().to_string(),
                         repository: session.origin.clone(),

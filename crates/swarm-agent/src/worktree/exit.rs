@@ -124,7 +124,7 @@ fn remove(
 ) -> Result<Result<RemovedWorktree, Vec<Hazard>>, swarm_worktree::WorktreeError> {
     let done = try_to_remove(session, created, discard);
     if !matches!(done, Ok(Ok(_))) {
-        session.worktrees.hold(created)?;
+        session.worktrees.reacquire(created)?;
     }
     done
 }
@@ -137,7 +137,7 @@ fn try_to_remove(
     let (record, now) = (&created.record, session.clock.now());
     let why = match session
         .worktrees
-        .part(&record.path, &record.leaver(), now)?
+        .finish(&record.path, &record.former_owner(), now)?
     {
         Some(WorktreeOutcome::Removed(removed)) => return Ok(Ok(removed)),
         Some(WorktreeOutcome::Kept { why, .. }) => why,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use swarm_protocol::{Clock, SubAgentId};
 use swarm_worktree::{
-    Leaver, Owner, ProcessMark, Request, Resident, Slug, WorktreeOutcome, Worktrees, moved_notice,
-    worktree_notice,
+    FormerOwner, Owner, ProcessMark, Request, Resident, Slug, WorktreeOutcome, Worktrees,
+    moved_notice, worktree_notice,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -70,11 +70,11 @@ impl Isolator for WorktreeIsolator {
     ) -> Option<IsolatedDirectory> {
         let (worktrees, now) = (self.worktrees.clone(), self.clock.now());
         let path = directory.path.clone();
-        let leaver = Leaver {
+        let former_owner = FormerOwner {
             owner: owner(id),
             process: Some(self.process.clone()),
         };
-        match blocking(move || worktrees.part(&path, &leaver, now)).await {
+        match blocking(move || worktrees.finish(&path, &former_owner, now)).await {
             Ok(Some(WorktreeOutcome::Removed(_))) => None,
             Ok(Some(WorktreeOutcome::Kept { why, .. })) => Some(IsolatedDirectory {
                 holds: why.iter().map(ToString::to_string).collect(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use swarm_os::{LinkedTree, repository_top};
+use swarm_os::{LinkedWorktree, repository_top};
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use super::TrustFile;
@@ -88,5 +88,5 @@ fn outside(root: &Path, directory: &Path) -> Option<PathBuf> {
 /// Returns the main repository of the linked worktree `top`. Both sides must confirm it: otherwise
 /// a `.git` file could claim the trust of any repository whose path it knows.
 fn main_of(top: &Path) -> Option<PathBuf> {
-    LinkedTree::of(top)?.main_checkout().map(Path::to_owned)
+    LinkedWorktree::of(top)?.main_checkout().map(Path::to_owned)
 }

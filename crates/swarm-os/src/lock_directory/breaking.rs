@@ -1,9 +1,8 @@
-//! Breaking a lock directory that was left behind.
-//!
-//! Whoever looks at `F.lock` and then removes it may remove what somebody else has made in between. So those who would
-//! break one take turns by a second directory, `F.lock.breaking`, look again when it is their turn, and move the old
-//! directory **into** that one. A breaker that stood still for so long that its turn was taken away can move
-//! nothing any more, because the kernel lets nothing into a directory that was removed.
+//! Removes stale lock directories. Between checking `F.lock` and removing it, another process may
+//! have taken the lock. Processes that break a lock therefore take turns with a second directory,
+//! `F.lock.breaking`, check the lock again during their turn, and move the old directory **into**
+//! the second one. A process that was suspended for so long that its turn was removed cannot move
+//! anything any more, because the kernel does not create entries in a removed directory.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,20 +12,20 @@ use std::time::{Instant, SystemTime};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::entry::{Protocol, TOO_YOUNG_TO_BE_BROKEN, look, look_at, remove};
-use super::stale::{Look, StaleWatch};
+use super::entry::{Protocol, TOO_YOUNG_TO_BE_BROKEN, metadata_at, remove, state_of};
+use super::stale::{LockState, StaleWatch};
 use crate::OsError;
 use crate::contained::{identity, not_ours, retrying};
 
-/// What the old directory is called while it lies in the one of the turn.
+/// Name of the old lock directory inside the directory of the turn.
 const MOVED: &str = "broken";
 
-/// The turns at breaking one lock directory, as one waiter sees them.
+/// The attempts of one waiter to break a lock directory.
 #[derive(Debug)]
 pub(crate) struct Breaking<'a> {
     lock: &'a Path,
     turn: PathBuf,
-    left: StaleWatch,
+    stale_turn: StaleWatch,
 }
 
 impl<'a> Breaking<'a> {
@@ -36,16 +35,16 @@ impl<'a> Breaking<'a> {
         Self {
             lock,
             turn: PathBuf::from(turn),
-            left: StaleWatch::default(),
+            stale_turn: StaleWatch::default(),
         }
     }
 
-    /// Removes the lock directory if it is still what was `seen`. `false` when it is not, and when another one is
-    /// at it: look again after a pause.
-    pub(crate) fn try_at(&mut self, seen: Look, protocol: Protocol) -> Result<bool, OsError> {
+    /// Removes the lock directory if it is still the one that was `seen`. Returns `false` if it is
+    /// not, or if another process has the turn; check again after a pause.
+    pub(crate) fn try_at(&mut self, seen: LockState, protocol: Protocol) -> Result<bool, OsError> {
         let lock = self.lock;
         match self.take_turn(protocol)? {
-            Some(turn) => turn.break_it(lock, seen),
+            Some(turn) => turn.break_lock(lock, seen),
             None => Ok(false),
         }
     }
@@ -55,11 +54,15 @@ impl<'a> Breaking<'a> {
         match retrying(|| rustix::fs::mkdir(&self.turn, Mode::RWXU)) {
             Ok(()) => {}
             Err(Errno::EXIST) => {
-                self.clear_left(protocol)?;
+                self.remove_stale_turn(protocol)?;
                 return Ok(None);
             }
             Err(error) => {
-                return Err(OsError::gone_or_io(&self.turn, "make the directory", error));
+                return Err(OsError::gone_or_io(
+                    &self.turn,
+                    "create the directory",
+                    error,
+                ));
             }
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -71,7 +74,8 @@ impl<'a> Breaking<'a> {
                 return Err(OsError::io(&self.turn, "open the directory", error));
             }
         };
-        // After so long it may be another one's turn that was opened. If it is ours, it is cleared once it is old.
+        // After a long delay, the opened turn may be that of another process. If it is ours, it is
+        // removed once it is stale.
         let is_ours = began.elapsed() < TOO_YOUNG_TO_BE_BROKEN;
         Ok(is_ours.then_some(Turn {
             path: &self.turn,
@@ -79,31 +83,32 @@ impl<'a> Breaking<'a> {
         }))
     }
 
-    /// Takes the turn away from one that died or stands still. Under the flock nobody else can be at it.
-    fn clear_left(&mut self, protocol: Protocol) -> Result<(), OsError> {
-        let Some(found) = look_at(&self.turn)? else {
+    /// Removes the turn of a process that died or is suspended. Under the flock no other process
+    /// can have it.
+    fn remove_stale_turn(&mut self, protocol: Protocol) -> Result<(), OsError> {
+        let Some(found) = metadata_at(&self.turn)? else {
             return Ok(());
         };
         if !found.is_dir() {
             return Err(not_ours(&self.turn, "it is not a directory; move it away"));
         }
-        let is_left = protocol == Protocol::UnderFlock
+        let is_stale = protocol == Protocol::UnderFlock
             || self
-                .left
-                .is_stale(look(&found), SystemTime::now(), Instant::now());
-        if !is_left {
+                .stale_turn
+                .is_stale(state_of(&found), SystemTime::now(), Instant::now());
+        if !is_stale {
             return Ok(());
         }
         remove(&self.turn.join(MOVED))?;
         match retrying(|| rustix::fs::rmdir(&self.turn)) {
-            // Not empty: the next one's turn has begun.
+            // Not empty: another process has its turn now.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             Err(error) => Err(OsError::io(&self.turn, "remove the directory", error)),
         }
     }
 }
 
-/// The right to break, for as long as its directory is there.
+/// The right to break the lock while the directory of the turn exists.
 #[derive(Debug)]
 struct Turn<'a> {
     path: &'a Path,
@@ -111,17 +116,17 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    fn break_it(&self, lock: &Path, seen: Look) -> Result<bool, OsError> {
-        if look_at(lock)?.map(|there| look(&there)) != Some(seen) {
+    fn break_lock(&self, lock: &Path, seen: LockState) -> Result<bool, OsError> {
+        if metadata_at(lock)?.map(|there| state_of(&there)) != Some(seen) {
             return Ok(false);
         }
         self.move_in(lock, seen)
     }
 
-    fn move_in(&self, lock: &Path, seen: Look) -> Result<bool, OsError> {
+    fn move_in(&self, lock: &Path, seen: LockState) -> Result<bool, OsError> {
         match retrying(|| rustix::fs::renameat(CWD, lock, &self.inside, MOVED)) {
             Ok(()) => {}
-            // Its owner let go of it, or our turn is over.
+            // The owner released the lock, or the turn was removed.
             Err(Errno::NOENT) => return Ok(false),
             Err(error) => return Err(OsError::io(lock, "move away the lock directory", error)),
         }
@@ -138,7 +143,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Which directory was moved: between the last look and the move it may have become another one's.
+    /// Returns the identity of the moved directory: another process may have taken the lock after
+    /// the last check.
     fn moved(&self) -> Result<Option<(u64, u64)>, OsError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened =
@@ -146,7 +152,7 @@ impl Turn<'_> {
         let metadata = opened.map(|descriptor| File::from(descriptor).metadata());
         let metadata = metadata
             .transpose()
-            .map_err(|error| OsError::io(self.path, "look into", error))?;
+            .map_err(|error| OsError::io(self.path, "inspect", error))?;
         Ok(metadata.as_ref().map(identity))
     }
 
@@ -154,15 +160,15 @@ impl Turn<'_> {
         let flags = RenameFlags::NOREPLACE;
         let done = retrying(|| rustix::fs::renameat_with(&self.inside, MOVED, CWD, lock, flags));
         if let Err(error) = done {
-            // Its owner finds out before it writes.
-            tracing::warn!(path = %lock.display(), %error, "a lock directory was taken from its owner");
+            // The owner detects this before it writes.
+            tracing::warn!(path = %lock.display(), %error, "removed a lock directory that is in use");
         }
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        // There is something in it only if it could not be put back.
+        // Only contains an entry if the lock could not be put back.
         rustix::fs::unlinkat(&self.inside, MOVED, AtFlags::REMOVEDIR).ok();
         let ours = self.inside.metadata().as_ref().map(identity).ok();
         let there = fs::symlink_metadata(self.path).as_ref().map(identity).ok();

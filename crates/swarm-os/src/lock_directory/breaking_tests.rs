@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use super::*;
 
-struct Place {
+struct StaleLockFixture {
     _directory: tempfile::TempDir,
     lock: PathBuf,
     turn: PathBuf,
 }
 
-impl Place {
+impl StaleLockFixture {
     fn fresh() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let lock = directory.path().join("f.lock");
@@ -20,13 +20,13 @@ impl Place {
         }
     }
 
-    /// A lock directory that was left behind, as one sees it who is about to break it.
-    fn left(&self) -> Look {
-        make_old(&self.lock);
-        look(&look_at(&self.lock).unwrap().unwrap())
+    /// Creates a stale lock directory and returns its state.
+    fn create_stale_lock(&self) -> LockState {
+        create_old(&self.lock);
+        state_of(&metadata_at(&self.lock).unwrap().unwrap())
     }
 
-    fn try_at(&self, seen: Look) -> bool {
+    fn try_at(&self, seen: LockState) -> bool {
         let mut breaking = Breaking::of(&self.lock);
         breaking.try_at(seen, Protocol::DirectoryOnly).unwrap()
     }
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-fn make_old(directory: &Path) {
+fn create_old(directory: &Path) {
     crate::create_private_dir(directory).unwrap();
     let long_ago = SystemTime::now() - Duration::from_mins(1);
     File::open(directory)
@@ -50,122 +50,123 @@ fn make_old(directory: &Path) {
 }
 
 #[test]
-fn what_was_left_behind_is_removed_and_nothing_else_is_left() {
-    let place = Place::fresh();
-    assert!(place.try_at(place.left()));
-    assert!(place.names().is_empty(), "{:?}", place.names());
+fn a_stale_lock_is_removed_without_remains() {
+    let fixture = StaleLockFixture::fresh();
+    assert!(fixture.try_at(fixture.create_stale_lock()));
+    assert!(fixture.names().is_empty(), "{:?}", fixture.names());
 }
 
 #[test]
-fn what_another_one_has_made_since_the_look_stays() {
-    let place = Place::fresh();
-    let seen = place.left();
-    // Somebody was faster: broke it, and has it. An old time too, so that only its identity tells.
-    let kept = File::open(&place.lock).unwrap();
-    remove(&place.lock).unwrap();
-    make_old(&place.lock);
-    assert!(!place.try_at(seen));
-    assert_eq!(place.names(), ["f.lock"]);
+fn a_lock_taken_by_another_process_since_the_check_is_kept() {
+    let fixture = StaleLockFixture::fresh();
+    let seen = fixture.create_stale_lock();
+    // Another process has broken and taken the lock. The same old time, so that only the identity
+    // differs.
+    let kept = File::open(&fixture.lock).unwrap();
+    remove(&fixture.lock).unwrap();
+    create_old(&fixture.lock);
+    assert!(!fixture.try_at(seen));
+    assert_eq!(fixture.names(), ["f.lock"]);
     drop(kept);
 }
 
 #[test]
-fn what_its_owner_has_refreshed_since_the_look_stays() {
-    let place = Place::fresh();
-    let seen = place.left();
-    let owner = File::open(&place.lock).unwrap();
+fn a_lock_refreshed_since_the_check_is_kept() {
+    let fixture = StaleLockFixture::fresh();
+    let seen = fixture.create_stale_lock();
+    let owner = File::open(&fixture.lock).unwrap();
     super::super::entry::refresh(&owner).unwrap();
-    assert!(!place.try_at(seen));
-    assert_eq!(place.names(), ["f.lock"]);
+    assert!(!fixture.try_at(seen));
+    assert_eq!(fixture.names(), ["f.lock"]);
 }
 
 #[test]
-fn what_becomes_anothers_behind_the_last_look_is_put_back() {
-    let place = Place::fresh();
-    let seen = place.left();
-    let kept = File::open(&place.lock).unwrap();
-    let mut breaking = Breaking::of(&place.lock);
+fn a_lock_taken_after_the_last_check_is_put_back() {
+    let fixture = StaleLockFixture::fresh();
+    let seen = fixture.create_stale_lock();
+    let kept = File::open(&fixture.lock).unwrap();
+    let mut breaking = Breaking::of(&fixture.lock);
     let turn = breaking
         .take_turn(Protocol::DirectoryOnly)
         .unwrap()
         .unwrap();
-    remove(&place.lock).unwrap();
-    make_old(&place.lock);
-    assert!(!turn.move_in(&place.lock, seen).unwrap());
+    remove(&fixture.lock).unwrap();
+    create_old(&fixture.lock);
+    assert!(!turn.move_in(&fixture.lock, seen).unwrap());
     drop(turn);
-    assert_eq!(place.names(), ["f.lock"]);
+    assert_eq!(fixture.names(), ["f.lock"]);
     drop(kept);
 }
 
 #[test]
-fn one_at_a_time() {
-    let place = Place::fresh();
-    let seen = place.left();
-    let mut first = Breaking::of(&place.lock);
+fn only_one_process_breaks_a_lock_at_a_time() {
+    let fixture = StaleLockFixture::fresh();
+    let seen = fixture.create_stale_lock();
+    let mut first = Breaking::of(&fixture.lock);
     let turn = first.take_turn(Protocol::DirectoryOnly).unwrap().unwrap();
-    assert!(!place.try_at(seen), "it is the first one's turn");
-    assert!(turn.break_it(&place.lock, seen).unwrap());
+    assert!(!fixture.try_at(seen), "the first process has the turn");
+    assert!(turn.break_lock(&fixture.lock, seen).unwrap());
     drop(turn);
-    assert!(place.names().is_empty());
+    assert!(fixture.names().is_empty());
 }
 
 #[test]
-fn a_breaker_whose_turn_was_taken_away_breaks_nothing() {
-    let place = Place::fresh();
-    let seen = place.left();
-    let mut first = Breaking::of(&place.lock);
+fn a_process_whose_turn_was_removed_breaks_nothing() {
+    let fixture = StaleLockFixture::fresh();
+    let seen = fixture.create_stale_lock();
+    let mut first = Breaking::of(&fixture.lock);
     let turn = first.take_turn(Protocol::DirectoryOnly).unwrap().unwrap();
-    // It stands still, and the next one clears up and has its own turn.
-    remove(&place.turn).unwrap();
-    let mut second = Breaking::of(&place.lock);
+    // The first process is suspended, and the second one removes its turn and takes its own.
+    remove(&fixture.turn).unwrap();
+    let mut second = Breaking::of(&fixture.lock);
     let next = second.take_turn(Protocol::DirectoryOnly).unwrap().unwrap();
-    assert!(!turn.break_it(&place.lock, seen).unwrap());
+    assert!(!turn.break_lock(&fixture.lock, seen).unwrap());
     drop(turn);
-    assert_eq!(place.names(), ["f.lock", "f.lock.breaking"]);
-    assert!(next.break_it(&place.lock, seen).unwrap());
+    assert_eq!(fixture.names(), ["f.lock", "f.lock.breaking"]);
+    assert!(next.break_lock(&fixture.lock, seen).unwrap());
 }
 
 #[test]
-fn the_turn_of_a_dead_breaker_is_cleared_once_it_is_old_and_under_the_flock_at_once() {
+fn the_turn_of_a_dead_process_is_removed_when_stale_or_immediately_under_the_flock() {
     for protocol in [Protocol::DirectoryOnly, Protocol::UnderFlock] {
-        let place = Place::fresh();
-        let seen = place.left();
-        make_old(&place.turn);
-        // It died with the old lock in its hands.
-        crate::create_private_dir(&place.turn.join(MOVED)).unwrap();
+        let fixture = StaleLockFixture::fresh();
+        let seen = fixture.create_stale_lock();
+        create_old(&fixture.turn);
+        // It died after it had moved the old lock.
+        crate::create_private_dir(&fixture.turn.join(MOVED)).unwrap();
         let long_ago = SystemTime::now() - Duration::from_mins(1);
-        let turn = File::open(&place.turn).unwrap();
+        let turn = File::open(&fixture.turn).unwrap();
         turn.set_modified(long_ago).unwrap();
-        let mut breaking = Breaking::of(&place.lock);
+        let mut breaking = Breaking::of(&fixture.lock);
         let mut tries = 0;
         while !breaking.try_at(seen, protocol).unwrap() {
             tries += 1;
             std::thread::park_timeout(Duration::from_millis(20));
         }
-        let at_once = tries == 1;
-        assert_eq!(at_once, protocol == Protocol::UnderFlock, "{tries}");
-        assert!(place.names().is_empty(), "{:?}", place.names());
+        let is_immediate = tries == 1;
+        assert_eq!(is_immediate, protocol == Protocol::UnderFlock, "{tries}");
+        assert!(fixture.names().is_empty(), "{:?}", fixture.names());
     }
 }
 
 #[test]
-fn something_else_in_the_place_of_the_turn_is_named() {
-    let place = Place::fresh();
-    let seen = place.left();
-    crate::create_private_file(&place.turn).unwrap();
-    let refused = Breaking::of(&place.lock).try_at(seen, Protocol::DirectoryOnly);
-    let told = refused.unwrap_err().to_string();
-    assert!(told.contains("f.lock.breaking"), "{told}");
+fn the_error_names_a_file_at_the_path_of_the_turn() {
+    let fixture = StaleLockFixture::fresh();
+    let seen = fixture.create_stale_lock();
+    crate::create_private_file(&fixture.turn).unwrap();
+    let refused = Breaking::of(&fixture.lock).try_at(seen, Protocol::DirectoryOnly);
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("f.lock.breaking"), "{message}");
 }
 
 #[test]
-fn a_lock_directory_with_something_in_it_stays_and_is_named() {
-    let place = Place::fresh();
-    make_old(&place.lock);
-    crate::create_private_file(&place.lock.join("note")).unwrap();
-    let seen = look(&look_at(&place.lock).unwrap().unwrap());
-    let refused = Breaking::of(&place.lock).try_at(seen, Protocol::DirectoryOnly);
+fn a_lock_directory_with_entries_is_kept_and_named_in_the_error() {
+    let fixture = StaleLockFixture::fresh();
+    create_old(&fixture.lock);
+    crate::create_private_file(&fixture.lock.join("note")).unwrap();
+    let seen = state_of(&metadata_at(&fixture.lock).unwrap().unwrap());
+    let refused = Breaking::of(&fixture.lock).try_at(seen, Protocol::DirectoryOnly);
     assert!(refused.unwrap_err().to_string().contains("f.lock"));
-    assert_eq!(place.names(), ["f.lock"]);
-    assert!(place.lock.join("note").exists());
+    assert_eq!(fixture.names(), ["f.lock"]);
+    assert!(fixture.lock.join("note").exists());
 }

@@ -1,4 +1,4 @@
-//! What is at the path of a lock directory: looked at, refreshed and removed.
+//! Inspects, refreshes and removes lock directories.
 
 use std::fs::{self, File, Metadata};
 use std::path::Path;
@@ -7,42 +7,43 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
 use rustix::io::Errno;
 
-use super::stale::Look;
+use super::stale::LockState;
 use crate::OsError;
 use crate::contained::{identity, retrying};
 
-/// Nobody breaks a directory that was made this recently: what is found at its path is still what was made.
+/// A directory younger than this is never broken, so the one found at the path is the one that was
+/// created.
 pub(crate) const TOO_YOUNG_TO_BE_BROKEN: Duration = Duration::from_secs(5);
 
-/// How long a lock directory is not touched again: half of the shortest time after which proper-lockfile may be told to
-/// break one.
+/// Minimum interval between refreshes: half of the shortest staleness threshold that
+/// proper-lockfile accepts.
 pub(crate) const JUST_REFRESHED: Duration = Duration::from_secs(1);
 
-/// How a lock directory excludes our own processes.
+/// How processes of swarm exclude each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// The caller holds the sidecar's flock; the directory is for other programs.
+    /// The caller holds the flock of the sidecar; the directory excludes other programs.
     UnderFlock,
-    /// The directory is all there is; it has no mark and is refreshed while held.
+    /// Only the directory is used; it has no mark and is refreshed while held.
     DirectoryOnly,
 }
 
-pub(crate) fn look_at(path: &Path) -> Result<Option<Metadata>, OsError> {
+pub(crate) fn metadata_at(path: &Path) -> Result<Option<Metadata>, OsError> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(OsError::io(path, "look at", error)),
+        Err(error) => Err(OsError::io(path, "inspect", error)),
     }
 }
 
-pub(crate) fn look(found: &Metadata) -> Look {
-    Look {
+pub(crate) fn state_of(found: &Metadata) -> LockState {
+    LockState {
         identity: identity(found),
         refreshed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
     }
 }
 
-/// Removes a lock directory; one that is gone already is fine.
+/// Removes a lock directory. Succeeds if it does not exist.
 pub(crate) fn remove(path: &Path) -> Result<(), OsError> {
     match retrying(|| rustix::fs::rmdir(path)) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -50,15 +51,15 @@ pub(crate) fn remove(path: &Path) -> Result<(), OsError> {
     }
 }
 
-/// Sets the time that others judge the lock's age by.
+/// Updates the modification time, by which other processes determine the age of the lock.
 pub(crate) fn refresh(descriptor: &File) -> rustix::io::Result<()> {
-    let moment = Timespec {
+    let now = Timespec {
         tv_sec: 0,
         tv_nsec: UTIME_NOW,
     };
     let times = Timestamps {
-        last_access: moment,
-        last_modification: moment,
+        last_access: now,
+        last_modification: now,
     };
     retrying(|| rustix::fs::futimens(descriptor, &times))
 }

@@ -1,9 +1,8 @@
-//! The lock directory `F.lock` beside a data file `F`: the protocol of npm's proper-lockfile, which Claude Code
-//! locks by.
-//!
-//! Made by `mkdir`, released by `rmdir`, stale when not refreshed. Under the sidecar's flock ours carry
-//! the sticky bit, set by the very call that makes them. So whoever has the flock and finds one with that mark
-//! knows that its maker is dead, and need not wait for it to grow old.
+//! The lock directory `F.lock` next to a data file `F`: the protocol of npm's proper-lockfile,
+//! which Claude Code uses. Created by `mkdir`, released by `rmdir`, stale if not refreshed. Under
+//! the flock of the sidecar, swarm creates them with the sticky bit as a mark. A process that has
+//! the flock and finds a marked directory knows that its creator is dead, and does not wait until
+//! it is stale.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -16,7 +15,7 @@ use rustix::io::Errno;
 
 use super::breaking::Breaking;
 use super::entry::{
-    JUST_REFRESHED, Protocol, TOO_YOUNG_TO_BE_BROKEN, look, look_at, refresh, remove,
+    JUST_REFRESHED, Protocol, TOO_YOUNG_TO_BE_BROKEN, metadata_at, refresh, remove, state_of,
 };
 use super::refresher::Refresher;
 use super::stale::StaleWatch;
@@ -25,20 +24,21 @@ use crate::contained::{hold, identity, own_user, retrying};
 use crate::replace::sweep_attempts_on;
 use crate::waiting::{Deadline, back_off};
 
-/// How long to wait between two looks at a foreign lock directory: first and longest.
+/// First and longest interval between checks of a foreign lock directory.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// A lock directory that this process made. Dropping it releases it.
+/// A lock directory that this process holds. Released on drop.
 #[derive(Debug)]
 pub(crate) struct LockDir {
     data: PathBuf,
     path: PathBuf,
-    /// Which directory was made. Another one may get its inode number once it is gone, but not our mark: that is made
-    /// under the flock alone. Where there is no mark, the refresher keeps the directory open.
+    /// Identity of the created directory. The inode number may be reused after its removal, but not
+    /// together with the mark, which is only set under the flock. Without a mark, the refresher
+    /// keeps the directory open.
     made: (u64, u64),
-    /// Whether a dead process of ours had left it.
-    follows_the_dead: bool,
-    /// Whether it was taken only after another program had let go of it.
+    /// Whether a dead process of swarm had left a lock directory.
+    was_left_behind: bool,
+    /// Whether another program held the lock first.
     waited: bool,
     refresher: Option<Refresher>,
     is_released: bool,
@@ -55,24 +55,24 @@ impl LockDir {
         let mut stale = StaleWatch::default();
         let mut breaking = Breaking::of(&path);
         let mut pause = PAUSES.0;
-        let mut follows_the_dead = false;
+        let mut was_left_behind = false;
         loop {
             if let Some(mut taken) = Self::try_take(data, &path, protocol)? {
-                taken.follows_the_dead = follows_the_dead;
+                taken.was_left_behind = was_left_behind;
                 taken.waited = pause > PAUSES.0;
                 return Ok(taken);
             }
-            let Some(found) = look_at(&path)? else {
+            let Some(found) = metadata_at(&path)? else {
                 continue;
             };
             if protocol == Protocol::UnderFlock && is_our_mark(&found) {
                 tracing::debug!(path = %path.display(), "removing the lock of a dead process");
                 remove(&path)?;
                 sweep_attempts_on(data)?;
-                follows_the_dead = true;
+                was_left_behind = true;
                 continue;
             }
-            let seen = look(&found);
+            let seen = state_of(&found);
             if found.is_dir()
                 && stale.is_stale(seen, SystemTime::now(), Instant::now())
                 && breaking.try_at(seen, protocol)?
@@ -88,7 +88,7 @@ impl LockDir {
         }
     }
 
-    /// One attempt; `None` if the directory is taken.
+    /// Tries once to create the directory. Returns `None` if it exists.
     fn try_take(data: &Path, path: &Path, protocol: Protocol) -> Result<Option<Self>, OsError> {
         let permissions = match protocol {
             Protocol::UnderFlock => Mode::RWXU | Mode::SVTX,
@@ -99,26 +99,31 @@ impl LockDir {
             Ok(()) => {}
             Err(Errno::EXIST) => return Ok(None),
             Err(error) => {
-                return Err(OsError::gone_or_io(path, "make the lock directory", error));
+                return Err(OsError::gone_or_io(
+                    path,
+                    "create the lock directory",
+                    error,
+                ));
             }
         }
-        let looked = match look_at(path) {
+        let looked = match metadata_at(path) {
             Ok(looked) => looked,
             Err(error) => {
                 remove(path)?;
                 return Err(error);
             }
         };
-        // We stood still, and another program broke it.
+        // This process was suspended, and another program broke the lock.
         let Some(made) = looked else {
             return Ok(None);
         };
         let may_be_anothers = began.elapsed() > TOO_YOUNG_TO_BE_BROKEN;
         if protocol == Protocol::DirectoryOnly && may_be_anothers {
-            // If it is ours all the same, nobody refreshes it, and it is broken like any that was left behind.
+            // If it is ours after all, it is not refreshed and will be broken as stale.
             return Ok(None);
         }
-        // The file system does not keep the mark, or it is another program's directory by now.
+        // The file system does not keep the mark, or the directory belongs to another program by
+        // now.
         if protocol == Protocol::UnderFlock && !is_our_mark(&made) {
             if may_be_anothers {
                 return Ok(None);
@@ -146,29 +151,29 @@ impl LockDir {
             data: data.to_owned(),
             path: path.to_owned(),
             made,
-            follows_the_dead: false,
+            was_left_behind: false,
             waited: false,
             refresher,
             is_released: false,
         }))
     }
 
-    /// Makes sure that nobody broke this lock, and that nobody will within the next seconds: call it right
-    /// before what must not happen without the lock.
+    /// Checks that the lock was not broken, and refreshes it so that it is not broken within the
+    /// next seconds. Call it right before an operation that requires the lock.
     pub(crate) fn confirm(&self) -> Result<(), OsError> {
-        let there = self.look()?;
+        let there = self.metadata()?;
         if self.refresher.is_none() && was_just_refreshed(&there) {
             return Ok(());
         }
         let opened = open_made(&self.path, self.made)?.ok_or_else(|| self.lost())?;
         refresh(&opened)
             .map_err(|error| OsError::io(&self.path, "refresh the lock directory", error))?;
-        self.look().map(drop)
+        self.metadata().map(drop)
     }
 
-    /// The directory at its place, if it is still ours.
-    fn look(&self) -> Result<Metadata, OsError> {
-        let there = look_at(&self.path)?.filter(|there| self.is_ours(there));
+    /// Returns the metadata of the directory if it is still ours.
+    fn metadata(&self) -> Result<Metadata, OsError> {
+        let there = metadata_at(&self.path)?.filter(|there| self.is_ours(there));
         there.ok_or_else(|| self.lost())
     }
 
@@ -182,23 +187,23 @@ impl LockDir {
         }
     }
 
-    /// Whether the last one of ours that had it was killed with it.
-    pub(crate) fn follows_the_dead(&self) -> bool {
-        self.follows_the_dead
+    /// Returns whether the previous holder of swarm was killed while it held the lock.
+    pub(crate) fn was_left_behind(&self) -> bool {
+        self.was_left_behind
     }
 
-    /// Whether another program had it when it was asked for.
+    /// Returns whether another program held the lock first.
     pub(crate) fn was_waited_for(&self) -> bool {
         self.waited
     }
 
-    /// Whether this directory locks a file.
+    /// Returns whether this directory locks the given file.
     pub(crate) fn locks(&self, data: &Path) -> bool {
         self.data.as_os_str() == data.as_os_str()
     }
 
-    /// Releases the lock. Returns the removed directory. The file system frees it when it is dropped, which can take as long as
-    /// a flush: drop it when nobody waits for it.
+    /// Releases the lock and returns the removed directory. The file system frees it on drop, which
+    /// can take as long as a flush: drop it where no process waits.
     pub(crate) fn release(mut self) -> Option<File> {
         self.remove_once()
     }
@@ -207,7 +212,7 @@ impl LockDir {
         if std::mem::replace(&mut self.is_released, true) {
             return None;
         }
-        // One more time: left behind, it keeps other programs out until it is old.
+        // Retried once: otherwise other programs are blocked until the directory is stale.
         let removed = match self.remove() {
             Err(OsError::Io { .. }) => self.remove(),
             done => done,
@@ -218,11 +223,12 @@ impl LockDir {
     }
 
     fn remove(&self) -> Result<File, OsError> {
-        // Held while it is removed: the file system then frees it without keeping others from the directory.
+        // Kept open during the removal: the file system then frees it later, without locking the
+        // parent directory.
         let there = hold(&self.path)?.ok_or_else(|| self.lost())?;
         let found = there
             .metadata()
-            .map_err(|error| OsError::io(&self.path, "look at", error))?;
+            .map_err(|error| OsError::io(&self.path, "inspect", error))?;
         if !self.is_ours(&found) {
             return Err(self.lost());
         }
@@ -237,8 +243,8 @@ impl Drop for LockDir {
     }
 }
 
-/// Removes the lock directories in `directory` that bear our mark, but for those of `held`. Only for the holder of the one
-/// sidecar that guards the whole directory: then their makers are dead.
+/// Removes marked lock directories in `directory` except those in `held`. Requires the lock on the
+/// sidecar of the whole directory: their creators are then dead.
 pub(crate) fn sweep_marks(directory: &Path, held: &[LockDir]) -> Result<usize, OsError> {
     let entries =
         fs::read_dir(directory).map_err(|error| OsError::gone_or_io(directory, "list", error))?;
@@ -249,7 +255,7 @@ pub(crate) fn sweep_marks(directory: &Path, held: &[LockDir]) -> Result<usize, O
         if !is_lock || held.iter().any(|taken| taken.path == path) {
             continue;
         }
-        if look_at(&path)?.is_some_and(|found| is_our_mark(&found)) {
+        if metadata_at(&path)?.is_some_and(|found| is_our_mark(&found)) {
             remove(&path)?;
             removed += 1;
         }
@@ -257,7 +263,7 @@ pub(crate) fn sweep_marks(directory: &Path, held: &[LockDir]) -> Result<usize, O
     Ok(removed)
 }
 
-/// `F.lock` for `F`.
+/// Returns `F.lock` for `F`.
 fn lock_path(data: &Path) -> PathBuf {
     let mut path = OsString::from(data);
     path.push(".lock");
@@ -268,7 +274,7 @@ fn is_our_mark(found: &Metadata) -> bool {
     found.is_dir() && found.mode() & Mode::SVTX.as_raw_mode() != 0 && found.uid() == own_user()
 }
 
-/// Opens the lock directory that was made; `None` if another program broke it since.
+/// Opens the created lock directory. Returns `None` if another program has broken it.
 fn open_made(path: &Path, made: (u64, u64)) -> Result<Option<File>, OsError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let failed = |error| OsError::io(path, "open the lock directory", error);
@@ -281,7 +287,7 @@ fn open_made(path: &Path, made: (u64, u64)) -> Result<Option<File>, OsError> {
     Ok((identity(&found) == made).then_some(opened))
 }
 
-/// Whether a lock directory is so young that nobody breaks it within the next seconds.
+/// Returns whether a lock directory is so young that it will not be broken within the next seconds.
 fn was_just_refreshed(found: &Metadata) -> bool {
     let age = found.modified().ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age < JUST_REFRESHED)
@@ -289,7 +295,7 @@ fn was_just_refreshed(found: &Metadata) -> bool {
 
 fn describe(found: &Metadata) -> String {
     if !found.is_dir() {
-        return "something that is not a lock directory; move it away".to_owned();
+        return "a file that is not a lock directory; remove it".to_owned();
     }
     let age = found
         .modified()
@@ -300,7 +306,7 @@ fn describe(found: &Metadata) -> String {
             "another program, which refreshed its lock {:.1} s ago",
             age.as_secs_f64()
         ),
-        None => "another program, whose clock is ahead of ours".to_owned(),
+        None => "another program, whose clock is ahead".to_owned(),
     }
 }
 
@@ -309,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_released_directory_is_gone_and_freed_only_when_the_result_is_dropped() {
+    fn a_released_directory_is_removed_immediately_and_freed_on_drop() {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("inbox.json");
         let take = || {
@@ -319,7 +325,7 @@ mod tests {
         let removed = take().release().unwrap();
         assert!(!lock_path(&data).exists());
         assert_eq!(removed.metadata().unwrap().nlink(), 0);
-        // Releasing removes it once: what is there afterwards is another holder's.
+        // Dropping the removed directory does not affect the lock of the next holder.
         let other = take();
         drop(removed);
         other.confirm().unwrap();

@@ -1,4 +1,4 @@
-//! The lock directory `F.lock` beside a data file `F`.
+//! The lock directory `F.lock` next to a data file `F`.
 
 mod breaking;
 mod entry;

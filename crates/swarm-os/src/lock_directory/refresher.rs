@@ -1,4 +1,4 @@
-//! Keeping a lock directory fresh while it is all that protects a file.
+//! Refreshes a lock directory that protects a file without flock.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::entry::refresh;
 use crate::OsError;
 
-/// Half of the time after which proper-lockfile takes a lock directory for stale.
+/// Half of the time after which proper-lockfile considers a lock directory stale.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// A thread that touches a lock directory until this is dropped.
+/// A thread that refreshes a lock directory until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Refresher {
     _stop: Sender<()>,
@@ -27,7 +27,7 @@ impl Refresher {
         let failed = |error| OsError::io(path, "refresh the lock directory", error);
         let (stop, stopped) = mpsc::channel::<()>();
         thread::Builder::new()
-            .name("refreshes a lock".to_owned())
+            .name("refresh a lock".to_owned())
             .spawn(move || {
                 while stopped.recv_timeout(gap) == Err(RecvTimeoutError::Timeout) {
                     if let Err(error) = refresh(&descriptor) {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_held_directory_does_not_grow_old() {
+    fn a_held_directory_is_refreshed() {
         let directory = tempfile::tempdir().unwrap();
         let opened = File::open(directory.path()).unwrap();
         let modified = || opened.metadata().unwrap().modified().unwrap();
@@ -61,7 +61,10 @@ mod tests {
             opened.set_modified(SystemTime::UNIX_EPOCH).unwrap();
             let began = Instant::now();
             while modified() == SystemTime::UNIX_EPOCH {
-                assert!(began.elapsed() < Duration::from_mins(1), "it grows old");
+                assert!(
+                    began.elapsed() < Duration::from_mins(1),
+                    "it was not refreshed"
+                );
                 thread::yield_now();
             }
         }

@@ -1,45 +1,50 @@
-//! When a lock directory that another program made counts as left behind.
+//! Detection of stale lock directories of other programs.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// How old an untouched foreign lock directory must be. npm's proper-lockfile, which Claude Code uses, refreshes
-/// its own every 5 s and breaks others' at 10 s; waiting longer keeps us from duelling with it.
+/// Age after which a foreign lock directory is stale. npm's proper-lockfile, which Claude Code
+/// uses, refreshes its locks every 5 s and breaks those of others after 10 s; a longer threshold
+/// avoids that both break the same lock.
 const STALE_AFTER: Duration = Duration::from_secs(15);
 
-/// How far apart two looks at it must be.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+/// Minimum interval between two checks.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What one look at a lock directory shows.
+/// State of a lock directory at one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct LockState {
     /// Device and inode.
     pub(crate) identity: (u64, u64),
-    /// When it was last refreshed, by the clock of whoever did.
+    /// Time of the last refresh, by the clock of the holder.
     pub(crate) refreshed: SystemTime,
 }
 
-/// Watches one foreign lock directory for as long as we wait for it.
+/// Observes a foreign lock directory during a wait.
 #[derive(Debug, Default)]
 pub(crate) struct StaleWatch {
-    unchanged_since: Option<(Look, Instant)>,
+    unchanged_since: Option<(LockState, Instant)>,
 }
 
 impl StaleWatch {
-    /// Whether the directory counts as left behind after one more look at it.
-    ///
-    /// The age by the wall clock decides, confirmed by a second look. A time in the future (a clock was
-    /// turned back, or another machine's is ahead) says nothing, so only our own monotonic time counts then.
-    pub(crate) fn is_stale(&mut self, look: Look, wall: SystemTime, monotonic: Instant) -> bool {
+    /// Returns whether the directory is stale after a further check. The age by the wall clock
+    /// decides, confirmed by a second check. If the time is in the future (a clock was set back, or
+    /// that of another machine is ahead), the monotonic time of this process decides.
+    pub(crate) fn is_stale(
+        &mut self,
+        state: LockState,
+        wall: SystemTime,
+        monotonic: Instant,
+    ) -> bool {
         let since = match self.unchanged_since {
-            Some((before, since)) if before == look => since,
+            Some((before, since)) if before == state => since,
             _ => {
-                self.unchanged_since = Some((look, monotonic));
+                self.unchanged_since = Some((state, monotonic));
                 return false;
             }
         };
         let unchanged_for = monotonic.saturating_duration_since(since);
-        match wall.duration_since(look.refreshed) {
-            Ok(age) => age > STALE_AFTER && unchanged_for >= BETWEEN_LOOKS,
+        match wall.duration_since(state.refreshed) {
+            Ok(age) => age > STALE_AFTER && unchanged_for >= CHECK_INTERVAL,
             Err(_) => unchanged_for > STALE_AFTER,
         }
     }
@@ -71,60 +76,60 @@ mod tests {
             self.monotonic += by;
         }
 
-        fn look(&self, watch: &mut StaleWatch, refreshed: SystemTime) -> bool {
-            let look = Look {
+        fn check(&self, watch: &mut StaleWatch, refreshed: SystemTime) -> bool {
+            let state = LockState {
                 identity: (1, 2),
                 refreshed,
             };
-            watch.is_stale(look, self.wall, self.monotonic)
+            watch.is_stale(state, self.wall, self.monotonic)
         }
     }
 
     #[test]
-    fn an_old_directory_needs_two_looks_apart() {
+    fn an_old_directory_is_stale_after_two_separate_checks() {
         let mut clocks = Clocks::start();
         let mut watch = StaleWatch::default();
         let long_ago = clocks.wall - 16 * SECOND;
-        assert!(!clocks.look(&mut watch, long_ago), "first look");
+        assert!(!clocks.check(&mut watch, long_ago), "first check");
         clocks.advance(Duration::from_millis(199));
-        assert!(!clocks.look(&mut watch, long_ago), "too soon");
+        assert!(!clocks.check(&mut watch, long_ago), "too soon");
         clocks.advance(Duration::from_millis(1));
-        assert!(clocks.look(&mut watch, long_ago));
+        assert!(clocks.check(&mut watch, long_ago));
     }
 
     #[test]
-    fn a_young_directory_is_never_stale_however_often_we_look() {
+    fn a_young_directory_is_never_stale_however_often_it_is_checked() {
         let mut clocks = Clocks::start();
         let mut watch = StaleWatch::default();
         let made = clocks.wall;
         for _ in 0..150 {
             clocks.advance(SECOND / 10);
-            assert!(!clocks.look(&mut watch, made));
+            assert!(!clocks.check(&mut watch, made));
         }
         clocks.advance(SECOND / 10);
-        assert!(clocks.look(&mut watch, made), "now it is over 15 s old");
+        assert!(clocks.check(&mut watch, made), "it is more than 15 s old");
     }
 
     #[test]
-    fn a_refresh_starts_the_looking_anew() {
+    fn a_refresh_restarts_the_detection() {
         let mut clocks = Clocks::start();
         let mut watch = StaleWatch::default();
         let old = clocks.wall - 60 * SECOND;
-        assert!(!clocks.look(&mut watch, old));
+        assert!(!clocks.check(&mut watch, old));
         clocks.advance(SECOND);
-        assert!(!clocks.look(&mut watch, old + SECOND), "it changed");
+        assert!(!clocks.check(&mut watch, old + SECOND), "it changed");
         clocks.advance(SECOND);
-        assert!(clocks.look(&mut watch, old + SECOND));
+        assert!(clocks.check(&mut watch, old + SECOND));
     }
 
     #[test]
-    fn another_directory_in_its_place_starts_the_looking_anew() {
+    fn a_replaced_directory_restarts_the_detection() {
         let mut clocks = Clocks::start();
         let mut watch = StaleWatch::default();
         let old = clocks.wall - 60 * SECOND;
-        assert!(!clocks.look(&mut watch, old));
+        assert!(!clocks.check(&mut watch, old));
         clocks.advance(SECOND);
-        let other = Look {
+        let other = LockState {
             identity: (1, 3),
             refreshed: old,
         };
@@ -132,32 +137,32 @@ mod tests {
     }
 
     #[test]
-    fn a_time_in_the_future_is_fresh_until_15_s_of_our_own_have_passed() {
+    fn a_time_in_the_future_is_stale_after_15_s_of_monotonic_time() {
         let mut clocks = Clocks::start();
         let mut watch = StaleWatch::default();
         let future = clocks.wall + 3600 * SECOND;
-        assert!(!clocks.look(&mut watch, future));
+        assert!(!clocks.check(&mut watch, future));
         clocks.advance(15 * SECOND);
-        assert!(!clocks.look(&mut watch, future));
+        assert!(!clocks.check(&mut watch, future));
         clocks.advance(SECOND / 100);
-        assert!(clocks.look(&mut watch, future));
+        assert!(clocks.check(&mut watch, future));
     }
 
     #[test]
-    fn a_future_time_that_moves_stays_fresh() {
+    fn a_changing_future_time_is_never_stale() {
         let mut clocks = Clocks::start();
         let mut watch = StaleWatch::default();
         for _ in 0..10 {
             let future = clocks.wall + 3600 * SECOND;
-            assert!(!clocks.look(&mut watch, future));
+            assert!(!clocks.check(&mut watch, future));
             clocks.advance(5 * SECOND);
         }
     }
 
     proptest! {
-        /// However two clocks disagree, and whenever we look.
+        /// Under any clock skew and any times of checks.
         #[test]
-        fn whoever_refreshes_within_15_s_is_never_broken(
+        fn a_lock_refreshed_within_15_s_is_never_broken(
             skew in 0..7_200_000_u64,
             steps in proptest::collection::vec((0..400_u64, any::<bool>()), 1..200),
         ) {
@@ -172,21 +177,21 @@ mod tests {
                 if refreshes || since > STALE_AFTER {
                     (refreshed, since) = (theirs(&clocks), Duration::ZERO);
                 }
-                prop_assert!(!clocks.look(&mut watch, refreshed));
+                prop_assert!(!clocks.check(&mut watch, refreshed));
             }
         }
 
         #[test]
-        fn whatever_is_never_refreshed_is_broken_at_some_time(ahead in -3600..3600_i64) {
+        fn a_lock_that_is_never_refreshed_is_eventually_broken(ahead in -3600..3600_i64) {
             let mut clocks = Clocks::start();
             let mut watch = StaleWatch::default();
             let apart = Duration::from_secs(ahead.unsigned_abs());
             let refreshed = if ahead < 0 { clocks.wall - apart } else { clocks.wall + apart };
-            let mut looks = 0;
-            while !clocks.look(&mut watch, refreshed) {
+            let mut checks = 0;
+            while !clocks.check(&mut watch, refreshed) {
                 clocks.advance(Duration::from_millis(100));
-                looks += 1;
-                prop_assert!(looks < 400);
+                checks += 1;
+                prop_assert!(checks < 400);
             }
         }
     }

@@ -1,7 +1,5 @@
-//! This process and its ancestors.
-//!
-//! The walk reads `stat`, which is readable for every process that is visible at all, and ends where a process is not
-//! visible.
+//! This process and its ancestors. Reads `stat`, which is readable for every visible process, and
+//! stops at the first process that is not visible.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +8,7 @@ use rustix::io::Errno;
 
 use super::stat::{Process, ProcessStat};
 
-/// How many ancestors there can be at most.
+/// Maximum number of ancestors.
 const DEEPEST: usize = 4096;
 
 /// A process and its ancestors, nearest first.
@@ -21,16 +19,16 @@ pub struct Ancestry {
 }
 
 impl Ancestry {
-    /// This process's own, below the ancestor `end` if there is one of this pid.
+    /// Returns this process and its ancestors, up to but excluding the ancestor with the pid `end`.
     pub fn own(end: Option<u32>) -> Self {
         Self::in_proc(Path::new("/proc"), end)
     }
 
-    /// The same, read from a directory that is laid out like `/proc`.
+    /// Like [`Ancestry::own`], read from a directory with the layout of `/proc`.
     pub fn in_proc(proc: &Path, end: Option<u32>) -> Self {
         let mut processes = walk(proc, end);
-        // An ancestor that ends during the walk hides those above it. Its child has another parent then, so the next walk
-        // differs; this ends, because no ancestor can be added.
+        // An ancestor that exits during the walk hides those above it. Its child then has another
+        // parent, so the next walk differs. The loop terminates because no ancestor can be added.
         loop {
             let again = walk(proc, end);
             if again == processes {
@@ -44,21 +42,22 @@ impl Ancestry {
         }
     }
 
-    /// The processes, this one first.
+    /// Returns the processes, starting with this one.
     pub fn processes(&self) -> &[Process] {
         &self.processes
     }
 
-    /// The environment of one of the processes, each entry followed by a zero byte. `None` where it cannot be read.
+    /// Returns the environment of one of the processes, each entry followed by a zero byte. Returns
+    /// `None` if it cannot be read.
     pub fn environ(&self, process: Process) -> Option<Vec<u8>> {
         read(&self.proc.join(process.pid.to_string()).join("environ"))
     }
 }
 
-/// This process and its ancestors up to `end`, or to the first that is not visible.
+/// Returns this process and its ancestors up to `end` or the first one that is not visible.
 fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
     let mut processes: Vec<Process> = Vec::new();
-    // Not by its pid: in another pid namespace than that of `/proc` that names another process.
+    // Not by pid, which names another process if `/proc` belongs to another pid namespace.
     let mut next = stat(&proc.join("self"));
     while let Some((process, parent)) = next {
         if Some(process.id()) == end || processes.len() == DEEPEST {
@@ -70,14 +69,14 @@ fn walk(proc: &Path, end: Option<u32>) -> Vec<Process> {
     processes
 }
 
-/// A process and its parent's pid.
+/// Returns a process and the pid of its parent.
 fn stat(directory: &Path) -> Option<(Process, i32)> {
     let line = read(&directory.join("stat"))?;
     let stat = ProcessStat::parse(&String::from_utf8_lossy(&line))?;
     Some((stat.process, stat.parent))
 }
 
-/// Reads a file by the kernel's own calls: a library that is loaded before ours (`LD_PRELOAD`) cannot hide it.
+/// Reads a file with system calls, so that a preloaded library (`LD_PRELOAD`) cannot hide it.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut content = Vec::new();

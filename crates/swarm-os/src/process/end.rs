@@ -1,4 +1,4 @@
-//! Ending processes: politely, then not.
+//! Terminates processes: SIGTERM, then SIGKILL after a grace period.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,44 +18,45 @@ use super::stat::{Process, ProcessStat};
 use super::surroundings::Surroundings;
 use super::table;
 
-/// How long processes usually get between SIGTERM and SIGKILL.
+/// Default time between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// How long SIGKILL may take to show before a process counts as left.
+/// Time after SIGKILL after which a process that still runs counts as remaining.
 const KILL_WAIT: Duration = Duration::from_secs(3);
 
-/// How long to wait for processes that are within `exec`, and how often to look at them.
+/// Timeout and polling interval of the wait for processes that are within `exec`.
 const EXEC_WAIT: Duration = Duration::from_millis(250);
 const EXEC_STEP: Duration = Duration::from_millis(1);
 
-/// Which processes are meant. They are found anew at every look.
+/// Selects processes. Evaluated again at every scan of the process table.
 #[derive(Debug, Clone, Default)]
 pub struct Target {
-    /// A process group of ours. Its leader must be a child that was not waited for yet, so that the number is still
-    /// its own.
+    /// A process group of this process. Its leader must be a child that was not waited for yet, so
+    /// that the number has not been reused.
     pub group: Option<i32>,
-    /// Names and values of variables that mark processes; one of them is enough.
+    /// Names and values of environment variables that mark processes; one match is enough.
     pub marks: Vec<(String, String)>,
-    /// Processes that are known by pid and start time, whatever can be read of them. Of the calling process, only what it
-    /// started is meant.
+    /// Processes known by pid and start time, even if their environment cannot be read. The calling
+    /// process stands for its descendants only.
     pub processes: KnownProcesses,
-    /// The name of a variable, and the directory that it names. Marked processes in which it names another directory that is there are
-    /// spared: a mark is copied with the files that it stands in, and then it is those of the other directory that bear it.
+    /// Name of a variable, and the directory that it names. Spares marked processes in which the
+    /// variable names another existing directory: a mark is copied together with the files that
+    /// contain it, and then also marks processes of the copy.
     pub home: Option<(String, PathBuf)>,
 }
 
-/// Processes that are found by other means than a mark. They are asked for at every look, after the marks were read: a
-/// process that closes itself to inspection in between must already be known by then.
+/// Processes that are found by other means than a mark. Evaluated at every scan, after the marks
+/// were read: a process that becomes non-dumpable in between must already be recorded by then.
 #[derive(Clone, Default)]
 pub struct KnownProcesses(Option<Arc<dyn Fn() -> Vec<Process> + Send + Sync>>);
 
 impl KnownProcesses {
-    /// Those that `find` returns.
+    /// The processes that `find` returns.
     pub fn found_by(find: impl Fn() -> Vec<Process> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(find)))
     }
 
-    /// Those that are known now.
+    /// Returns the processes that are known at present.
     pub fn now(&self) -> Vec<Process> {
         self.0.as_ref().map_or_else(Vec::new, |find| find())
     }
@@ -73,20 +74,21 @@ impl fmt::Debug for KnownProcesses {
     }
 }
 
-/// What became of the processes that were found.
+/// The result of terminating processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ended {
-    /// How many there were.
+    /// Number of processes found.
     pub found: usize,
-    /// How many of them SIGTERM did not end in time, so that they were sent SIGKILL.
+    /// Number of processes that did not exit in time after SIGTERM and were sent SIGKILL.
     pub killed: usize,
-    /// How many live on all the same.
+    /// Number of processes that are still running.
     pub left: usize,
 }
 
-/// Ends every process marked with `name=value` and what descends from it: SIGTERM, then after `grace` SIGKILL.
-/// The calling process itself is spared, and so is a marked process of another user or container that does not
-/// descend from one of these or from us.
+/// Terminates every process marked with `name=value` and its descendants: SIGTERM, and SIGKILL
+/// after `grace`. Spares the calling process, and marked processes of another user or container
+/// that descend neither from the calling process nor from a marked process of its own user and
+/// container.
 pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
     let target = Target {
         marks: vec![(name.to_owned(), value.to_owned())],
@@ -95,24 +97,24 @@ pub async fn end_marked(name: &str, value: &str, grace: Duration) -> Ended {
     end(target, grace).await
 }
 
-/// Ends the processes of a target: SIGTERM, then after `grace` SIGKILL, until two looks in a row find none.
-///
-/// Once begun, it goes on when the caller stops waiting.
+/// Terminates the processes of a target: SIGTERM, and SIGKILL after `grace`, until two scans in a
+/// row find none. Continues when the future is dropped.
 pub async fn end(target: Target, grace: Duration) -> Ended {
     let work = tokio::task::spawn_blocking(move || end_blocking(&target, grace));
     work.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "the ending of processes failed");
+        tracing::error!(%error, "terminating processes failed");
         Ended::default()
     })
 }
 
-/// Waits until a target's processes have ended by themselves; `false` when some still live after `within`.
-pub async fn gone_within(target: Target, within: Duration) -> bool {
+/// Waits until all processes of a target have exited by themselves. Returns `false` if some are
+/// still running after `within`.
+pub async fn exited_within(target: Target, within: Duration) -> bool {
     let work = tokio::task::spawn_blocking(move || {
         let deadline = Instant::now() + within;
         let mut seen = BTreeSet::new();
         loop {
-            let found = look(&target, &seen);
+            let found = find_running(&target, &seen);
             if found.is_empty() {
                 return true;
             }
@@ -126,28 +128,28 @@ pub async fn gone_within(target: Target, within: Duration) -> bool {
     work.await.unwrap_or_default()
 }
 
-/// As [`end`], on the calling thread.
+/// Like [`end`], but blocks the calling thread.
 pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
-    let first = look(target, &BTreeSet::new());
+    let first = find_running(target, &BTreeSet::new());
     let mut seen: BTreeSet<Process> = first.keys().copied().collect();
     signal(target, &first, Signal::TERM);
     wait_for(&first, Instant::now() + grace);
 
     let deadline = Instant::now() + KILL_WAIT;
     let mut killed = BTreeSet::new();
-    let mut empty_looks = usize::from(first.is_empty());
+    let mut empty_scans = usize::from(first.is_empty());
     let mut left = 0;
-    while empty_looks < 2 {
-        let found = look(target, &seen);
+    while empty_scans < 2 {
+        let found = find_running(target, &seen);
         left = found.len();
         if found.is_empty() {
-            empty_looks += 1;
+            empty_scans += 1;
             continue;
         }
         if Instant::now() >= deadline {
             break;
         }
-        empty_looks = 0;
+        empty_scans = 0;
         seen.extend(found.keys().copied());
         killed.extend(found.keys().copied());
         signal(target, &found, Signal::KILL);
@@ -160,8 +162,8 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     }
 }
 
-/// Waits until processes have left `exec`.
-fn await_exec(mut within: Vec<Process>) {
+/// Waits until none of the processes is within `exec`, at most [`EXEC_WAIT`].
+fn wait_for_exec(mut within: Vec<Process>) {
     let deadline = Instant::now() + EXEC_WAIT;
     loop {
         within.retain(|process| table::is_within_exec(*process));
@@ -170,33 +172,35 @@ fn await_exec(mut within: Vec<Process>) {
         }
         #[expect(
             clippy::disallowed_methods,
-            reason = "the kernel reports no end of exec; it takes some microseconds"
+            reason = "the kernel does not report the end of exec, which takes some microseconds"
         )]
         std::thread::sleep(EXEC_STEP);
     }
 }
 
-/// Sends SIGKILL to the processes of a target without waiting: for places that cannot wait, such as a destructor.
-pub fn end_now(target: &Target) {
-    let found = look(target, &BTreeSet::new());
+/// Sends SIGKILL to the processes of a target without waiting, for callers that cannot wait, such
+/// as destructors.
+pub fn kill_now(target: &Target) {
+    let found = find_running(target, &BTreeSet::new());
     signal(target, &found, Signal::KILL);
 }
 
-/// The living processes of a target, each with an open pidfd, looked at again after it was opened. Those that were
-/// `seen` still belong to it when the parent by which they were found has ended.
+/// Scans for the running processes of a target. Returns each with a pidfd, checked again after it
+/// was opened. Processes that were `seen` before still belong to the target when the parent through
+/// which they were found has exited.
 ///
-/// A look that finds none waits for processes within `exec`, during which their environment cannot be read: a marked one whose
-/// parent has ended is found by the next look only.
-fn look(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd> {
+/// A scan without results waits for processes within `exec`, whose environment cannot be read: a
+/// marked process whose parent has exited is only found by the next scan.
+fn find_running(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd> {
     let snapshot = snapshot();
-    let found = look_at(&snapshot, target, seen);
+    let found = select(&snapshot, target, seen);
     if found.is_empty() && !target.marks.is_empty() {
-        await_exec(table::within_exec(&snapshot));
+        wait_for_exec(table::within_exec(&snapshot));
     }
     found
 }
 
-fn look_at(
+fn select(
     snapshot: &Snapshot,
     target: &Target,
     seen: &BTreeSet<Process>,
@@ -235,14 +239,15 @@ fn look_at(
         .collect()
 }
 
-/// The marked processes of a target that live where we live, or descend from us.
+/// Returns the marked processes that have the user and namespaces of this process or descend from
+/// it.
 fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
     let entries = target.marks.iter();
     let entries: BTreeSet<Vec<u8>> = entries
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
-    let here = Surroundings::own();
-    let is_ours = |pid: i32| here.hold(pid) || descends(&snapshot.table, pid, own);
+    let own_surroundings = Surroundings::own();
+    let is_ours = |pid: i32| own_surroundings.hold(pid) || descends(&snapshot.table, pid, own);
     let is_at_home = |environ: &[u8]| {
         let home = target.home.as_ref();
         home.is_none_or(|(name, directory)| !names_another(environ, name, directory))
@@ -255,7 +260,7 @@ fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Whether a variable in an environment names a directory that is there and is not this one.
+/// Returns whether a variable in an environment names another existing directory.
 fn names_another(environ: &[u8], variable: &str, directory: &Path) -> bool {
     let identity = |path: &Path| {
         let found = std::fs::metadata(path).ok()?;
@@ -269,7 +274,8 @@ fn names_another(environ: &[u8], variable: &str, directory: &Path) -> bool {
     }
 }
 
-/// Whether a process has `ancestor` above it: what we started is ours wherever it went.
+/// Returns whether a process descends from `ancestor`. Descendants belong to this process whatever
+/// their namespaces are.
 fn descends(table: &BTreeMap<i32, ProcessStat>, pid: i32, ancestor: i32) -> bool {
     let parent = |pid: &i32| table.get(pid).map(|stat| stat.parent);
     std::iter::successors(parent(&pid), parent)
@@ -279,7 +285,7 @@ fn descends(table: &BTreeMap<i32, ProcessStat>, pid: i32, ancestor: i32) -> bool
 
 fn open(process: Process) -> Option<OwnedFd> {
     let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
-    // The number may have gone to another process between the look and the opening.
+    // The pid may have been reused between the scan and opening the pidfd.
     let same = process.is_running();
     same.then_some(pidfd)
 }
@@ -299,24 +305,25 @@ fn signal(target: &Target, found: &BTreeMap<Process, OwnedFd>, signal: Signal) {
 
 fn report(what: &str, pid: i32, result: Result<(), Errno>) {
     match result {
-        // It has ended by itself.
+        // It has already exited.
         Ok(()) | Err(Errno::SRCH) => {}
-        Err(error) => tracing::warn!(what, pid, %error, "cannot signal"),
+        Err(error) => tracing::warn!(what, pid, %error, "could not send a signal"),
     }
 }
 
-/// Waits until every process has ended, or the deadline. A pidfd becomes readable when its process ends.
+/// Waits until every process has exited, or until the deadline. A pidfd becomes readable when its
+/// process exits.
 fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
     for pidfd in found.values() {
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            // A time that does not fit is longer than anybody waits.
-            let left = Timespec::try_from(left).ok();
-            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], left.as_ref()) {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            // A duration that does not fit is treated as no timeout.
+            let timeout = Timespec::try_from(remaining).ok();
+            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], timeout.as_ref()) {
                 Err(Errno::INTR) => {}
                 Ok(_) => break,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot wait for a process");
+                    tracing::warn!(%error, "could not wait for a process");
                     break;
                 }
             }

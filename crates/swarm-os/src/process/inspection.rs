@@ -1,15 +1,15 @@
-//! Closing this process to others of the same user.
+//! Protection of this process from inspection by other processes of the same user.
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-/// Closes this process to every other process without `CAP_SYS_PTRACE`: environment, memory, working directory, open
-/// files and namespaces in `/proc/PID` cannot be read any more, and no debugger attaches. `stat`, `status` and the
-/// arguments stay readable. What it starts is open again after its exec (`PR_SET_DUMPABLE` in `prctl(2)`).
-///
-/// From then on a mark in its environment finds it no more, so its pid and start time must be on file.
+/// Makes this process non-dumpable (`PR_SET_DUMPABLE` in `prctl(2)`): processes without
+/// `CAP_SYS_PTRACE` can no longer read its environment, memory, working directory, open files and
+/// namespaces in `/proc/PID`, and cannot attach a debugger. `stat`, `status` and the arguments
+/// remain readable. Programs that it starts are dumpable again after `exec`. The process can then
+/// no longer be found by a mark in its environment, so its pid and start time must be recorded.
 pub fn forbid_inspection() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
-        tracing::warn!(%error, "other processes can read the memory of this one");
+        tracing::warn!(%error, "could not protect this process from inspection: other processes can read its memory");
     }
 }
 
@@ -23,10 +23,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_closed_and_what_it_starts_is_open() {
+    fn a_protected_process_is_not_dumpable_and_its_children_are() {
         forbid_inspection();
         assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
-        // Files in `/proc` of a closed process belong to root and its group.
+        // The files in `/proc` of a process that is not dumpable belong to root and its group.
         let mut shell = Command::new("sh");
         if rustix::process::getuid().is_root() {
             shell.gid(65534);

@@ -1,10 +1,10 @@
-//! What the kernel tells about one process besides its `stat`, see `proc(5)`.
+//! Further files of a process in `/proc`, see `proc(5)`.
 
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// The pids of all processes that can be seen, in no order. Empty where there is no `/proc`.
+/// Returns the pids of all visible processes in no particular order. Empty without `/proc`.
 pub fn pids() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
@@ -12,25 +12,25 @@ pub fn pids() -> Vec<u32> {
         .collect()
 }
 
-/// The name of a process's program, at most 15 bytes of it (`comm`).
+/// Returns the first 15 bytes of the program name of a process (`comm`).
 pub fn program_name(pid: u32) -> Option<String> {
     let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
     Some(String::from_utf8_lossy(&name).trim_end().to_owned())
 }
 
-/// The working directory of a process, without links.
+/// Returns the working directory of a process, without symbolic links.
 ///
 /// # Errors
-/// `PermissionDenied` for a process of another user and for one that closed itself to inspection, `NotFound` when the
-/// process has ended.
+/// `PermissionDenied` for a process of another user or one that is not dumpable, `NotFound` if the
+/// process has exited.
 pub fn working_directory(pid: u32) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd"))
 }
 
-/// The arguments of a process, each followed by a zero byte.
+/// Returns the arguments of a process, each followed by a zero byte.
 ///
 /// # Errors
-/// `NotFound` when the process has ended.
+/// `NotFound` if the process has exited.
 pub fn arguments(pid: u32) -> io::Result<Vec<u8>> {
     fs::read(format!("/proc/{pid}/cmdline"))
 }

@@ -1,16 +1,13 @@
-//! Processes: what the kernel tells of one, finding those that were marked through their environment, and ending them.
-//!
-//! A teammate and a lead close their own environment, so they are known by pid and start time, from the file whose lock they
-//! hold. What they start can be read as ever.
-//!
-//! A process group is not enough: `setsid` leaves it, and a parent that ends takes the trail with it. A variable that
-//! every child inherits stays. Signals go through pidfds, and each process is looked at again once its pidfd is open,
-//! so that a reused number is never hit.
-//!
-//! A mark counts only where we live: the process of another user, or in a container that this machine runs, may have
-//! one that reads like ours and means another thing.
-//!
-//! Where the kernel has no `/proc` and no pidfds, nothing is found by its environment and only process groups end.
+//! Processes: inspection, search by a mark in the environment, and termination. Teammates and leads
+//! make themselves non-dumpable, which hides their environment. They are identified by pid and
+//! start time from the file that they lock. The environment of their child processes remains
+//! readable. Process groups are not sufficient: `setsid` leaves the group, and the exit of a parent
+//! removes the link to its descendants. A variable that every child inherits remains. Signals are
+//! sent through pidfds, and each process is checked again after its pidfd was opened, so that a
+//! reused pid is never signalled. A mark counts only for processes of the same user and namespaces:
+//! a process of another user or in a container may have the same mark by coincidence. Without
+//! `/proc` and pidfds, no processes are found by their environment and only process groups are
+//! terminated.
 
 mod ancestry;
 mod end;
@@ -24,7 +21,7 @@ mod table;
 
 pub use ancestry::Ancestry;
 pub use end::{
-    Ended, GRACE, KnownProcesses, Target, end, end_blocking, end_marked, end_now, gone_within,
+    Ended, GRACE, KnownProcesses, Target, end, end_blocking, end_marked, exited_within, kill_now,
 };
 pub use inspection::forbid_inspection;
 pub use lookup::{arguments, pids, program_name, working_directory};

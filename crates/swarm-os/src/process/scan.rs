@@ -1,4 +1,4 @@
-//! Every marked process that can be seen, with what its environment says of it.
+//! Lists marked processes with variables of their environment.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,26 @@ use super::scanner::snapshot;
 use super::stat::Process;
 use super::surroundings::Surroundings;
 
-/// A process that carries a mark in its environment.
+/// A process with a mark in its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
-    /// Which process.
+    /// Pid and start time.
     pub process: Process,
-    /// The variables that were asked for and are set.
+    /// Those of the requested variables that are set.
     pub variables: BTreeMap<String, String>,
-    /// Its arguments, one blank between them.
+    /// The arguments, separated by spaces.
     pub command: String,
-    /// Whether it runs as our user and sees the same files and processes as we do. If not, the paths in its
-    /// environment may mean other directories than they do here.
+    /// Whether it has the same user and namespaces as this process. If not, the paths in its
+    /// environment may refer to other directories.
     pub is_ours: bool,
 }
 
-/// The living processes whose environment can be read and has the variable `mark`, with those of `variables` that are
-/// set too. By number. The super-user reads everybody's environment, and a host sees into its containers.
+/// Returns the running processes whose environment is readable and contains the variable `mark`,
+/// with those of `variables` that are set, in the order of their pids. Root can read all
+/// environments, and a host sees the processes of its containers.
 pub fn all_marked(mark: &str, variables: &[&str]) -> Vec<Marked> {
     let snapshot = snapshot();
-    let here = Surroundings::own();
+    let own_surroundings = Surroundings::own();
     let describe = |(pid, environ): (&i32, &Vec<u8>)| {
         let stat = snapshot.table.get(pid)?;
         let environ = variables_of(environ);
@@ -33,7 +34,7 @@ pub fn all_marked(mark: &str, variables: &[&str]) -> Vec<Marked> {
             process: stat.process,
             variables: wanted(&environ, variables),
             command: command_line(*pid),
-            is_ours: here.hold(*pid),
+            is_ours: own_surroundings.hold(*pid),
         })
     };
     snapshot.environs().iter().filter_map(describe).collect()
@@ -47,7 +48,7 @@ fn wanted(environ: &BTreeMap<String, String>, variables: &[&str]) -> BTreeMap<St
     found.collect()
 }
 
-/// The names and values in an environment.
+/// Parses the variables of an environment.
 pub(super) fn variables_of(environ: &[u8]) -> BTreeMap<String, String> {
     let entries = environ.split(|byte| *byte == 0);
     let pairs = entries.filter_map(|entry| {
@@ -57,7 +58,7 @@ pub(super) fn variables_of(environ: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// The arguments of a process, one blank between them; empty where there is none to be read.
+/// Returns the arguments of a process, separated by spaces. Empty if they cannot be read.
 pub fn command_line(pid: i32) -> String {
     let words = arguments(pid.cast_unsigned()).unwrap_or_default();
     let words = String::from_utf8_lossy(&words);
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marked_process_is_found_with_its_variables_and_its_words() {
+    fn finds_a_marked_process_with_its_variables_and_arguments() {
         let value = format!("scan-{}", std::process::id());
         let mut child = Command::new("sleep")
             .arg("600")
@@ -84,7 +85,7 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        // Between fork and exec a child shows its parent's environment.
+        // Between fork and exec a child has the environment of its parent.
         let found = loop {
             let mut all = all_marked("SWARM_SCAN_TEST", &["SWARM_TEAM", "SWARM_NAME"]);
             all.retain(|marked| marked.process.pid == pid && marked.command == "sleep 600");

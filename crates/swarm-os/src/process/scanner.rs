@@ -1,4 +1,4 @@
-//! One look at `/proc` for everybody who asks at the same time.
+//! Scans of `/proc`, shared by concurrent callers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +9,11 @@ use parking_lot::{Condvar, Mutex};
 use super::lookup::pids;
 use super::stat::ProcessStat;
 
-/// The living processes at one moment.
+/// The running processes at one moment.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) table: BTreeMap<i32, ProcessStat>,
-    /// Read when the first caller asks for one.
+    /// Read on first use.
     environs: OnceLock<BTreeMap<i32, Vec<u8>>>,
 }
 
@@ -25,8 +25,8 @@ impl Snapshot {
         }
     }
 
-    /// The processes whose environment can be read, with its entries, each ended by a zero byte. A process that closed
-    /// itself to inspection is not among them.
+    /// Restate the readable environments by pid. Each entry ends with a zero byte. Processes that
+    /// are not dumpable are missing.
     pub(super) fn environs(&self) -> &BTreeMap<i32, Vec<u8>> {
         self.environs.get_or_init(|| {
             let environ = |pid: &i32| fs::read(format!("/proc/{pid}/environ")).ok();
@@ -36,77 +36,78 @@ impl Snapshot {
     }
 }
 
-/// The processes as they are now: a scan of `/proc` that begins after this call. Callers on several threads that wait at
-/// the same time share one scan, so ending many members costs as many scans as ending one.
+/// Restate a scan of `/proc` that starts after this call. Concurrent callers share one scan, so
+/// that terminating many members needs as many scans as terminating one.
 pub(super) fn snapshot() -> Arc<Snapshot> {
     static SCANNER: Scanner<Snapshot> = Scanner::new();
     SCANNER.fresh(Snapshot::read)
 }
 
-/// Reads something for all callers that wait for it.
+/// Shares the result of a read between waiting callers.
 #[derive(Debug)]
 struct Scanner<T> {
-    turns: Mutex<Turns<T>>,
-    ended: Condvar,
+    state: Mutex<ScanState<T>>,
+    finished: Condvar,
 }
 
 #[derive(Debug)]
-struct Turns<T> {
-    /// How many reads have begun.
+struct ScanState<T> {
+    /// Number of reads that have started.
     begun: u64,
     is_reading: bool,
     waiting: usize,
-    /// The last read and its number, while somebody waits who may take it.
+    /// The last read and its number, kept while a caller waits that may use it.
     latest: Option<(u64, Arc<T>)>,
 }
 
 impl<T> Scanner<T> {
     const fn new() -> Self {
         Self {
-            turns: Mutex::new(Turns {
+            state: Mutex::new(ScanState {
                 begun: 0,
                 is_reading: false,
                 waiting: 0,
                 latest: None,
             }),
-            ended: Condvar::new(),
+            finished: Condvar::new(),
         }
     }
 
-    /// The result of a read that begins after this call: our own, or that of another caller. `read` must not panic.
+    /// Returns the result of a read that starts after this call, either by this caller or by
+    /// another one. `read` must not panic.
     fn fresh(&self, read: impl FnOnce() -> T) -> Arc<T> {
-        let mut turns = self.turns.lock();
-        let wanted = turns.begun + 1;
-        turns.waiting += 1;
+        let mut state = self.state.lock();
+        let wanted = state.begun + 1;
+        state.waiting += 1;
         let number = loop {
-            let latest = turns.latest.as_ref();
+            let latest = state.latest.as_ref();
             if let Some((_, shared)) = latest.filter(|(number, _)| *number >= wanted) {
                 let shared = Arc::clone(shared);
-                turns.waiting -= 1;
-                if turns.waiting == 0 {
-                    turns.latest = None;
+                state.waiting -= 1;
+                if state.waiting == 0 {
+                    state.latest = None;
                 }
                 return shared;
             }
-            if !turns.is_reading {
-                turns.waiting -= 1;
-                turns.is_reading = true;
-                turns.begun += 1;
-                break turns.begun;
+            if !state.is_reading {
+                state.waiting -= 1;
+                state.is_reading = true;
+                state.begun += 1;
+                break state.begun;
             }
-            self.ended.wait(&mut turns);
+            self.finished.wait(&mut state);
         };
-        drop(turns);
+        drop(state);
         let result = Arc::new(read());
-        let mut turns = self.turns.lock();
-        turns.is_reading = false;
-        turns.latest = (turns.waiting > 0).then(|| (number, Arc::clone(&result)));
-        self.ended.notify_all();
+        let mut state = self.state.lock();
+        state.is_reading = false;
+        state.latest = (state.waiting > 0).then(|| (number, Arc::clone(&result)));
+        self.finished.notify_all();
         result
     }
 }
 
-/// Every living process by its number. Those that have ended and wait to be reaped are left out.
+/// Returns all running processes by pid, without zombies.
 pub(super) fn all() -> BTreeMap<i32, ProcessStat> {
     pids()
         .into_iter()
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_who_wait_share_one_scan_that_begins_after_they_asked() {
+    fn waiting_callers_share_one_scan_that_starts_after_their_calls() {
         const CALLERS: usize = 64;
         let scanner = Scanner::new();
         let scans = AtomicUsize::new(0);
@@ -135,9 +136,9 @@ mod tests {
             })
         };
         thread::scope(|scope| {
-            let (fresh, waiting) = (&fresh, || scanner.turns.lock().waiting);
-            let begun = || scanner.turns.lock().begun;
-            // The first scan ends only once everybody else waits, so none of them may take its result.
+            let (fresh, waiting) = (&fresh, || scanner.state.lock().waiting);
+            let begun = || scanner.state.lock().begun;
+            // The first scan finishes once all others wait, so none of them may use its result.
             let first = scope.spawn(move || fresh(&|| while waiting() < CALLERS {}));
             while begun() == 0 {}
             let others: Vec<_> = (0..CALLERS)
@@ -150,7 +151,7 @@ mod tests {
         });
         assert_eq!(scans.load(Ordering::SeqCst), 2);
         assert!(
-            scanner.turns.lock().latest.is_none(),
+            scanner.state.lock().latest.is_none(),
             "environments are not kept"
         );
     }

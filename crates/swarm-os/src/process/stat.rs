@@ -1,4 +1,4 @@
-//! What the kernel tells of a process in `/proc/PID/stat`, and processes that pids alone do not name.
+//! `/proc/PID/stat`, and processes identified by pid and start time.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -9,53 +9,55 @@ use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A process, for as long as the machine runs: the start time tells it from a later one with the same pid.
+/// Identifies a process until the next reboot: the start time distinguishes it from later processes
+/// with the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Process {
-    /// Its pid.
+    /// The pid.
     pub pid: i32,
-    /// When it was started, in clock ticks since boot (field 22 of `/proc/PID/stat`).
+    /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
     pub start: u64,
 }
 
 /// `PF_KTHREAD` of the kernel's `sched.h`, in the field `flags`.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// More bytes than the line has: its name and 52 fields, each a number of at most 20 digits.
+/// Upper bound of the line length in bytes: the name and 52 numbers of at most 20 digits.
 const LONGEST_LINE: usize = 2048;
 
-/// The fields behind the name that are used: all up to the start time.
+/// Number of fields after the name that are parsed: all up to the start time.
 const FIELDS: usize = 20;
 
-/// What `/proc/PID/stat` tells.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessStat {
-    /// Which process.
+    /// Pid and start time.
     pub process: Process,
-    /// The letter of its state, such as `S`.
+    /// Letter of the state, such as `S`.
     pub state: char,
-    /// Pid of its parent.
+    /// Pid of the parent.
     pub parent: i32,
-    /// Its process group.
+    /// Process group.
     pub group: i32,
-    /// Its session.
+    /// Session.
     pub session: i32,
-    /// Whether it is a thread of the kernel, which has no program.
+    /// Whether it is a kernel thread, which has no program.
     pub is_kernel_thread: bool,
 }
 
 impl ProcessStat {
-    /// What is known of the process that has this pid; `None` when there is none, or no `/proc`.
+    /// Reads the line of the process with this pid. Returns `None` if there is no such process or
+    /// no `/proc`.
     pub fn of(pid: u32) -> Option<Self> {
         let mut line = [0; LONGEST_LINE];
         let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
-        // The kernel writes the line as a whole into a buffer that has room for it.
+        // The kernel writes the complete line into a sufficiently large buffer.
         let read = file.read(&mut line).ok()?;
         Self::parse(&String::from_utf8_lossy(&line[..read]))
     }
 
-    /// Reads the line. The format is in `proc_pid_stat(5)`: the program's name is in parentheses and may hold any
-    /// character, so fields are counted from the last parenthesis.
+    /// Parses a line in the format of `proc_pid_stat(5)`. The program name is in parentheses and
+    /// may contain any character, so fields are counted from the last parenthesis.
     pub fn parse(line: &str) -> Option<Self> {
         let (head, rest) = line.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(FIELDS).collect();
@@ -73,42 +75,43 @@ impl ProcessStat {
         })
     }
 
-    /// Whether it has ended and only waits to be collected by its parent.
+    /// Returns whether the process has exited and was not reaped by its parent yet.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
-    /// Whether a signal (SIGSTOP, Ctrl-Z) holds it until another one continues it.
+    /// Returns whether the process was stopped by a signal (SIGSTOP, Ctrl-Z).
     pub fn is_stopped(&self) -> bool {
         self.state == 'T'
     }
 }
 
 impl Process {
-    /// The process that has this pid at present; `None` when there is none, or it has ended.
+    /// Returns the process that has this pid at present, or `None` if there is none or it has
+    /// exited.
     pub fn running(pid: u32) -> Option<Self> {
         let stat = ProcessStat::of(pid)?;
         (!stat.has_ended()).then_some(stat.process)
     }
 
-    /// The same, if it is a child of `parent`. A pid that a dead child had is soon another process's, but hardly
-    /// another child's.
+    /// Like [`Process::running`], if the process is a child of `parent`. A reused pid rarely
+    /// belongs to another child of the same parent.
     pub fn running_child(pid: u32, parent: u32) -> Option<Self> {
         let stat = ProcessStat::of(pid).filter(|stat| !stat.has_ended())?;
         (stat.parent.cast_unsigned() == parent).then_some(stat.process)
     }
 
-    /// Its pid, as the standard library writes pids.
+    /// Returns the pid in the type of the standard library.
     pub fn id(self) -> u32 {
         self.pid.cast_unsigned()
     }
 
-    /// Whether it still runs.
+    /// Returns whether the process is still running.
     pub fn is_running(self) -> bool {
         Self::running(self.id()) == Some(self)
     }
 
-    /// How long ago it began. `None` where the kernel does not tell.
+    /// Returns the time since its start, or `None` if the uptime is unknown.
     pub fn age(self) -> Option<Duration> {
         let uptime = fs::read_to_string("/proc/uptime").ok()?;
         let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
@@ -117,10 +120,10 @@ impl Process {
         Duration::try_from_secs_f64(uptime).ok()?.checked_sub(began)
     }
 
-    /// Resolves when the process has ended; the kernel wakes the waiter.
+    /// Resolves when the process has exited. Does not poll.
     ///
     /// # Errors
-    /// When the system has no pidfd or no descriptors left.
+    /// If pidfds are not supported or no descriptor is free.
     pub async fn ended(self) -> io::Result<()> {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return Ok(());
@@ -135,14 +138,14 @@ impl Process {
         }
         #[expect(
             deprecated,
-            reason = "its successor is unsafe; what that asks for holds here, an OwnedFd stays open inside"
+            reason = "the replacement is unsafe; its requirement is met, because the OwnedFd stays open"
         )]
         let watched = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
         watched.readable().await.map(drop)
     }
 
-    /// Terminates the group that the process leads: SIGTERM, then after `grace` SIGKILL. `false` when the leader still runs
-    /// `grace` after that.
+    /// Terminates the group that the process leads: SIGTERM, and SIGKILL after `grace`. Returns
+    /// `false` if the leader is still running another `grace` later.
     ///
     /// # Errors
     /// As [`Process::ended`].
@@ -161,7 +164,7 @@ impl Process {
         if let (true, Some(pid)) = (self.is_running(), Pid::from_raw(self.pid))
             && let Err(error) = kill_process_group(pid, signal)
         {
-            tracing::debug!(pid = self.pid, ?signal, %error, "process group not signalled");
+            tracing::debug!(pid = self.pid, ?signal, %error, "could not signal a process group");
         }
     }
 }
@@ -171,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_name_with_parentheses_and_blanks_is_read() {
+    fn parses_program_names_with_parentheses_and_spaces() {
         let line = "42 (a) b (c)) S 1 42 40 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1";
         let process = Process {
             pid: 42,
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_known_by_its_parent() {
+    fn a_child_is_recognized_by_its_parent() {
         let own = std::process::id();
         let parent = std::os::unix::process::parent_id();
         assert!(Process::running_child(own, parent).is_some());
@@ -211,14 +214,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_a_process_wakes_its_watcher() {
+    async fn the_exit_of_a_process_wakes_its_watcher() {
         let mut child = std::process::Command::new("/bin/cat")
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         let process = Process::running(child.id()).unwrap();
         let early = tokio::time::timeout(std::time::Duration::from_millis(50), process.ended());
-        assert!(early.await.is_err(), "it still runs");
+        assert!(early.await.is_err(), "it is still running");
         let watcher = tokio::spawn(process.ended());
         drop(child.stdin.take());
         watcher.await.unwrap().unwrap();

@@ -1,11 +1,11 @@
-//! Whether a process lives where we live: same user, same files, same process numbers.
+//! User and namespaces of a process, to recognize processes of other users and containers.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// Host and pid namespace of this process as `host#pid:[inode]`, within which a pid has its meaning. The namespace is empty
-/// where it cannot be read. Asked by the kernel's own calls: a library that is loaded before ours (`LD_PRELOAD`) cannot
-/// answer instead.
+/// Returns host and pid namespace of this process as `host#pid:[inode]`. A pid is unique within
+/// them. The namespace is empty if it cannot be read. Uses system calls directly, so that a
+/// preloaded library (`LD_PRELOAD`) cannot change the result.
 pub fn pid_space() -> String {
     let host = rustix::system::uname();
     let namespace = rustix::fs::readlink("/proc/self/ns/pid", Vec::new()).unwrap_or_default();
@@ -16,7 +16,7 @@ pub fn pid_space() -> String {
     )
 }
 
-/// The user and the namespaces of a process (`namespaces(7)`). A part that cannot be read is `None`.
+/// User and namespaces of a process (`namespaces(7)`). A field is `None` if it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Surroundings {
     user: Option<String>,
@@ -25,12 +25,13 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Our own.
+    /// Returns those of this process.
     pub(super) fn own() -> Self {
         Self::of("self")
     }
 
-    /// Whether a process has these surroundings. What cannot be read of it is not taken to be the same.
+    /// Returns whether a process has the same user and namespaces. `false` if one of them cannot be
+    /// read.
     pub(super) fn hold(&self, pid: i32) -> bool {
         *self == Self::of(&pid.to_string())
     }
@@ -48,7 +49,7 @@ impl Surroundings {
     }
 }
 
-/// The second number of the line `Uid:` (`proc_pid_status(5)`).
+/// Returns the effective user id: the second number of the line `Uid:` (`proc_pid_status(5)`).
 fn effective_user(status: &str) -> Option<String> {
     let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     ids.split_whitespace().nth(1).map(str::to_owned)

@@ -6,9 +6,8 @@ use std::fs;
 use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
 
-/// The living processes whose environment holds `name=value`, our own included.
-///
-/// One whose environment we may not read, or that wiped its own, is not found.
+/// Returns the running processes whose environment contains `name=value`, including this one.
+/// Does not find processes whose environment is not readable or was cleared.
 pub fn find_by_env(name: &str, value: &str) -> Vec<Process> {
     let entry = format!("{name}={value}");
     let snapshot = snapshot();
@@ -20,24 +19,25 @@ pub fn find_by_env(name: &str, value: &str) -> Vec<Process> {
         .collect()
 }
 
-/// Whether an environment holds such an entry (`NAME=VALUE`).
-pub(super) fn has_any(environ: &[u8], is_meant: impl FnMut(&[u8]) -> bool) -> bool {
-    environ.split(|byte| *byte == 0).any(is_meant)
+/// Returns whether an entry of an environment (`NAME=VALUE`) matches.
+pub(super) fn has_any(environ: &[u8], matches: impl FnMut(&[u8]) -> bool) -> bool {
+    environ.split(|byte| *byte == 0).any(matches)
 }
 
-/// The processes that were replacing their program when they were looked at.
+/// Returns the processes that were within `exec` at the time of the snapshot and still are.
 pub(super) fn within_exec(snapshot: &Snapshot) -> Vec<Process> {
     let environs = snapshot.environs().iter();
-    let bare = environs.filter(|(_, environ)| environ.is_empty());
-    bare.filter_map(|(pid, _)| snapshot.table.get(pid))
+    let empty = environs.filter(|(_, environ)| environ.is_empty());
+    empty
+        .filter_map(|(pid, _)| snapshot.table.get(pid))
         .filter(|stat| !stat.is_kernel_thread)
         .map(|stat| stat.process)
         .filter(|process| is_within_exec(*process))
         .collect()
 }
 
-/// Whether a process of a user is replacing its program: its memory holds neither environment nor arguments yet. A program
-/// that was started without environment has arguments.
+/// Returns whether a user process is within `exec`: it has neither environment nor arguments yet. A
+/// program that was started without environment has arguments.
 pub(super) fn is_within_exec(process: Process) -> bool {
     let is_empty = |what: &str| {
         let bytes = fs::read(format!("/proc/{}/{what}", process.pid));
@@ -46,7 +46,8 @@ pub(super) fn is_within_exec(process: Process) -> bool {
     is_empty("environ") && is_empty("cmdline") && process.is_running()
 }
 
-/// All that descends from `roots` by parent, or belongs to a group or session led by one of them.
+/// Returns `roots`, their descendants, and the members of process groups and sessions that one of
+/// them leads.
 pub(super) fn family(table: &BTreeMap<i32, ProcessStat>, roots: &BTreeSet<i32>) -> BTreeSet<i32> {
     let mut family = roots.clone();
     loop {
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_process_is_in_the_table() {
+    fn this_process_is_in_the_table() {
         let own = Process::running(std::process::id()).unwrap();
         assert_eq!(super::super::scanner::all()[&own.pid].process, own);
     }

@@ -1,4 +1,4 @@
-//! Who hears what the kernel tells: a thread of its own, or a task of the runtime that waits for it.
+//! Reads inotify events in a thread or in a task of the runtime.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::path::Path;
@@ -15,16 +15,16 @@ use super::inotify::Inotify;
 use super::subscribers::Subscribers;
 use crate::contained::retrying;
 
-/// Where work goes on that nobody waits for.
+/// Where background work runs.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
-    /// In threads, whatever the owner does meanwhile.
+pub(crate) enum Executor {
+    /// In separate threads.
     Threads,
-    /// In tasks. Whoever waits in the same thread is woken without another one in between.
+    /// In tasks of the runtime: waiters on its thread are woken without a switch between threads.
     Runtime(Handle),
 }
 
-/// Hears of changes until it is dropped.
+/// Reads events until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Listener {
     inotify: Arc<Inotify>,
@@ -33,32 +33,36 @@ pub(crate) struct Listener {
 
 #[derive(Debug)]
 enum Reader {
-    /// The thread ends once nobody has the other end of its pipe.
+    /// The thread exits when the other end of its pipe is closed.
     Thread(Option<(PipeWriter, JoinHandle<()>)>),
     Task(AbortHandle),
 }
 
 impl Listener {
-    pub(crate) fn start(place: &Place, subscribers: &Arc<Subscribers>) -> io::Result<Self> {
+    pub(crate) fn start(executor: &Executor, subscribers: &Arc<Subscribers>) -> io::Result<Self> {
         let subscribers = Arc::clone(subscribers);
         let inotify = Arc::new(Inotify::new()?);
-        let reader = match place {
-            Place::Threads => {
+        let reader = match executor {
+            Executor::Threads => {
                 let (stopped, stop) = io::pipe()?;
                 let queue = Arc::clone(&inotify);
                 let thread = thread::Builder::new()
                     .name("file changes".to_owned())
-                    .spawn(move || hear_in_thread(&queue, &stopped, &subscribers))?;
+                    .spawn(move || read_in_thread(&queue, &stopped, &subscribers))?;
                 Reader::Thread(Some((stop, thread)))
             }
-            Place::Runtime(runtime) => {
+            Executor::Runtime(runtime) => {
                 let _within = runtime.enter();
                 #[expect(
                     deprecated,
-                    reason = "what replaces it is unsafe; the queue is open as long as its owner lives"
+                    reason = "the replacement is unsafe; the queue stays open while its owner exists"
                 )]
                 let queue = AsyncFd::with_interest(Arc::clone(&inotify), Interest::READABLE)?;
-                Reader::Task(runtime.spawn(hear(queue, subscribers)).abort_handle())
+                Reader::Task(
+                    runtime
+                        .spawn(read_in_task(queue, subscribers))
+                        .abort_handle(),
+                )
             }
         };
         Ok(Self { inotify, reader })
@@ -81,7 +85,7 @@ impl Drop for Listener {
                 if let Some((stop, thread)) = thread.take() {
                     drop(stop);
                     if thread.join().is_err() {
-                        tracing::warn!("the thread that heard of changes panicked");
+                        tracing::warn!("the thread that reads file events panicked");
                     }
                 }
             }
@@ -89,8 +93,8 @@ impl Drop for Listener {
     }
 }
 
-fn hear_in_thread(inotify: &Inotify, stopped: &PipeReader, subscribers: &Subscribers) {
-    let heard = loop {
+fn read_in_thread(inotify: &Inotify, stopped: &PipeReader, subscribers: &Subscribers) {
+    let result = loop {
         let mut either = [
             PollFd::new(inotify, PollFlags::IN),
             PollFd::new(stopped, PollFlags::IN),
@@ -101,19 +105,19 @@ fn hear_in_thread(inotify: &Inotify, stopped: &PipeReader, subscribers: &Subscri
         if !either[1].revents().is_empty() {
             return;
         }
-        if let Err(error) = inotify.read(|news| subscribers.hear(news)) {
+        if let Err(error) = inotify.read(|event| subscribers.dispatch(event)) {
             break error;
         }
     };
-    subscribers.lose_events(&heard);
+    subscribers.lose_events(&result);
 }
 
-async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
+async fn read_in_task(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
     loop {
-        let heard = match queue.readable().await {
+        let result = match queue.readable().await {
             Ok(mut ready) => {
-                let read = queue.get_ref().read(|news| subscribers.hear(news));
-                // An event that has come since the read makes it ready once more.
+                let read = queue.get_ref().read(|event| subscribers.dispatch(event));
+                // An event that arrived after the read makes it ready again.
                 if let Ok(true) = read {
                     ready.clear_ready();
                 }
@@ -121,7 +125,7 @@ async fn hear(queue: AsyncFd<Arc<Inotify>>, subscribers: Arc<Subscribers>) {
             }
             Err(error) => Err(error),
         };
-        if let Err(error) = heard {
+        if let Err(error) = result {
             return subscribers.lose_events(&error);
         }
     }
@@ -132,9 +136,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_thread_of_a_listener_ends_with_it() {
+    fn dropping_a_listener_stops_its_thread() {
         let subscribers = Arc::default();
-        let listener = Listener::start(&Place::Threads, &subscribers).unwrap();
+        let listener = Listener::start(&Executor::Threads, &subscribers).unwrap();
         let queue = Arc::downgrade(&listener.inotify);
         assert_eq!(Arc::strong_count(&subscribers), 2);
         drop(listener);

@@ -1,4 +1,4 @@
-//! What the kernel tells of directories.
+//! Inotify watches of directories.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-/// What counts as a change. Opening, reading and closing do not: whoever woke for them would wake itself, and all its
-/// neighbours, by looking.
+/// Events that count as changes. Opening, reading and closing do not: a reader that was woken by
+/// them would wake itself and other readers.
 const CHANGES: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
@@ -24,19 +24,19 @@ const CHANGES: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// One thing that the kernel tells.
+/// An event of a watched directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News<'a> {
-    /// Something happened to a name in a directory.
+pub(crate) enum FileEvent<'a> {
+    /// An entry of a directory changed.
     Name(&'a Path, &'a OsStr),
     /// The directory itself was removed, moved or changed.
     Directory(&'a Path),
-    /// More happened than the kernel keeps: anything may have.
+    /// The event queue overflowed: anything may have changed.
     Lost,
 }
 
-/// A queue of the kernel's, and which directory stands behind each of its numbers. One directory may be watched under several
-/// paths.
+/// An inotify instance, and the directory of each watch descriptor. A directory may be watched
+/// under several paths.
 #[derive(Debug)]
 pub(crate) struct Inotify {
     queue: OwnedFd,
@@ -51,9 +51,9 @@ impl Inotify {
         })
     }
 
-    /// Watches a directory. Asking again for the same one is harmless.
+    /// Watches a directory. Watching it again has no effect.
     pub(crate) fn watch(&self, directory: &Path) -> io::Result<()> {
-        // Held before the kernel knows of it, so that no event comes for a number without a directory.
+        // Locked before the watch is added, so that no event arrives for an unknown descriptor.
         let mut directories = self.directories.lock();
         let number = inotify::add_watch(&self.queue, directory, CHANGES)?;
         let paths = directories.entry(number).or_default();
@@ -75,21 +75,21 @@ impl Inotify {
         let removed = unused
             .into_iter()
             .map(|number| inotify::remove_watch(&self.queue, number));
-        // All are tried: those behind a failure would stay watched.
+        // Continues after an error, so that the others are removed.
         let failed = removed.filter_map(Result::err).last();
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Tells of what waits, at most a buffer full of it, so that the caller can stop although events keep coming. Returns
-    /// whether nothing more waits.
-    pub(crate) fn read(&self, mut tell: impl FnMut(News<'_>)) -> io::Result<bool> {
+    /// Passes pending events to `tell`, at most one buffer, so that the caller can stop although
+    /// events keep arriving. Returns whether the queue is empty.
+    pub(crate) fn read(&self, mut tell: impl FnMut(FileEvent<'_>)) -> io::Result<bool> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.queue, &mut buffer);
         loop {
             match reader.next() {
                 Ok(event) => {
                     let name = event.file_name().map(CStr::to_bytes);
-                    self.pass_on(event.wd(), event.events(), name, &mut tell);
+                    self.dispatch(event.wd(), event.events(), name, &mut tell);
                     if reader.is_buffer_empty() {
                         return Ok(false);
                     }
@@ -101,26 +101,26 @@ impl Inotify {
         }
     }
 
-    fn pass_on(
+    fn dispatch(
         &self,
         number: i32,
         what: ReadFlags,
         name: Option<&[u8]>,
-        tell: &mut impl FnMut(News<'_>),
+        tell: &mut impl FnMut(FileEvent<'_>),
     ) {
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
-            return tell(News::Lost);
+            return tell(FileEvent::Lost);
         }
         let paths = if what.contains(ReadFlags::IGNORED) {
-            // The directory is gone, and its end was told before this.
+            // The directory was removed, which was reported before.
             return drop(self.directories.lock().remove(&number));
         } else {
             self.directories.lock().get(&number).cloned()
         };
         for directory in paths.iter().flatten() {
             tell(match name {
-                Some(name) => News::Name(directory, OsStr::from_bytes(name)),
-                None => News::Directory(directory),
+                Some(name) => FileEvent::Name(directory, OsStr::from_bytes(name)),
+                None => FileEvent::Directory(directory),
             });
         }
     }
@@ -144,21 +144,21 @@ mod tests {
 
     use super::*;
 
-    fn told(inotify: &Inotify) -> Vec<String> {
-        let mut told = Vec::new();
-        let mut tell = |news: News<'_>| {
-            told.push(match news {
-                News::Name(directory, name) => directory.join(name).display().to_string(),
-                News::Directory(directory) => format!("{}/", directory.display()),
-                News::Lost => "lost".to_owned(),
+    fn read_events(inotify: &Inotify) -> Vec<String> {
+        let mut events = Vec::new();
+        let mut tell = |event: FileEvent<'_>| {
+            events.push(match event {
+                FileEvent::Name(directory, name) => directory.join(name).display().to_string(),
+                FileEvent::Directory(directory) => format!("{}/", directory.display()),
+                FileEvent::Lost => "lost".to_owned(),
             });
         };
         while !inotify.read(&mut tell).unwrap() {}
-        told
+        events
     }
 
     #[test]
-    fn a_read_ends_although_more_events_wait() {
+    fn a_read_returns_although_more_events_are_pending() {
         let directory = tempfile::tempdir().unwrap();
         let inotify = Inotify::new().unwrap();
         inotify.watch(directory.path()).unwrap();
@@ -168,12 +168,12 @@ mod tests {
         let mut first = 0;
         assert!(!inotify.read(|_| first += 1).unwrap());
         assert!(first < 1000);
-        assert_eq!(first + told(&inotify).len(), 1000);
+        assert_eq!(first + read_events(&inotify).len(), 1000);
         assert!(inotify.read(|_| {}).unwrap());
     }
 
     #[test]
-    fn changes_are_told_under_every_path_of_a_directory_and_looks_are_not() {
+    fn changes_are_reported_under_every_path_of_a_directory_and_reads_are_not() {
         let outer = tempfile::tempdir().unwrap();
         let (directory, link) = (outer.path().join("directory"), outer.path().join("link"));
         fs::create_dir(&directory).unwrap();
@@ -184,19 +184,19 @@ mod tests {
         inotify.watch(&link).unwrap();
         fs::create_dir(directory.join("a")).unwrap();
         let both = [&directory, &link].map(|path| path.join("a").display().to_string());
-        assert_eq!(told(&inotify), both);
+        assert_eq!(read_events(&inotify), both);
         fs::read_dir(&directory).unwrap().for_each(drop);
-        assert!(told(&inotify).is_empty());
+        assert!(read_events(&inotify).is_empty());
         inotify.unwatch(&directory).unwrap();
         fs::remove_dir(directory.join("a")).unwrap();
-        assert_eq!(told(&inotify), both[1..]);
+        assert_eq!(read_events(&inotify), both[1..]);
         inotify.unwatch(&link).unwrap();
         fs::create_dir(directory.join("a")).unwrap();
-        assert!(told(&inotify).is_empty());
+        assert!(read_events(&inotify).is_empty());
     }
 
     #[test]
-    fn the_end_of_a_directory_is_told_and_it_can_be_watched_again() {
+    fn the_removal_of_a_directory_is_reported_and_it_can_be_watched_again() {
         let outer = tempfile::tempdir().unwrap();
         let directory = outer.path().join("directory");
         let inotify = Inotify::new().unwrap();
@@ -205,19 +205,19 @@ mod tests {
             fs::create_dir(&directory).unwrap();
             inotify.watch(&directory).unwrap();
             fs::remove_dir(&directory).unwrap();
-            assert!(told(&inotify).contains(&format!("{}/", directory.display())));
+            assert!(read_events(&inotify).contains(&format!("{}/", directory.display())));
             assert!(inotify.directories.lock().is_empty());
         }
         inotify.unwatch(&directory).unwrap();
     }
 
     #[test]
-    fn what_the_kernel_could_not_keep_is_told_as_lost() {
+    fn an_overflow_is_reported_as_lost() {
         let inotify = Inotify::new().unwrap();
-        let mut told = Vec::new();
-        inotify.pass_on(-1, ReadFlags::QUEUE_OVERFLOW, None, &mut |news| {
-            told.push(news == News::Lost);
+        let mut events = Vec::new();
+        inotify.dispatch(-1, ReadFlags::QUEUE_OVERFLOW, None, &mut |event| {
+            events.push(event == FileEvent::Lost);
         });
-        assert_eq!(told, [true]);
+        assert_eq!(events, [true]);
     }
 }

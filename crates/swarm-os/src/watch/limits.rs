@@ -1,20 +1,20 @@
-//! How much of inotify the kernel grants a user, and how much is in use (`inotify(7)`).
+//! Inotify limits and usage of a user (`inotify(7)`).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-/// What the kernel grants one user, and what is in use.
+/// Inotify limits of a user, and the number of instances in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InotifyUse {
-    /// Instances of this user's processes, as far as they can be seen.
+    /// Instances of this user's visible processes.
     pub used: usize,
-    /// Instances that a user may have.
+    /// Maximum number of instances.
     pub instances: usize,
-    /// Watches that a user may have.
+    /// Maximum number of watches.
     pub watches: usize,
 }
 
-/// The limits of inotify and what this user has of them. `None` where the kernel does not tell.
+/// Returns limits and usage of this user, or `None` if the limits cannot be read.
 pub fn inotify_use() -> Option<InotifyUse> {
     let limit = |name: &str| {
         let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
@@ -27,7 +27,7 @@ pub fn inotify_use() -> Option<InotifyUse> {
     })
 }
 
-/// The inotify instances of this user's processes.
+/// Counts the inotify instances of this user's processes.
 fn instances_in_use() -> usize {
     let own = rustix::process::getuid().as_raw();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

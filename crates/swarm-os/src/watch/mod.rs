@@ -1,4 +1,4 @@
-//! Watching directories: one watcher per process, hints only.
+//! Directory watching: one watcher per process. Events are only hints to read the state again.
 
 mod backend;
 mod inotify;

@@ -1,4 +1,4 @@
-//! The directories a process watches, and who is to be woken for each.
+//! The watched directories of a process and their subscribers.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,14 +11,14 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use super::backend::{Listener, Place};
+use super::backend::{Executor, Listener};
 #[cfg(test)]
-use super::inotify::News;
+use super::inotify::FileEvent;
 use super::signal::{Signal, StopFlag};
 use super::subscribers::{NameFilter, Subscribers};
 
-/// Two locks with one order: `kernel` before `subscribers`. Whoever reads events takes `subscribers` only; a listener that is
-/// replaced or dropped waits for the end of its thread, so `subscribers` is not held then.
+/// Lock order: `kernel` before `subscribers`. The reader of events only takes `subscribers`.
+/// Replacing or dropping a listener waits for its thread, so `subscribers` must not be locked then.
 #[derive(Debug)]
 pub(crate) struct Watched {
     kernel: Mutex<Kernel>,
@@ -26,38 +26,38 @@ pub(crate) struct Watched {
     stop: Arc<StopFlag>,
 }
 
-/// The kernel's side: the one watcher, and which directory it looks at under each path.
+/// The listener, and the watched directory at each path.
 #[derive(Debug, Default)]
 struct Kernel {
-    /// Where events are read; none where the kernel is not asked.
-    place: Option<Place>,
+    /// Where events are read; `None` without inotify.
+    executor: Option<Executor>,
     listener: Option<Listener>,
-    directories: HashMap<PathBuf, Option<Birth>>,
+    directories: HashMap<PathBuf, Option<DirectoryIdentity>>,
     sweeps: u32,
 }
 
-/// How many sweeps lie between two that set every watch anew: one that was lost unseen is rare.
+/// Number of sweeps after which all watches are renewed. Losing a watch without an event is rare.
 const SWEEPS_TO_RENEW: u32 = 16;
 
-/// Which directory stood at a path: an inode number alone is soon given to another one.
+/// Identity of a directory. An inode number alone may be reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Birth {
+struct DirectoryIdentity {
     device: u64,
     inode: u64,
     made: Option<SystemTime>,
 }
 
 impl Watched {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(executor: Executor) -> Self {
         let watched = Self::sweep_only();
         let mut kernel = watched.kernel.lock();
-        kernel.place = Some(place);
+        kernel.executor = Some(executor);
         kernel.listen(&watched.subscribers);
         drop(kernel);
         watched
     }
 
-    /// Never asks the kernel.
+    /// Creates a registry without inotify.
     pub(crate) fn sweep_only() -> Self {
         Self {
             kernel: Mutex::default(),
@@ -92,7 +92,7 @@ impl Watched {
         }
     }
 
-    /// Finds directories that were replaced, then wakes everybody.
+    /// Watches directories that were replaced, then wakes all subscribers.
     pub(crate) fn sweep(&self) {
         let mut kernel = self.kernel.lock();
         if kernel.listener.is_none() || self.subscribers.has_lost_events() {
@@ -102,7 +102,7 @@ impl Watched {
         kernel.sweeps = kernel.sweeps.wrapping_add(1);
         let directories: Vec<PathBuf> = kernel.directories.keys().cloned().collect();
         for directory in directories {
-            if renews || !kernel.is_in_sight(&directory) {
+            if renews || !kernel.is_watched(&directory) {
                 kernel.watch(&directory);
             }
         }
@@ -111,8 +111,8 @@ impl Watched {
     }
 
     #[cfg(test)]
-    pub(crate) fn hear(&self, news: News<'_>) {
-        self.subscribers.hear(news);
+    pub(crate) fn dispatch(&self, event: FileEvent<'_>) {
+        self.subscribers.dispatch(event);
     }
 
     #[cfg(test)]
@@ -129,62 +129,61 @@ impl Drop for Watched {
 }
 
 impl Kernel {
-    /// Begins to listen, where that is wanted and can be had. Nothing is watched yet then.
+    /// Starts a listener, if possible. It does not watch any directory yet.
     fn listen(&mut self, subscribers: &Arc<Subscribers>) {
-        let Some(place) = &self.place else {
+        let Some(executor) = &self.executor else {
             return;
         };
-        self.listener = match Listener::start(place, subscribers) {
+        self.listener = match Listener::start(executor, subscribers) {
             Ok(listener) => Some(listener),
             Err(error) => {
-                tracing::warn!(%error, "the kernel tells of no changes: they are seen by the sweep only");
+                tracing::warn!(%error, "inotify is not available: changes are only detected by periodic sweeps");
                 None
             }
         };
         self.directories.values_mut().for_each(|seen| *seen = None);
     }
 
-    /// Whether the directory that stands at this path is the one that is watched.
-    fn is_in_sight(&self, directory: &Path) -> bool {
+    /// Returns whether the directory at this path is the watched one.
+    fn is_watched(&self, directory: &Path) -> bool {
         let watched = self.directories.get(directory).copied().flatten();
-        self.listener.is_some() && watched.is_some() && watched == birth_of(directory)
+        self.listener.is_some() && watched.is_some() && watched == identity_of(directory)
     }
 
-    /// Watches whatever directory stands at this path. Asking again for the same directory is harmless, and mends a
-    /// watch that was lost unseen.
+    /// Watches the directory at this path. Repeating it is harmless, and restores a lost watch.
     fn watch(&mut self, directory: &Path) {
         let before = self.directories.get(directory).copied().flatten();
-        let there = birth_of(directory);
-        if before.is_some() && before != there {
+        let current = identity_of(directory);
+        if before.is_some() && before != current {
             self.unwatch(directory);
         }
         let Some(listener) = &self.listener else {
             return;
         };
-        let in_sight = there.filter(|_| {
+        let watched = current.filter(|_| {
             listener
                 .watch(directory)
                 .inspect_err(|error| {
-                    tracing::warn!(directory = %directory.display(), %error, "not watched, only swept");
+                    tracing::warn!(directory = %directory.display(), %error, "could not watch a directory: changes are only detected by periodic sweeps");
                 })
                 .is_ok()
         });
-        self.directories.insert(directory.to_owned(), in_sight);
+        self.directories.insert(directory.to_owned(), watched);
     }
 
     fn unwatch(&mut self, directory: &Path) {
         if let Some(listener) = &self.listener
             && let Err(error) = listener.unwatch(directory)
         {
-            // The watch of a deleted directory has ended by itself.
-            tracing::trace!(directory = %directory.display(), %error, "was not watched");
+            // The kernel removes the watch of a deleted directory.
+            tracing::trace!(directory = %directory.display(), %error, "the directory was not watched");
         }
     }
 }
 
-fn birth_of(directory: &Path) -> Option<Birth> {
+fn identity_of(directory: &Path) -> Option<DirectoryIdentity> {
     let metadata = fs::metadata(directory).ok().filter(fs::Metadata::is_dir)?;
-    Some(Birth {
+    Some(DirectoryIdentity {
         device: metadata.dev(),
         inode: metadata.ino(),
         made: metadata.created().ok(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-/// Raised any number of times, taken once. One owner waits on it, in a task or in a thread.
+/// A flag that may be raised several times and is reset by its single waiter, a task or a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     is_raised: Mutex<bool>,
@@ -20,15 +20,15 @@ impl Signal {
         self.for_task.notify_one();
     }
 
-    /// Waits for the flag and takes it.
+    /// Waits until the flag is raised and resets it.
     pub(crate) async fn raised(&self) {
         while !std::mem::take(&mut *self.is_raised.lock()) {
-            // A flag raised before this line has left a permit behind.
+            // If the flag was raised before this line, `notified` returns immediately.
             self.for_task.notified().await;
         }
     }
 
-    /// Waits for the flag and takes it; `false` if it was not raised in time.
+    /// Waits until the flag is raised and resets it. Returns `false` on timeout.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let mut state = self.is_raised.lock();
         self.for_thread
@@ -37,7 +37,7 @@ impl Signal {
     }
 }
 
-/// Tells a thread to end, once and for good.
+/// Tells a thread to stop. Cannot be reset.
 #[derive(Debug, Default)]
 pub(crate) struct StopFlag {
     is_set: Mutex<bool>,
@@ -50,7 +50,7 @@ impl StopFlag {
         self.changed.notify_all();
     }
 
-    /// Waits for the time to pass or the flag to be set; tells whether it is.
+    /// Waits until the flag is set or the timeout expires. Returns whether the flag is set.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let mut state = self.is_set.lock();
         self.changed

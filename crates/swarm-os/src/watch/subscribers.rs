@@ -1,4 +1,4 @@
-//! Who waits for changes in which directory, and for which names.
+//! Subscribers of directories, with name filters.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::inotify::News;
+use super::inotify::FileEvent;
 use super::signal::Signal;
 
-/// Which names in a directory a subscription is woken by. Anything else that happens there costs it nothing.
+/// Selects the names in a directory that wake a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameFilter {
-    /// These names alone.
+    /// Exactly these names.
     Exact(Vec<OsString>),
-    /// Names that end so: `.json` matches `7.json` but not `7.json.lock`.
+    /// Names with this suffix: `.json` matches `7.json` but not `7.json.lock`.
     Suffix(&'static str),
     /// Every name.
     Any,
@@ -33,11 +33,11 @@ impl NameFilter {
     }
 }
 
-/// Our side: who waits for what.
+/// The subscribers by directory.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribers {
     by_directory: Mutex<HashMap<PathBuf, Vec<Subscriber>>>,
-    /// Nobody reads the kernel's events any more.
+    /// Whether events are no longer read.
     has_lost_events: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Subscribers {
             .push(subscriber);
     }
 
-    /// `true` if that was the directory's last.
+    /// Removes a subscriber. Returns `true` if it was the last one of the directory.
     pub(crate) fn remove(&self, directory: &Path, signal: &Arc<Signal>) -> bool {
         let mut by_directory = self.by_directory.lock();
         let Some(subscribers) = by_directory.get_mut(directory) else {
@@ -71,23 +71,23 @@ impl Subscribers {
         is_last
     }
 
-    /// Wakes those whom it concerns.
-    pub(crate) fn hear(&self, news: News<'_>) {
-        match news {
-            News::Name(directory, name) => self.wake(directory, |names| names.matches(name)),
-            News::Directory(directory) => self.wake(directory, |_| true),
-            News::Lost => self.wake_all(),
+    /// Wakes the subscribers that an event concerns.
+    pub(crate) fn dispatch(&self, event: FileEvent<'_>) {
+        match event {
+            FileEvent::Name(directory, name) => self.wake(directory, |names| names.matches(name)),
+            FileEvent::Directory(directory) => self.wake(directory, |_| true),
+            FileEvent::Lost => self.wake_all(),
         }
     }
 
-    /// Notes that nothing more will be heard until the next sweep.
+    /// Records that no events are read until the next sweep, and wakes all subscribers.
     pub(crate) fn lose_events(&self, error: &io::Error) {
-        tracing::warn!(%error, "changes are no longer heard of; everything is read again");
+        tracing::warn!(%error, "reading file events failed; all state is read again");
         self.has_lost_events.store(true, Ordering::SeqCst);
         self.wake_all();
     }
 
-    /// Whether that is so; asked once.
+    /// Returns whether events were lost, and resets the flag.
     pub(crate) fn has_lost_events(&self) -> bool {
         self.has_lost_events.swap(false, Ordering::SeqCst)
     }

@@ -1,8 +1,7 @@
-//! Watching directories: one watcher per process, hints only.
-//!
-//! An event says that something may have happened; whoever gets one reads the state again. The kernel allows 128
-//! inotify instances per user, so a process makes one watcher and shares it. A slow sweep wakes every
-//! subscription as well: for network file systems, overflowing queues, and where inotify is used up.
+//! The directory watcher of a process. An event means that something may have changed; its receiver
+//! reads the state again. The kernel allows 128 inotify instances per user, so a process creates
+//! one watcher and shares it. A periodic sweep also wakes all subscriptions, for network file
+//! systems, queue overflows, and exhausted inotify limits.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,37 +11,37 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::backend::Place;
+use super::backend::Executor;
 use super::registry::Watched;
 use super::signal::{Signal, StopFlag};
 use super::subscribers::NameFilter;
 
-/// How far apart sweeps are; each gap is drawn anew, so that processes do not sweep together.
+/// Interval between sweeps, randomized so that processes do not sweep at the same time.
 const SWEEP_GAP: Range<Duration> = Duration::from_secs(2)..Duration::from_secs(5);
 
-/// Watches directories for the whole process; clones share one watcher. It ends with its last clone and its
-/// last subscription.
+/// Watches directories for the whole process; clones share one watcher. It stops with its last
+/// clone and its last subscription.
 #[derive(Debug, Clone)]
 pub struct DirectoryWatcher {
     watched: Arc<Watched>,
 }
 
 impl DirectoryWatcher {
-    /// Starts watching. If the kernel has no watcher to give, the sweep alone wakes the subscriptions, and tries
-    /// again each time.
+    /// Starts a watcher with its own threads. If inotify is not available, only sweeps wake the
+    /// subscriptions; each of them tries again.
     pub fn new() -> Self {
-        Self::start(Watched::new(Place::Threads), SWEEP_GAP)
+        Self::start(Watched::new(Executor::Threads), SWEEP_GAP)
     }
 
-    /// The same without threads of its own, for a process whose one runtime waits for all that it does: a change wakes
-    /// the thread that acts on it, and no other. Nothing is heard while that runtime is kept from its tasks, so only they
-    /// may wait for changes.
+    /// Starts a watcher without threads, for a process with a single-threaded runtime: a change
+    /// wakes the thread that handles it and no other. No events are read while the runtime is
+    /// blocked, so only its tasks may wait for changes.
     ///
     /// # Panics
-    /// When the runtime has no driver for files or for time.
+    /// If the runtime has no I/O or time driver.
     pub fn in_runtime(runtime: &Handle) -> Self {
-        let watched = Arc::new(Watched::new(Place::Runtime(runtime.clone())));
-        runtime.spawn(Sweeper::of(&watched, SWEEP_GAP).go_on());
+        let watched = Arc::new(Watched::new(Executor::Runtime(runtime.clone())));
+        runtime.spawn(Sweeper::of(&watched, SWEEP_GAP).run_in_task());
         Self { watched }
     }
 
@@ -50,22 +49,23 @@ impl DirectoryWatcher {
         let watched = Arc::new(watched);
         let sweeper = Sweeper::of(&watched, gap);
         let spawned = thread::Builder::new()
-            .name("sweeps watched directories".to_owned())
+            .name("sweep watched directories".to_owned())
             .spawn(move || sweeper.run());
         if let Err(error) = spawned {
-            tracing::error!(%error, "no thread for the sweep: lost events stay lost");
+            tracing::error!(%error, "could not start the sweep thread: lost events are not detected");
         }
         Self { watched }
     }
 
-    /// Whether some directory is not watched by the kernel, so that changes are seen by the sweep only.
+    /// Returns whether some directory is not watched by inotify, so that its changes are only
+    /// detected by sweeps.
     pub fn is_degraded(&self) -> bool {
         self.watched.is_degraded()
     }
 
-    /// Watches the names in `directory` that `names` selects. **Subscribe before the first read**, or a change in
-    /// between is seen only by the sweep. A directory that is missing, or is replaced later, is watched from the
-    /// first sweep that finds it.
+    /// Watches the names in `directory` that `names` selects. **Subscribe before the first read**,
+    /// otherwise a change in between is only detected by a sweep. A directory that is missing or
+    /// replaced is watched from the first sweep that finds it.
     pub fn subscribe(&self, directory: &Path, names: NameFilter) -> Subscription {
         let signal = Arc::new(Signal::default());
         self.watched.add(directory, names, Arc::clone(&signal));
@@ -83,7 +83,8 @@ impl Default for DirectoryWatcher {
     }
 }
 
-/// Wakes its owner when something may have changed. What happens between two looks is one wake-up.
+/// Wakes its owner when something may have changed. Several changes between two waits cause one
+/// wake-up.
 #[derive(Debug)]
 pub struct Subscription {
     directory: PathBuf,
@@ -92,13 +93,13 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Resolves when something may have changed since the last call, at once if it already has; at the latest
-    /// at the next sweep, a few seconds on. Dropping the future loses nothing.
+    /// Resolves when something may have changed since the last call, at the latest at the next
+    /// sweep, after a few seconds. Dropping the future loses no changes.
     pub async fn changed(&mut self) {
         self.signal.raised().await;
     }
 
-    /// The same for a plain thread; `false` if `timeout` came first.
+    /// Like [`Subscription::changed`], for a thread. Returns `false` on timeout.
     pub fn changed_blocking(&mut self, timeout: Duration) -> bool {
         self.signal.wait(timeout)
     }
@@ -110,7 +111,7 @@ impl Drop for Subscription {
     }
 }
 
-/// The thread or task behind the net. It keeps nothing alive.
+/// The thread or task of the sweeps. Holds only a weak reference to the registry.
 struct Sweeper {
     watched: Weak<Watched>,
     stop: Arc<StopFlag>,
@@ -126,7 +127,7 @@ impl Sweeper {
         }
     }
 
-    async fn go_on(self) {
+    async fn run_in_task(self) {
         loop {
             tokio::time::sleep(self.draw_gap()).await;
             match self.watched.upgrade() {

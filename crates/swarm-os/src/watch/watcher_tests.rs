@@ -5,18 +5,18 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-use super::super::inotify::News;
+use super::super::inotify::FileEvent;
 use super::*;
 
 const LONG: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long nothing must happen for "nothing happens": events take well under a millisecond.
+/// Timeout of tests for the absence of events, which take less than a millisecond.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// A watcher whose sweep never comes by itself.
+/// A watcher without automatic sweeps.
 fn without_sweep() -> DirectoryWatcher {
-    DirectoryWatcher::start(Watched::new(Place::Threads), LONG..LONG)
+    DirectoryWatcher::start(Watched::new(Executor::Threads), LONG..LONG)
 }
 
 fn json() -> NameFilter {
@@ -28,7 +28,7 @@ fn replace(directory: &Path, name: &str) {
 }
 
 #[test]
-fn a_file_replaced_by_rename_is_seen_again_and_again() {
+fn repeated_replacements_of_a_file_are_detected() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let mut changes = watcher.subscribe(directory.path(), json());
@@ -41,7 +41,7 @@ fn a_file_replaced_by_rename_is_seen_again_and_again() {
 }
 
 #[test]
-fn many_changes_between_two_looks_are_one_wake_up() {
+fn many_changes_between_two_waits_are_one_wake_up() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let mut changes = watcher.subscribe(directory.path(), json());
@@ -60,7 +60,7 @@ fn many_changes_between_two_looks_are_one_wake_up() {
 }
 
 #[test]
-fn looking_and_locking_wake_nobody() {
+fn reading_and_locking_do_not_wake_subscribers() {
     let directory = tempfile::tempdir().unwrap();
     let sidecar = directory.path().join("locks");
     crate::create_sidecar(&sidecar).unwrap();
@@ -82,7 +82,7 @@ fn looking_and_locking_wake_nobody() {
 }
 
 #[test]
-fn what_happens_after_subscribing_is_not_lost_before_waiting() {
+fn changes_between_subscribing_and_waiting_are_not_lost() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let mut changes = watcher.subscribe(directory.path(), NameFilter::Any);
@@ -93,7 +93,7 @@ fn what_happens_after_subscribing_is_not_lost_before_waiting() {
 }
 
 #[test]
-fn a_change_is_awaited_by_a_task() {
+fn a_change_wakes_a_task() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let mut changes = watcher.subscribe(directory.path(), json());
@@ -111,7 +111,7 @@ fn a_change_is_awaited_by_a_task() {
 }
 
 #[test]
-fn a_dropped_wait_loses_nothing() {
+fn dropping_a_wait_loses_no_change() {
     let signal = Signal::default();
     let poll = || {
         let mut context = Context::from_waker(Waker::noop());
@@ -121,7 +121,7 @@ fn a_dropped_wait_loses_nothing() {
     signal.raise();
     signal.raise();
     assert_eq!(poll(), Poll::Ready(()));
-    assert_eq!(poll(), Poll::Pending, "a wake-up left over wakes nobody");
+    assert_eq!(poll(), Poll::Pending, "the flag was reset");
 }
 
 #[test]
@@ -147,14 +147,17 @@ fn a_directory_that_is_replaced_is_watched_again_after_a_sweep() {
             "made" => fs::remove_dir_all(&directory).unwrap(),
             _ => fs::rename(&directory, outer.path().join("moved")).unwrap(),
         }
-        assert!(changes.changed_blocking(PATIENCE), "the end is seen too");
+        assert!(
+            changes.changed_blocking(PATIENCE),
+            "the removal is detected too"
+        );
         while changes.changed_blocking(QUIET) {}
         fs::remove_dir_all(outer.path().join("moved")).ok();
     }
 }
 
 #[test]
-fn without_the_kernel_the_sweep_wakes() {
+fn sweeps_wake_subscribers_without_inotify() {
     let directory = tempfile::tempdir().unwrap();
     let gap = Duration::from_millis(5)..Duration::from_millis(10);
     let watcher = DirectoryWatcher::start(Watched::sweep_only(), gap);
@@ -179,23 +182,26 @@ fn gaps_between_sweeps_differ_and_stay_in_range() {
 }
 
 #[test]
-fn what_was_lost_wakes_everybody_and_another_name_nobody() {
+fn lost_events_wake_all_subscribers_and_other_names_none() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = DirectoryWatcher::start(Watched::sweep_only(), LONG..LONG);
     let mut changes = watcher.subscribe(directory.path(), json());
-    let mut wakes = |news| {
-        watcher.watched.hear(news);
+    let mut wakes = |event| {
+        watcher.watched.dispatch(event);
         changes.changed_blocking(Duration::ZERO)
     };
-    assert!(!wakes(News::Name(directory.path(), "1.json.lock".as_ref())));
-    assert!(!wakes(News::Name(Path::new("/"), "1.json".as_ref())));
-    assert!(wakes(News::Name(directory.path(), "1.json".as_ref())));
-    assert!(wakes(News::Directory(directory.path())));
-    assert!(wakes(News::Lost));
+    assert!(!wakes(FileEvent::Name(
+        directory.path(),
+        "1.json.lock".as_ref()
+    )));
+    assert!(!wakes(FileEvent::Name(Path::new("/"), "1.json".as_ref())));
+    assert!(wakes(FileEvent::Name(directory.path(), "1.json".as_ref())));
+    assert!(wakes(FileEvent::Directory(directory.path())));
+    assert!(wakes(FileEvent::Lost));
 }
 
 #[test]
-fn who_no_longer_hears_is_woken_and_hears_again_after_a_sweep() {
+fn lost_events_wake_subscribers_and_a_sweep_restarts_the_listener() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let mut changes = watcher.subscribe(directory.path(), json());
@@ -208,7 +214,7 @@ fn who_no_longer_hears_is_woken_and_hears_again_after_a_sweep() {
     assert!(changes.changed_blocking(PATIENCE));
 }
 
-/// A runtime of one thread, as a teammate has.
+/// A single-threaded runtime, like that of a teammate.
 fn of_one_thread() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -217,14 +223,14 @@ fn of_one_thread() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn in_a_runtime_its_own_tasks_hear_of_changes() {
+fn a_runtime_watcher_wakes_tasks_without_threads() {
     let directory = tempfile::tempdir().unwrap();
     let runtime = of_one_thread();
     let watcher = DirectoryWatcher::in_runtime(runtime.handle());
     let mut changes = watcher.subscribe(directory.path(), json());
     for _ in 0..3 {
         replace(directory.path(), "1.json");
-        assert!(!changes.changed_blocking(QUIET), "no thread listens");
+        assert!(!changes.changed_blocking(QUIET), "no thread reads events");
         let woken = async { tokio::time::timeout(PATIENCE, changes.changed()).await };
         assert!(runtime.block_on(woken).is_ok());
     }
@@ -232,7 +238,7 @@ fn in_a_runtime_its_own_tasks_hear_of_changes() {
 }
 
 #[test]
-fn in_a_runtime_a_sweep_finds_a_directory_that_came_later() {
+fn a_runtime_watcher_finds_a_directory_created_later() {
     let outer = tempfile::tempdir().unwrap();
     let directory = outer.path().join("inboxes");
     let runtime = of_one_thread();
@@ -250,7 +256,7 @@ fn in_a_runtime_a_sweep_finds_a_directory_that_came_later() {
 }
 
 #[test]
-fn subscriptions_end_one_by_one_and_the_threads_with_the_last() {
+fn threads_stop_with_the_last_subscription() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let first = watcher.subscribe(directory.path(), json());
@@ -267,9 +273,9 @@ fn subscriptions_end_one_by_one_and_the_threads_with_the_last() {
     assert!(stop.wait(Duration::ZERO));
 }
 
-/// Adding and removing watches while events pour in: each of the two waits for the event thread's answer.
+/// Adds and removes watches while many events arrive.
 #[test]
-fn subscribing_amid_events_does_not_hang() {
+fn subscribing_during_many_events_does_not_deadlock() {
     let directory = tempfile::tempdir().unwrap();
     let watcher = without_sweep();
     let done = Mutex::new(false);

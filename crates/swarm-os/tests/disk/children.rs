@@ -1,4 +1,4 @@
-//! Child processes: this test program again, told by its environment to play one role.
+//! Child processes: this test program, started again in a role that its environment names.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::MetadataExt;
@@ -13,16 +13,16 @@ use swarm_os::{LifeHolder, LockGuard, LockOptions, LockPlan, OsError, with_lock}
 const ROLE: &str = "SWARM_FS_ROLE";
 const DIRECTORY: &str = "SWARM_OS_DIRECTORY";
 
-/// What a test's directory holds: a sidecar and the data file that it guards.
+/// The files of a test: a sidecar and the data file that it protects.
 #[derive(Debug, Clone)]
-pub(crate) struct Ground {
+pub(crate) struct LockFixture {
     pub(crate) directory: PathBuf,
     pub(crate) sidecar: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) lock_dir: PathBuf,
 }
 
-impl Ground {
+impl LockFixture {
     pub(crate) fn at(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -32,13 +32,13 @@ impl Ground {
         }
     }
 
-    /// A fresh one, with content `0`.
+    /// Creates the files in a temporary directory, with the content `0`.
     pub(crate) fn fresh() -> (tempfile::TempDir, Self) {
         let directory = tempfile::tempdir().unwrap();
-        let ground = Self::at(directory.path());
-        swarm_os::create_sidecar(&ground.sidecar).unwrap();
-        swarm_os::replace_alone(&ground.data, b"0").unwrap();
-        (directory, ground)
+        let fixture = Self::at(directory.path());
+        swarm_os::create_sidecar(&fixture.sidecar).unwrap();
+        swarm_os::replace_alone(&fixture.data, b"0").unwrap();
+        (directory, fixture)
     }
 
     pub(crate) fn content(&self) -> String {
@@ -66,7 +66,7 @@ impl Ground {
         self.locked(&waiting(deadline), work)
     }
 
-    /// Read, add one, replace.
+    /// Adds one to the number in the data file.
     pub(crate) fn increment(&self, options: &LockOptions) -> Result<u64, OsError> {
         self.locked(options, |held| {
             let next = self.content().parse::<u64>().unwrap() + 1;
@@ -75,8 +75,8 @@ impl Ground {
         })
     }
 
-    /// The names in the directory that no orderly writer leaves behind.
-    pub(crate) fn litter(&self) -> Vec<String> {
+    /// Returns the lock directories and temporary files that are in the directory.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
         std::fs::read_dir(&self.directory)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -103,7 +103,7 @@ pub(crate) fn directory_only() -> LockOptions {
     }
 }
 
-/// Waits for a condition that nothing announces.
+/// Waits for a condition without a notification.
 #[track_caller]
 pub(crate) fn until(named: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -113,7 +113,7 @@ pub(crate) fn until(named: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until so many processes or threads are blocked on the flock of a file, as the kernel shows them.
+/// Waits until `count` processes or threads are blocked on the flock of a file (`/proc/locks`).
 #[track_caller]
 pub(crate) fn until_blocked_on(path: &Path, count: usize) {
     let needle = format!(":{} ", std::fs::metadata(path).unwrap().ino());
@@ -124,24 +124,24 @@ pub(crate) fn until_blocked_on(path: &Path, count: usize) {
     });
 }
 
-/// Ends the loops that look at it when a test is over, be it by a panic.
+/// A flag that stops background loops when a test returns or panics.
 #[derive(Debug, Default)]
-pub(crate) struct Over(AtomicBool);
+pub(crate) struct StopFlag(AtomicBool);
 
-/// See [`Over`].
-pub(crate) struct OnEnd<'a>(&'a Over);
+/// Sets a [`StopFlag`] on drop.
+pub(crate) struct StopGuard<'a>(&'a StopFlag);
 
-impl Over {
-    pub(crate) fn at_end(&self) -> OnEnd<'_> {
-        OnEnd(self)
+impl StopFlag {
+    pub(crate) fn stop_on_drop(&self) -> StopGuard<'_> {
+        StopGuard(self)
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for OnEnd<'_> {
+impl Drop for StopGuard<'_> {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
@@ -155,7 +155,7 @@ pub(crate) struct Child {
     hears: ChildStdin,
 }
 
-/// The command that plays `role` in `directory`, to be wrapped or started.
+/// Returns the command that runs `role` in `directory`.
 pub(crate) fn command(role: &str, directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -181,10 +181,10 @@ impl Child {
         }
     }
 
-    /// The next thing that the child says; the test harness around it says things too.
+    /// Returns the next message of the child, skipping the output of the test harness.
     pub(crate) fn says(&mut self) -> String {
         loop {
-            let line = self.says.next().expect("the child ended").unwrap();
+            let line = self.says.next().expect("the child exited").unwrap();
             if let Some(word) = line.strip_prefix('@') {
                 return word.to_owned();
             }
@@ -199,7 +199,7 @@ impl Child {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// SIGKILL, and back only when the kernel is done with it.
+    /// Sends SIGKILL and waits for the exit.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -217,7 +217,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         drop(self.process.kill());
         drop(self.process.wait());
     }
@@ -227,87 +227,93 @@ fn say(word: &str) {
     println!("\n@{word}");
 }
 
-fn wait_for_word() {
+fn wait_for_input() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
 }
 
-#[expect(clippy::disallowed_methods, reason = "how a parent talks to its child")]
-fn told(name: &str) -> Option<String> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the parent passes the role in the environment"
+)]
+fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
 #[test]
-#[ignore = "plays a role in the other tests, and nothing by itself"]
+#[ignore = "runs as a child process of other tests"]
 fn child() {
-    let (Some(role), Some(directory)) = (told(ROLE), told(DIRECTORY)) else {
+    let (Some(role), Some(directory)) = (variable(ROLE), variable(DIRECTORY)) else {
         return;
     };
-    let ground = Ground::at(Path::new(&directory));
+    let fixture = LockFixture::at(Path::new(&directory));
     match role.as_str() {
         "increments" => {
             for _ in 0..50 {
-                ground.increment(&LockOptions::default()).unwrap();
+                fixture.increment(&LockOptions::default()).unwrap();
             }
         }
         "increments by directory" => {
             for _ in 0..20 {
-                ground.increment(&directory_only()).unwrap();
+                fixture.increment(&directory_only()).unwrap();
             }
         }
         "increments as others do" => {
             for _ in 0..20 {
-                until("let in", || std::fs::create_dir(&ground.lock_dir).is_ok());
-                let next = ground.content().parse::<u64>().unwrap() + 1;
-                swarm_os::replace_alone(&ground.data, next.to_string().as_bytes()).unwrap();
-                std::fs::remove_dir(&ground.lock_dir).unwrap();
+                until("lock directory created", || {
+                    std::fs::create_dir(&fixture.lock_dir).is_ok()
+                });
+                let next = fixture.content().parse::<u64>().unwrap() + 1;
+                swarm_os::replace_alone(&fixture.data, next.to_string().as_bytes()).unwrap();
+                std::fs::remove_dir(&fixture.lock_dir).unwrap();
             }
         }
         "increments until killed" => loop {
-            let next = ground.increment(&LockOptions::default()).unwrap();
+            let next = fixture.increment(&LockOptions::default()).unwrap();
             say(&next.to_string());
         },
         "increments once" => {
-            ground.increment(&LockOptions::default()).unwrap();
+            fixture.increment(&LockOptions::default()).unwrap();
             say("acked");
         }
-        "increments once, after a run-up" => {
-            crate::faults::run_up(&ground.directory);
-            ground.increment(&LockOptions::default()).unwrap();
+        "increments once, after a warm-up" => {
+            crate::faults::warm_up(&fixture.directory);
+            fixture.increment(&LockOptions::default()).unwrap();
             say("acked");
         }
         "appends" => {
             let line = format!("{}\n", "x".repeat(3000));
             for _ in 0..50 {
-                swarm_os::append_durable(&ground.data, line.as_bytes()).unwrap();
+                swarm_os::append_durable(&fixture.data, line.as_bytes()).unwrap();
             }
         }
-        "holds" => hold(&ground, &LockOptions::default()),
-        "holds by directory" => hold(&ground, &directory_only()),
+        "holds" => hold(&fixture, &LockOptions::default()),
+        "holds by directory" => hold(&fixture, &directory_only()),
         "lives" => {
-            let _life = LifeHolder::take(&ground.data, b"child").unwrap();
+            let _life = LifeHolder::take(&fixture.data, b"child").unwrap();
             say("alive");
-            wait_for_word();
+            wait_for_input();
         }
-        "makes private things" => make_private_things(&ground),
-        _ => panic!("no such role: {role}"),
+        "creates private files" => create_private_files(&fixture),
+        _ => panic!("unknown role: {role}"),
     }
 }
 
-/// Holds the lock until told to go on, then writes.
-fn hold(ground: &Ground, options: &LockOptions) {
-    let written = ground.locked(options, |held| {
+/// Holds the lock until the parent sends a line, then writes.
+fn hold(fixture: &LockFixture, options: &LockOptions) {
+    let written = fixture.locked(options, |held| {
         say("held");
-        wait_for_word();
-        held.replace(&ground.data, b"late")
+        wait_for_input();
+        held.replace(&fixture.data, b"late")
     });
     say(&format!("{written:?}"));
 }
 
-/// Under each umask a directory of its own, so that no other test sees the umask.
-fn make_private_things(ground: &Ground) {
+/// Creates files under several umasks. Runs in a child process, because the umask would affect
+/// other tests.
+fn create_private_files(fixture: &LockFixture) {
     for umask in [0o000, 0o022, 0o277, 0o777] {
-        let directory = ground.directory.join(format!("umask-{umask:03o}"));
+        let directory = fixture.directory.join(format!("umask-{umask:03o}"));
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
         swarm_os::create_private_dir(&directory).unwrap();
         swarm_os::ensure_private_dir(&directory.join("a/b")).unwrap();

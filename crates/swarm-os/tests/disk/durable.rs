@@ -1,4 +1,5 @@
-//! What is reported as done has been flushed: content before it gets its name, then the directory.
+//! Changes are flushed before they are reported as done: content before its rename, then the
+//! directory.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use swarm_os::{
     LockOptions, OsError, append_durable, place_private_dir, rename_no_replace, replace_alone,
 };
 
-use crate::children::Ground;
+use crate::children::LockFixture;
 use crate::recorder::left_open;
 
 #[track_caller]
@@ -18,20 +19,20 @@ fn assert_durable(directory: &Path, work: impl FnOnce() -> Result<(), OsError>) 
 
 #[test]
 fn every_change_is_flushed_before_it_is_reported_as_done() {
-    let (_directory, ground) = Ground::fresh();
-    let below = |name: &str| ground.directory.join(name);
-    let directory = ground.directory.as_path();
+    let (_directory, fixture) = LockFixture::fresh();
+    let below = |name: &str| fixture.directory.join(name);
+    let directory = fixture.directory.as_path();
     assert_durable(directory, || replace_alone(&below("alone.json"), b"1"));
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"1"));
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"2"));
     assert_durable(directory, || place_private_dir(&below("a/b/c"))?.sync());
     assert_durable(directory, || rename_no_replace(&below("a"), &below("b")));
     let locked = |work: &dyn Fn(&swarm_os::LockGuard) -> Result<(), OsError>| {
-        assert_durable(directory, || ground.locked(&LockOptions::default(), work));
+        assert_durable(directory, || fixture.locked(&LockOptions::default(), work));
     };
-    locked(&|held| held.replace(&ground.data, b"1"));
+    locked(&|held| held.replace(&fixture.data, b"1"));
     locked(&|held| held.append(&below("locked.jsonl"), b"1"));
-    locked(&|held| held.remove(&ground.data));
+    locked(&|held| held.remove(&fixture.data));
     locked(&|held| {
         let files: Vec<_> = (0..300)
             .map(|number| (below(&format!("{number}.json")), b"x".to_vec()))
@@ -45,12 +46,12 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
 }
 
 #[test]
-fn what_is_not_settled_is_seen_as_such() {
-    let (_directory, ground) = Ground::fresh();
-    let (_placed, left) = left_open(&ground.directory, || {
+fn an_unflushed_change_is_detected() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let (_placed, left) = left_open(&fixture.directory, || {
         let options = LockOptions::default();
-        let placed = ground.locked(&options, |held| held.place(&ground.data, b"1"));
+        let placed = fixture.locked(&options, |held| held.place(&fixture.data, b"1"));
         drop(placed.unwrap());
     });
-    assert_eq!(left, [format!("entry {}", ground.data.display())]);
+    assert_eq!(left, [format!("entry {}", fixture.data.display())]);
 }

@@ -1,8 +1,7 @@
-//! One writer, dying or failing at each of its system calls in turn.
-//!
-//! strace counts the calls of a first run and then, in one run for each of them, kills the writer as it
-//! enters the call or makes the call fail. Whatever happens, nobody sees damage, what was acknowledged is
-//! there, and the next writer gets through at once.
+//! A writer that is killed or fails at each of its system calls in turn. strace counts the calls of
+//! a first run. In one further run per call, it kills the writer as it enters the call, or makes
+//! the call fail. In every case the content is intact, acknowledged changes are kept, and the next
+//! writer is not blocked.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,23 +13,24 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use swarm_os::LockOptions;
 
-use crate::children::{Ground, command, waiting};
+use crate::children::{LockFixture, command, waiting};
 
-const ROLE: &str = "increments once, after a run-up";
+const ROLE: &str = "increments once, after a warm-up";
 const CALLS: &str = "trace=%file,%desc";
 
-/// A system call of the writer, and the how many-th of that name in its thread.
+/// A system call of the writer: its name and its position among the calls of that name in the
+/// thread.
 #[derive(Debug, Clone)]
 struct Point {
     call: String,
     ordinal: usize,
 }
 
-fn traced(ground: &Ground, more: &[&str]) -> Output {
-    let role = command(ROLE, &ground.directory);
+fn traced(fixture: &LockFixture, more: &[&str]) -> Output {
+    let role = command(ROLE, &fixture.directory);
     Command::new("strace")
         .args(["-f", "-qq", "-e", CALLS, "-o"])
-        .arg(ground.directory.join("trace"))
+        .arg(fixture.directory.join("trace"))
         .args(more)
         .arg(role.get_program())
         .args(role.get_args())
@@ -38,30 +38,30 @@ fn traced(ground: &Ground, more: &[&str]) -> Output {
             role.get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),
         )
-        // With it the loader opens files by the dozen.
+        // With this variable the loader opens dozens of files.
         .env_remove("LD_LIBRARY_PATH")
         .stdin(Stdio::null())
         .output()
-        .expect("strace was there a moment ago")
+        .expect("strace can be started")
 }
 
 fn acknowledged(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\n@acked")
 }
 
-/// Every call between the writer's first step towards the lock and its acknowledgement.
+/// Returns all calls from the writer's first access to the lock to its acknowledgement.
 fn points() -> Option<Vec<Point>> {
     if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("skipped: no strace here");
+        eprintln!("skipped: strace is not installed");
         return None;
     }
-    let (_directory, ground) = Ground::fresh();
-    if !acknowledged(&traced(&ground, &[])) {
-        eprintln!("skipped: strace may not trace here");
+    let (_directory, fixture) = LockFixture::fresh();
+    if !acknowledged(&traced(&fixture, &[])) {
+        eprintln!("skipped: strace is not permitted to trace");
         return None;
     }
-    let trace = fs::read_to_string(ground.directory.join("trace")).unwrap();
-    let first = format!("\"{}\"", ground.sidecar.display());
+    let trace = fs::read_to_string(fixture.directory.join("trace")).unwrap();
+    let first = format!("\"{}\"", fixture.sidecar.display());
     let writer = trace
         .lines()
         .find(|line| line.contains(&first))
@@ -94,70 +94,77 @@ fn points() -> Option<Vec<Point>> {
     panic!("the trace has no acknowledgement");
 }
 
-/// Runs the writer once for each point with its call tampered with, and checks what it leaves.
-fn at_every(points: &[Point], tampering: &str, check: impl Fn(&Point, &Ground, &Output) + Sync) {
+/// Runs the writer once for each point with a fault injected at the call, and checks the resulting
+/// files.
+fn at_every(points: &[Point], fault: &str, check: impl Fn(&Point, &LockFixture, &Output) + Sync) {
     let remaining = Mutex::new(points.iter());
     let next = || remaining.lock().next();
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(point) = next() {
-                    let (_directory, ground) = Ground::fresh();
+                    let (_directory, fixture) = LockFixture::fresh();
                     let Point { call, ordinal } = point;
-                    let injection = format!("inject={call}:{tampering}:when={ordinal}");
-                    let output = traced(&ground, &["-e", &injection]);
-                    assert!(reached(&ground), "{point:?} came before the run");
-                    check(point, &ground, &output);
-                    recovers(point, &ground);
+                    let injection = format!("inject={call}:{fault}:when={ordinal}");
+                    let output = traced(&fixture, &["-e", &injection]);
+                    assert!(
+                        reached(&fixture),
+                        "{point:?} was hit before the writer started"
+                    );
+                    check(point, &fixture, &output);
+                    assert_recovery(point, &fixture);
                 }
             });
         }
     });
 }
 
-/// Whether the writer had come to its work before it was tampered with.
-fn reached(ground: &Ground) -> bool {
-    let trace = fs::read_to_string(ground.directory.join("trace")).unwrap();
-    trace.contains(&format!("\"{}\"", ground.sidecar.display()))
+/// Returns whether the writer had started before the fault was injected.
+fn reached(fixture: &LockFixture) -> bool {
+    let trace = fs::read_to_string(fixture.directory.join("trace")).unwrap();
+    trace.contains(&format!("\"{}\"", fixture.sidecar.display()))
 }
 
-/// The next writer is not blocked, sees sound content, and leaves no litter.
-fn recovers(point: &Point, ground: &Ground) {
-    let before: u64 = ground.content().parse().unwrap();
+/// Checks that the next writer is not blocked, reads valid content and leaves no temporary files.
+fn assert_recovery(point: &Point, fixture: &LockFixture) {
+    let before: u64 = fixture.content().parse().unwrap();
     assert!(before <= 1);
-    // Far less than a foreign lock takes to grow stale.
-    let after = ground.increment(&waiting(Duration::from_secs(5)));
+    // Much shorter than the time after which a foreign lock is stale.
+    let after = fixture.increment(&waiting(Duration::from_secs(5)));
     assert_eq!(after.unwrap(), before + 1, "after {point:?}");
-    assert_eq!(ground.litter(), [""; 0], "after {point:?}");
+    assert_eq!(fixture.leftovers(), [""; 0], "after {point:?}");
 }
 
 #[test]
-fn a_writer_killed_at_any_call_damages_and_blocks_nothing() {
+fn a_writer_killed_at_any_call_leaves_intact_content_and_no_lock() {
     let Some(points) = points() else { return };
-    at_every(&points, "signal=KILL", |point, ground, output| {
+    at_every(&points, "signal=KILL", |point, fixture, output| {
         assert!(!acknowledged(output), "{point:?}");
-        assert!(["0", "1"].contains(&ground.content().as_str()), "{point:?}");
+        assert!(
+            ["0", "1"].contains(&fixture.content().as_str()),
+            "{point:?}"
+        );
     });
 }
 
 #[test]
-fn a_call_that_fails_is_an_error_or_harmless() {
+fn a_failing_call_is_reported_or_has_no_effect() {
     let Some(points) = points() else { return };
     for error in ["EIO", "ENOSPC"] {
-        let tampering = format!("error={error}");
-        at_every(&points, &tampering, |point, ground, output| {
+        let fault = format!("error={error}");
+        at_every(&points, &fault, |point, fixture, output| {
             if acknowledged(output) {
                 assert_ne!(point.call, "fsync", "acknowledged without being on disk");
-                assert_eq!(ground.content(), "1", "{point:?} with {error}");
+                assert_eq!(fixture.content(), "1", "{point:?} with {error}");
             } else if point.call != "fsync" {
-                assert_eq!(ground.content(), "0", "{point:?} with {error}");
+                assert_eq!(fixture.content(), "0", "{point:?} with {error}");
             }
         });
     }
 }
 
 #[test]
-fn an_interrupted_call_is_made_again() {
+fn interrupted_calls_are_repeated() {
     let Some(points) = points() else { return };
     let interruptible = [
         "flock", "mkdirat", "open", "openat", "write", "fsync", "read",
@@ -167,21 +174,22 @@ fn an_interrupted_call_is_made_again() {
         .filter(|point| interruptible.contains(&point.call.as_str()))
         .collect();
     assert!(points.iter().any(|point| point.call == "flock"));
-    at_every(&points, "error=EINTR", |point, ground, output| {
+    at_every(&points, "error=EINTR", |point, fixture, output| {
         assert!(acknowledged(output), "{point:?}");
-        assert_eq!(ground.content(), "1");
+        assert_eq!(fixture.content(), "1");
     });
 }
 
-/// A directory for the run-up: the harness's own threads make a few of the same calls before the writer starts,
-/// and strace counts in each thread. Far enough into its own count, the writer alone is hit.
-pub(crate) fn run_up(directory: &Path) {
-    let inside = directory.join("run-up");
+/// Runs some increments in another directory. The threads of the test harness make a few of the
+/// same calls before the writer starts, and strace counts per thread: after a warm-up only the
+/// writer reaches the injected count.
+pub(crate) fn warm_up(directory: &Path) {
+    let inside = directory.join("warm-up");
     swarm_os::create_private_dir(&inside).unwrap();
-    let ground = Ground::at(&inside);
-    swarm_os::create_sidecar(&ground.sidecar).unwrap();
-    swarm_os::replace_alone(&ground.data, b"0").unwrap();
+    let fixture = LockFixture::at(&inside);
+    swarm_os::create_sidecar(&fixture.sidecar).unwrap();
+    swarm_os::replace_alone(&fixture.data, b"0").unwrap();
     for _ in 0..5 {
-        ground.increment(&LockOptions::default()).unwrap();
+        fixture.increment(&LockOptions::default()).unwrap();
     }
 }

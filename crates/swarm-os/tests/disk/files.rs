@@ -1,4 +1,4 @@
-//! Single files and directories: whole, private, contained.
+//! Files and directories: atomic replacement, private modes, containment.
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;
@@ -9,11 +9,11 @@ use std::time::{Duration, SystemTime};
 
 use swarm_os::{
     LifeHolder, OsError, append_durable, check_own_dir, create_private_dir, create_private_file,
-    create_sidecar, door_support, ensure_private_dir, names_in, open_for_appending, quarantine,
+    create_sidecar, ensure_private_dir, lock_support, names_in, open_for_appending, quarantine,
     read_ending, read_optional, remove_tree, rename_no_replace, replace_alone, sweep_temporaries,
 };
 
-use crate::children::{Child, Ground, command};
+use crate::children::{Child, LockFixture, command};
 
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(directory)
@@ -25,9 +25,9 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn everything_is_private_whatever_the_umask() {
+fn files_and_directories_are_private_under_any_umask() {
     let directory = tempfile::tempdir().unwrap();
-    Child::start("makes private things", directory.path()).finish();
+    Child::start("creates private files", directory.path()).finish();
     for umask in ["000", "022", "277", "777"] {
         let inside = directory.path().join(format!("umask-{umask}"));
         let mode = |name: &str| fs::metadata(inside.join(name)).unwrap().mode() & 0o7777;
@@ -41,13 +41,13 @@ fn everything_is_private_whatever_the_umask() {
 }
 
 #[test]
-fn a_symbolic_link_is_refused_by_everything_and_its_target_untouched() {
-    let (directory, mut ground) = Ground::fresh();
+fn all_operations_refuse_symbolic_links_and_do_not_change_their_targets() {
+    let (directory, mut fixture) = LockFixture::fresh();
     let victim = directory.path().join("victim");
-    fs::copy(&ground.data, &victim).unwrap();
+    fs::copy(&fixture.data, &victim).unwrap();
     let link = directory.path().join("link");
     symlink(&victim, &link).unwrap();
-    ground.data.clone_from(&link);
+    fixture.data.clone_from(&link);
     let refusals = [
         read_optional(&link).map(drop),
         replace_alone(&link, b"x"),
@@ -57,7 +57,7 @@ fn a_symbolic_link_is_refused_by_everything_and_its_target_untouched() {
         LifeHolder::take(&link, b"x").map(drop),
         check_own_dir(&link),
         remove_tree(&link),
-        ground.within(Duration::from_secs(1), |held| held.replace(&link, b"x")),
+        fixture.within(Duration::from_secs(1), |held| held.replace(&link, b"x")),
     ];
     for refused in refusals {
         assert!(
@@ -65,28 +65,28 @@ fn a_symbolic_link_is_refused_by_everything_and_its_target_untouched() {
             "{refused:?}"
         );
     }
-    // Apart, because these wait when they follow it.
+    // Separate, because these would block if they followed the link.
     let refused = swarm_os::probe(&link);
     assert!(matches!(refused, Err(OsError::NotOurs { .. })));
     let refused = swarm_os::wait_for_death(&link);
     assert!(matches!(refused, Err(OsError::NotOurs { .. })));
     assert_eq!(fs::read(&victim).unwrap(), b"0");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert!(ground.litter().is_empty());
+    assert!(fixture.leftovers().is_empty());
 }
 
 #[test]
 fn a_sidecar_that_became_a_link_is_refused() {
-    let (directory, ground) = Ground::fresh();
+    let (directory, fixture) = LockFixture::fresh();
     let elsewhere = directory.path().join("elsewhere");
-    fs::rename(&ground.sidecar, &elsewhere).unwrap();
-    symlink(&elsewhere, &ground.sidecar).unwrap();
-    let refused = ground.within(Duration::from_secs(1), |_| Ok(()));
+    fs::rename(&fixture.sidecar, &elsewhere).unwrap();
+    symlink(&elsewhere, &fixture.sidecar).unwrap();
+    let refused = fixture.within(Duration::from_secs(1), |_| Ok(()));
     assert!(matches!(refused, Err(OsError::NotOurs { .. })));
 }
 
 #[test]
-fn a_fifo_in_a_files_place_is_refused_and_nobody_hangs() {
+fn a_fifo_is_refused_without_blocking() {
     let directory = tempfile::tempdir().unwrap();
     let fifo = directory.path().join("fifo");
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
@@ -110,7 +110,7 @@ fn a_fifo_in_a_files_place_is_refused_and_nobody_hangs() {
 }
 
 #[test]
-fn what_is_appended_to_is_the_file_that_was_looked_at() {
+fn appending_writes_to_the_file_that_was_opened() {
     let directory = tempfile::tempdir().unwrap();
     let (file, other) = (
         directory.path().join("file"),
@@ -125,7 +125,7 @@ fn what_is_appended_to_is_the_file_that_was_looked_at() {
     open.write_all(b"whole\n").unwrap();
     assert_eq!(fs::read(&other).unwrap(), b"half\nwhole\n");
     assert_eq!(fs::read(&victim).unwrap(), b"");
-    // Under a second name it would change as well.
+    // The change would be visible under the second name too.
     fs::hard_link(&other, directory.path().join("twin")).unwrap();
     let refused = open_for_appending(&other);
     assert!(
@@ -135,7 +135,7 @@ fn what_is_appended_to_is_the_file_that_was_looked_at() {
 }
 
 #[test]
-fn the_end_of_a_file_is_read_as_far_as_it_goes() {
+fn read_ending_returns_at_most_the_whole_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     assert_eq!(read_ending(&file, 4).unwrap(), None);
@@ -147,7 +147,7 @@ fn the_end_of_a_file_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_listed_is_not_taken_for_a_missing_one() {
+fn a_directory_that_cannot_be_listed_is_an_error_and_a_missing_one_is_none() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     assert_eq!(names_in(&file).unwrap(), None, "there is none");
@@ -194,14 +194,14 @@ fn a_missing_file_is_none_and_a_missing_directory_is_gone() {
     assert!(names(directory.path()).is_empty());
 }
 
-/// A full disk, played by a limit on file sizes: a write beyond it fails like one beyond the disk.
+/// A full disk, simulated by a limit on file sizes.
 #[test]
-fn a_failed_write_leaves_the_old_content_and_no_litter() {
-    let (_directory, ground) = Ground::fresh();
+fn a_failed_write_leaves_the_old_content_and_no_temporary_files() {
+    let (_directory, fixture) = LockFixture::fresh();
     let old = "7".repeat(3000);
-    replace_alone(&ground.data, old.as_bytes()).unwrap();
-    let role = command("increments once", &ground.directory);
-    // `ulimit -f` counts blocks of 512 bytes; the signal that comes with the error is ignored.
+    replace_alone(&fixture.data, old.as_bytes()).unwrap();
+    let role = command("increments once", &fixture.directory);
+    // `ulimit -f` counts blocks of 512 bytes; the accompanying signal is ignored.
     let failed = Command::new("sh")
         .args(["-c", r#"trap "" XFSZ; ulimit -f 4; exec "$@""#, "sh"])
         .arg(role.get_program())
@@ -213,27 +213,27 @@ fn a_failed_write_leaves_the_old_content_and_no_litter() {
         .output()
         .unwrap();
     assert!(!failed.status.success());
-    assert_eq!(ground.content(), old);
-    assert!(ground.litter().is_empty());
+    assert_eq!(fixture.content(), old);
+    assert!(fixture.leftovers().is_empty());
 }
 
 #[test]
 fn appending_processes_keep_every_line_whole() {
-    let (_directory, ground) = Ground::fresh();
-    fs::remove_file(&ground.data).unwrap();
+    let (_directory, fixture) = LockFixture::fresh();
+    fs::remove_file(&fixture.data).unwrap();
     let children: Vec<_> = (0..8)
-        .map(|_| Child::start("appends", &ground.directory))
+        .map(|_| Child::start("appends", &fixture.directory))
         .collect();
     children.into_iter().for_each(Child::finish);
-    let lines: Vec<_> = ground.content().lines().map(str::to_owned).collect();
-    // A reader of the last byte may see another's line half written and end it once more.
+    let lines: Vec<_> = fixture.content().lines().map(str::to_owned).collect();
+    // A writer may see another line half written and add a second line break.
     let whole = lines.iter().filter(|line| !line.is_empty());
     assert_eq!(whole.clone().count(), 400);
     assert!(whole.into_iter().all(|line| line.len() == 3000));
 }
 
 #[test]
-fn a_partial_last_line_is_ended_and_not_cut() {
+fn appending_completes_a_partial_last_line_with_a_line_break() {
     let directory = tempfile::tempdir().unwrap();
     let journal = directory.path().join("journal");
     append_durable(&journal, b"one\n").unwrap();
@@ -246,7 +246,7 @@ fn a_partial_last_line_is_ended_and_not_cut() {
 }
 
 #[test]
-fn private_things_are_made_once() {
+fn creating_an_existing_file_or_directory_fails_and_ensuring_it_succeeds() {
     let directory = tempfile::tempdir().unwrap();
     let (dir, file) = (directory.path().join("dir"), directory.path().join("file"));
     for expected in [true, false] {
@@ -267,7 +267,7 @@ fn private_things_are_made_once() {
 }
 
 #[test]
-fn what_stands_in_a_directories_way_outside_may_be_a_link() {
+fn a_parent_of_a_private_directory_may_be_a_symbolic_link() {
     let directory = tempfile::tempdir().unwrap();
     let (real, link) = (directory.path().join("real"), directory.path().join("link"));
     create_private_dir(&real).unwrap();
@@ -337,7 +337,7 @@ fn removing_a_tree_follows_no_link() {
 }
 
 #[test]
-fn only_old_leftovers_are_swept() {
+fn only_old_temporary_files_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     let old = SystemTime::now() - Duration::from_mins(2);
     for (name, is_old) in [
@@ -362,17 +362,17 @@ fn only_old_leftovers_are_swept() {
 }
 
 #[test]
-fn a_replaced_file_that_was_open_to_all_becomes_private() {
-    let (_directory, ground) = Ground::fresh();
-    fs::set_permissions(&ground.data, Permissions::from_mode(0o644)).unwrap();
-    replace_alone(&ground.data, b"1").unwrap();
-    assert_eq!(fs::metadata(&ground.data).unwrap().mode() & 0o777, 0o600);
+fn replacing_a_world_readable_file_makes_it_private() {
+    let (_directory, fixture) = LockFixture::fresh();
+    fs::set_permissions(&fixture.data, Permissions::from_mode(0o644)).unwrap();
+    replace_alone(&fixture.data, b"1").unwrap();
+    assert_eq!(fs::metadata(&fixture.data).unwrap().mode() & 0o777, 0o600);
 }
 
 #[test]
-fn this_disk_supports_the_door() {
+fn this_file_system_supports_flock_and_lock_directories() {
     let directory = tempfile::tempdir().unwrap();
-    let support = door_support(directory.path()).unwrap();
+    let support = lock_support(directory.path()).unwrap();
     assert!(!support.needs_directory_only(), "{support:?}");
     assert!(names(directory.path()).is_empty());
 }

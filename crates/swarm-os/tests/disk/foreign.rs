@@ -1,4 +1,4 @@
-//! Another program at the lock door: one that knows directories only.
+//! Lock contention with another program that only uses lock directories.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::Signal;
 use swarm_os::{LockOptions, OsError};
 
-use crate::children::{Child, Ground, Over, directory_only, until, waiting};
+use crate::children::{Child, LockFixture, StopFlag, directory_only, until, waiting};
 
-/// Far less than any lock takes to grow stale, and enough for a busy machine.
+/// Shorter than the time after which a lock is stale, and long enough for a busy machine.
 const SOON: Duration = Duration::from_secs(10);
 
-fn refreshed(lock_dir: &Path, at: SystemTime) {
+fn set_refresh_time(lock_dir: &Path, at: SystemTime) {
     File::open(lock_dir).unwrap().set_modified(at).unwrap();
 }
 
@@ -21,151 +21,153 @@ fn seconds_ago(seconds: u64) -> SystemTime {
     SystemTime::now() - Duration::from_secs(seconds)
 }
 
-/// As a foreign program makes it, last refreshed at `at`.
-fn foreign_lock(ground: &Ground, at: SystemTime) {
-    fs::create_dir(&ground.lock_dir).unwrap();
-    refreshed(&ground.lock_dir, at);
+/// Creates a lock directory as another program does, last refreshed at `at`.
+fn foreign_lock(fixture: &LockFixture, at: SystemTime) {
+    fs::create_dir(&fixture.lock_dir).unwrap();
+    set_refresh_time(&fixture.lock_dir, at);
 }
 
 #[track_caller]
-fn assert_respected(ground: &Ground) {
-    let refused = ground
+fn assert_respected(fixture: &LockFixture) {
+    let refused = fixture
         .increment(&waiting(Duration::from_millis(600)))
         .unwrap_err();
     assert!(
-        matches!(&refused, OsError::LockTimeout { path, .. } if *path == ground.lock_dir),
+        matches!(&refused, OsError::LockTimeout { path, .. } if *path == fixture.lock_dir),
         "{refused}"
     );
-    assert_eq!(ground.content(), "0");
-    assert!(ground.lock_dir.symlink_metadata().is_ok());
+    assert_eq!(fixture.content(), "0");
+    assert!(fixture.lock_dir.symlink_metadata().is_ok());
 }
 
 #[test]
 fn a_fresh_foreign_directory_is_respected() {
-    let (_directory, ground) = Ground::fresh();
-    foreign_lock(&ground, SystemTime::now());
-    assert_respected(&ground);
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, SystemTime::now());
+    assert_respected(&fixture);
 }
 
 #[test]
-fn a_released_foreign_directory_lets_the_waiter_in() {
-    let (_directory, ground) = Ground::fresh();
-    foreign_lock(&ground, SystemTime::now());
+fn a_waiter_gets_the_lock_when_a_foreign_directory_is_removed() {
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, SystemTime::now());
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| ground.increment(&waiting(SOON)));
-        // The sidecar is signed once the waiter is past the flock.
-        until("signed", || !fs::read(&ground.sidecar).unwrap().is_empty());
-        fs::remove_dir(&ground.lock_dir).unwrap();
+        let waiter = scope.spawn(|| fixture.increment(&waiting(SOON)));
+        // The holder is recorded in the sidecar once the waiter has the flock.
+        until("holder recorded", || {
+            !fs::read(&fixture.sidecar).unwrap().is_empty()
+        });
+        fs::remove_dir(&fixture.lock_dir).unwrap();
         waiter.join().unwrap().unwrap();
     });
-    assert_eq!(ground.content(), "1");
+    assert_eq!(fixture.content(), "1");
 }
 
 #[test]
-fn a_stale_foreign_directory_is_broken_after_two_looks() {
-    let (_directory, ground) = Ground::fresh();
-    foreign_lock(&ground, seconds_ago(16));
+fn a_stale_foreign_directory_is_broken_after_two_checks() {
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, seconds_ago(16));
     let began = Instant::now();
-    ground.increment(&waiting(SOON)).unwrap();
+    fixture.increment(&waiting(SOON)).unwrap();
     assert!(began.elapsed() >= Duration::from_millis(200));
-    assert!(ground.litter().is_empty());
+    assert!(fixture.leftovers().is_empty());
 }
 
 #[test]
-fn a_directory_that_others_would_break_already_is_not_stale_for_us() {
-    let (_directory, ground) = Ground::fresh();
-    foreign_lock(&ground, seconds_ago(11));
-    assert_respected(&ground);
+fn a_directory_is_stale_later_for_swarm_than_for_other_programs() {
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, seconds_ago(11));
+    assert_respected(&fixture);
 }
 
 #[test]
-fn an_old_directory_that_its_owner_still_refreshes_is_respected() {
-    let (_directory, ground) = Ground::fresh();
-    foreign_lock(&ground, seconds_ago(60));
-    let over = Over::default();
+fn an_old_directory_that_is_still_refreshed_is_respected() {
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, seconds_ago(60));
+    let stop = StopFlag::default();
     thread::scope(|scope| {
-        let _end = over.at_end();
+        let _end = stop.stop_on_drop();
         scope.spawn(|| {
             let mut at = seconds_ago(60);
-            while !over.is_over() {
+            while !stop.is_set() {
                 at += Duration::from_millis(1);
-                refreshed(&ground.lock_dir, at);
+                set_refresh_time(&fixture.lock_dir, at);
                 thread::yield_now();
             }
         });
-        assert_respected(&ground);
+        assert_respected(&fixture);
     });
 }
 
 #[test]
 fn a_time_in_the_future_counts_as_fresh() {
-    let (_directory, ground) = Ground::fresh();
-    foreign_lock(&ground, SystemTime::now() + Duration::from_hours(1));
-    assert_respected(&ground);
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, SystemTime::now() + Duration::from_hours(1));
+    assert_respected(&fixture);
 }
 
 #[test]
-fn a_plain_file_in_its_place_is_never_removed() {
-    let (_directory, ground) = Ground::fresh();
-    File::create(&ground.lock_dir)
+fn a_file_at_the_path_of_the_lock_directory_is_never_removed() {
+    let (_directory, fixture) = LockFixture::fresh();
+    File::create(&fixture.lock_dir)
         .unwrap()
         .set_modified(seconds_ago(60))
         .unwrap();
-    assert_respected(&ground);
+    assert_respected(&fixture);
 }
 
 #[test]
-fn a_link_in_its_place_is_never_followed() {
-    let (_directory, ground) = Ground::fresh();
-    let victim = ground.directory.join("victim");
+fn a_symbolic_link_at_the_path_of_the_lock_directory_is_never_followed() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let victim = fixture.directory.join("victim");
     fs::create_dir(&victim).unwrap();
-    refreshed(&victim, seconds_ago(60));
-    std::os::unix::fs::symlink(&victim, &ground.lock_dir).unwrap();
-    assert_respected(&ground);
+    set_refresh_time(&victim, seconds_ago(60));
+    std::os::unix::fs::symlink(&victim, &fixture.lock_dir).unwrap();
+    assert_respected(&fixture);
     assert!(victim.is_dir());
 }
 
 #[test]
-fn our_mark_is_broken_at_once_under_the_flock_only() {
-    let (_directory, ground) = Ground::fresh();
+fn a_marked_directory_is_broken_immediately_only_under_the_flock() {
+    let (_directory, fixture) = LockFixture::fresh();
     let marked = || {
         let mode = rustix::fs::Mode::from_raw_mode(0o1700);
-        rustix::fs::mkdir(&ground.lock_dir, mode).unwrap();
+        rustix::fs::mkdir(&fixture.lock_dir, mode).unwrap();
     };
     marked();
     let by_directory = LockOptions {
         deadline: Duration::from_millis(300),
         ..directory_only()
     };
-    ground.increment(&by_directory).unwrap_err();
-    assert!(ground.lock_dir.is_dir(), "its maker may live");
+    fixture.increment(&by_directory).unwrap_err();
+    assert!(fixture.lock_dir.is_dir(), "its creator may be running");
 
     let began = Instant::now();
-    ground.increment(&LockOptions::default()).unwrap();
+    fixture.increment(&LockOptions::default()).unwrap();
     assert!(began.elapsed() < SOON);
 }
 
 #[test]
-fn what_a_dead_writer_left_beside_its_file_is_swept() {
-    let (_directory, ground) = Ground::fresh();
+fn temporary_files_of_a_dead_writer_are_removed() {
+    let (_directory, fixture) = LockFixture::fresh();
     let mode = rustix::fs::Mode::from_raw_mode(0o1700);
-    rustix::fs::mkdir(&ground.lock_dir, mode).unwrap();
-    let left = ground.directory.join(".inbox.json.abc.swarm-tmp");
-    let of_another = ground.directory.join(".other.json.abc.swarm-tmp");
+    rustix::fs::mkdir(&fixture.lock_dir, mode).unwrap();
+    let left = fixture.directory.join(".inbox.json.abc.swarm-tmp");
+    let of_another = fixture.directory.join(".other.json.abc.swarm-tmp");
     File::create(&left).unwrap();
     File::create(&of_another).unwrap();
-    ground.increment(&LockOptions::default()).unwrap();
+    fixture.increment(&LockOptions::default()).unwrap();
     assert!(!left.exists());
-    assert!(of_another.exists(), "its writer may live");
+    assert!(of_another.exists(), "its writer may be running");
 }
 
 #[test]
-fn without_flock_the_directory_has_no_mark() {
+fn without_flock_the_lock_directory_is_not_marked() {
     use std::os::unix::fs::MetadataExt;
-    let (_directory, ground) = Ground::fresh();
-    ground
+    let (_directory, fixture) = LockFixture::fresh();
+    fixture
         .locked(&directory_only(), |_| {
-            let made = fs::metadata(&ground.lock_dir).unwrap();
+            let made = fs::metadata(&fixture.lock_dir).unwrap();
             assert_eq!(made.mode() & 0o7777, 0o700);
             Ok(())
         })
@@ -174,50 +176,54 @@ fn without_flock_the_directory_has_no_mark() {
 
 #[test]
 fn a_stopped_holder_whose_directory_was_broken_writes_nothing() {
-    let (_directory, ground) = Ground::fresh();
-    let mut holder = Child::start("holds", &ground.directory);
+    let (_directory, fixture) = LockFixture::fresh();
+    let mut holder = Child::start("holds", &fixture.directory);
     assert_eq!(holder.says(), "held");
     holder.signal(Signal::STOP);
-    // What proper-lockfile does to a stale lock.
-    fs::remove_dir(&ground.lock_dir).unwrap();
-    fs::create_dir(&ground.lock_dir).unwrap();
-    swarm_os::replace_alone(&ground.data, b"theirs").unwrap();
+    // As proper-lockfile handles a stale lock.
+    fs::remove_dir(&fixture.lock_dir).unwrap();
+    fs::create_dir(&fixture.lock_dir).unwrap();
+    swarm_os::replace_alone(&fixture.data, b"theirs").unwrap();
     holder.signal(Signal::CONT);
     holder.go_on();
     let outcome = holder.says();
     assert!(outcome.starts_with("Err(LockLost"), "{outcome}");
     holder.finish();
-    assert_eq!(ground.content(), "theirs");
-    assert_eq!(ground.litter(), ["inbox.json.lock"], "it is theirs");
+    assert_eq!(fixture.content(), "theirs");
+    assert_eq!(
+        fixture.leftovers(),
+        ["inbox.json.lock"],
+        "the foreign lock remains"
+    );
 }
 
 #[test]
 fn a_stopped_holder_whose_directory_is_gone_writes_nothing() {
-    let (_directory, ground) = Ground::fresh();
-    let mut holder = Child::start("holds", &ground.directory);
+    let (_directory, fixture) = LockFixture::fresh();
+    let mut holder = Child::start("holds", &fixture.directory);
     assert_eq!(holder.says(), "held");
     holder.signal(Signal::STOP);
-    fs::remove_dir(&ground.lock_dir).unwrap();
+    fs::remove_dir(&fixture.lock_dir).unwrap();
     holder.signal(Signal::CONT);
     holder.go_on();
     let outcome = holder.says();
     assert!(outcome.starts_with("Err(LockLost"), "{outcome}");
     holder.finish();
-    assert_eq!(ground.content(), "0");
-    assert!(ground.litter().is_empty());
+    assert_eq!(fixture.content(), "0");
+    assert!(fixture.leftovers().is_empty());
 }
 
 #[test]
-fn nothing_at_all_is_changed_without_the_directory() {
-    let (_directory, ground) = Ground::fresh();
-    let journal = ground.directory.join("journal");
-    ground
+fn no_operation_writes_after_the_lock_directory_was_replaced() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let journal = fixture.directory.join("journal");
+    fixture
         .within(SOON, |held| {
-            fs::remove_dir(&ground.lock_dir).unwrap();
-            fs::create_dir(&ground.lock_dir).unwrap();
+            fs::remove_dir(&fixture.lock_dir).unwrap();
+            fs::create_dir(&fixture.lock_dir).unwrap();
             for refused in [
-                held.replace(&ground.data, b"x"),
-                held.remove(&ground.data),
+                held.replace(&fixture.data, b"x"),
+                held.remove(&fixture.data),
                 held.append(&journal, b"x\n"),
             ] {
                 assert!(matches!(refused, Err(OsError::LockLost { .. })));
@@ -225,18 +231,18 @@ fn nothing_at_all_is_changed_without_the_directory() {
             Ok(())
         })
         .unwrap();
-    assert_eq!(ground.content(), "0");
+    assert_eq!(fixture.content(), "0");
     assert!(!journal.exists());
 }
 
 #[test]
-fn writing_makes_an_ageing_lock_young_again() {
-    let (_directory, ground) = Ground::fresh();
-    ground
+fn writing_refreshes_the_lock_directory() {
+    let (_directory, fixture) = LockFixture::fresh();
+    fixture
         .within(SOON, |held| {
-            refreshed(&ground.lock_dir, seconds_ago(9));
-            held.replace(&ground.data, b"x")?;
-            let age = fs::metadata(&ground.lock_dir)
+            set_refresh_time(&fixture.lock_dir, seconds_ago(9));
+            held.replace(&fixture.data, b"x")?;
+            let age = fs::metadata(&fixture.lock_dir)
                 .and_then(|made| made.modified())
                 .unwrap()
                 .elapsed()
@@ -248,15 +254,15 @@ fn writing_makes_an_ageing_lock_young_again() {
 }
 
 #[test]
-fn our_writers_and_foreign_ones_lose_nothing_together() {
-    let (_directory, ground) = Ground::fresh();
+fn concurrent_swarm_and_foreign_writers_lose_no_increment() {
+    let (_directory, fixture) = LockFixture::fresh();
     let children: Vec<_> = ["increments", "increments as others do"]
         .iter()
         .cycle()
         .take(6)
-        .map(|role| Child::start(role, &ground.directory))
+        .map(|role| Child::start(role, &fixture.directory))
         .collect();
     children.into_iter().for_each(Child::finish);
-    assert_eq!(ground.content(), (3 * 50 + 3 * 20).to_string());
-    assert!(ground.litter().is_empty());
+    assert_eq!(fixture.content(), (3 * 50 + 3 * 20).to_string());
+    assert!(fixture.leftovers().is_empty());
 }

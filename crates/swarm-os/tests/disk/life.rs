@@ -1,4 +1,4 @@
-//! Life locks: facts about who lives.
+//! Life locks.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,70 +9,70 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_os::{LifeHolder, Liveness, OsError, probe, wait_for_death};
 
-use crate::children::{Child, Ground, Over, until_blocked_on};
+use crate::children::{Child, LockFixture, StopFlag, until_blocked_on};
 
-/// A directory without a life file; the children live by the data file.
-fn unborn() -> (tempfile::TempDir, Ground) {
-    let (directory, ground) = Ground::fresh();
-    fs::remove_file(&ground.data).unwrap();
-    (directory, ground)
+/// A directory without a life file; child processes use the data file as life file.
+fn without_life_file() -> (tempfile::TempDir, LockFixture) {
+    let (directory, fixture) = LockFixture::fresh();
+    fs::remove_file(&fixture.data).unwrap();
+    (directory, fixture)
 }
 
-fn living() -> (tempfile::TempDir, Ground, Child) {
-    let (directory, ground) = unborn();
-    let mut child = Child::start("lives", &ground.directory);
+fn with_running_child() -> (tempfile::TempDir, LockFixture, Child) {
+    let (directory, fixture) = without_life_file();
+    let mut child = Child::start("lives", &fixture.directory);
     assert_eq!(child.says(), "alive");
-    (directory, ground, child)
+    (directory, fixture, child)
 }
 
 #[test]
-fn foreign_alive_dead() {
-    let (_directory, ground) = unborn();
-    assert_eq!(probe(&ground.data).unwrap(), Liveness::Foreign);
-    let life = LifeHolder::take(&ground.data, b"me").unwrap();
-    assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
-    assert_eq!(ground.content(), "me");
+fn a_life_file_is_foreign_before_alive_during_and_dead_after_the_lock() {
+    let (_directory, fixture) = without_life_file();
+    assert_eq!(probe(&fixture.data).unwrap(), Liveness::Foreign);
+    let life = LifeHolder::take(&fixture.data, b"me").unwrap();
+    assert_eq!(probe(&fixture.data).unwrap(), Liveness::Alive);
+    assert_eq!(fixture.content(), "me");
     drop(life);
-    assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
+    assert_eq!(probe(&fixture.data).unwrap(), Liveness::Dead);
 }
 
 #[test]
 fn a_killed_process_is_dead_and_a_stopped_one_is_not() {
-    let (_directory, ground, mut child) = living();
+    let (_directory, fixture, mut child) = with_running_child();
     child.signal(Signal::STOP);
-    assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
+    assert_eq!(probe(&fixture.data).unwrap(), Liveness::Alive);
     child.kill();
-    assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
+    assert_eq!(probe(&fixture.data).unwrap(), Liveness::Dead);
 }
 
 #[test]
-fn whoever_waits_for_a_death_wakes_at_it() {
-    let (_directory, ground, mut child) = living();
+fn waiters_return_when_the_process_dies() {
+    let (_directory, fixture, mut child) = with_running_child();
     thread::scope(|scope| {
         let waiters: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| wait_for_death(&ground.data)))
+            .map(|_| scope.spawn(|| wait_for_death(&fixture.data)))
             .collect();
-        until_blocked_on(&ground.data, 3);
+        until_blocked_on(&fixture.data, 3);
         assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
         child.kill();
         for waiter in waiters {
             waiter.join().unwrap().unwrap();
         }
     });
-    wait_for_death(&ground.data).unwrap();
+    wait_for_death(&fixture.data).unwrap();
 }
 
 #[test]
-fn nobody_is_waited_for_who_never_lived_or_whose_team_is_gone() {
-    let (_directory, ground) = unborn();
-    let gone = wait_for_death(&ground.data);
+fn waiting_fails_if_the_life_file_is_missing_or_removed() {
+    let (_directory, fixture) = without_life_file();
+    let gone = wait_for_death(&fixture.data);
     assert!(matches!(gone, Err(OsError::Gone { .. })));
 
-    let (_directory, ground, mut child) = living();
+    let (_directory, fixture, mut child) = with_running_child();
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| wait_for_death(&ground.data));
-        until_blocked_on(&ground.data, 1);
-        fs::remove_file(&ground.data).unwrap();
+        let waiter = scope.spawn(|| wait_for_death(&fixture.data));
+        until_blocked_on(&fixture.data, 1);
+        fs::remove_file(&fixture.data).unwrap();
         child.kill();
         let gone = waiter.join().unwrap();
         assert!(matches!(gone, Err(OsError::Gone { .. })));
@@ -80,77 +80,85 @@ fn nobody_is_waited_for_who_never_lived_or_whose_team_is_gone() {
 }
 
 #[test]
-fn two_do_not_live_by_one_file() {
-    let (_directory, ground, child) = living();
+fn a_life_lock_has_one_holder() {
+    let (_directory, fixture, child) = with_running_child();
     let began = Instant::now();
-    let refused = LifeHolder::take(&ground.data, b"usurper").unwrap_err();
-    assert!(began.elapsed() >= Duration::from_secs(2), "no single try");
+    let refused = LifeHolder::take(&fixture.data, b"usurper").unwrap_err();
+    assert!(
+        began.elapsed() >= Duration::from_secs(2),
+        "it waited for the lock"
+    );
     assert!(matches!(refused, OsError::LockTimeout { .. }));
     assert!(refused.to_string().contains("child"), "{refused}");
-    assert_eq!(ground.content(), "child", "the living one's");
+    assert_eq!(fixture.content(), "child", "the content of the holder");
     drop(child);
 }
 
 #[test]
-fn a_successor_waits_for_its_predecessors_end_and_keeps_the_file() {
-    let (_directory, ground, mut child) = living();
-    let inode = fs::metadata(&ground.data).unwrap().ino();
+fn a_successor_waits_for_its_predecessor_and_keeps_the_file() {
+    let (_directory, fixture, mut child) = with_running_child();
+    let inode = fs::metadata(&fixture.data).unwrap().ino();
     thread::scope(|scope| {
-        let successor = scope.spawn(|| LifeHolder::take(&ground.data, b"me"));
-        until_blocked_on(&ground.data, 1);
+        let successor = scope.spawn(|| LifeHolder::take(&fixture.data, b"me"));
+        until_blocked_on(&fixture.data, 1);
         child.kill();
         let _life = successor.join().unwrap().unwrap();
-        assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
+        assert_eq!(probe(&fixture.data).unwrap(), Liveness::Alive);
     });
-    assert_eq!(fs::metadata(&ground.data).unwrap().ino(), inode);
-    assert_eq!(ground.content(), "me", "not the tail of the longer one");
+    assert_eq!(fs::metadata(&fixture.data).unwrap().ino(), inode);
+    assert_eq!(
+        fixture.content(),
+        "me",
+        "without the rest of the longer content"
+    );
 }
 
-/// Two exclusive probes would see each other, and a holder that tries once would meet a probe.
+/// Two exclusive probes would detect each other, and a holder that tries only once could collide
+/// with a probe.
 #[test]
-fn probes_neither_see_each_other_nor_keep_a_holder_out() {
-    let (_directory, ground) = unborn();
-    drop(LifeHolder::take(&ground.data, b"first").unwrap());
-    // The number of the life that is held; 0 between two.
-    let (living, over) = (AtomicUsize::new(0), Over::default());
+fn probes_neither_detect_each_other_nor_block_a_holder() {
+    let (_directory, fixture) = without_life_file();
+    drop(LifeHolder::take(&fixture.data, b"first").unwrap());
+    // The number of the present holder; 0 between two holders.
+    let (holder, stop) = (AtomicUsize::new(0), StopFlag::default());
     thread::scope(|scope| {
-        let _end = over.at_end();
+        let _end = stop.stop_on_drop();
         for _ in 0..4 {
             scope.spawn(|| {
-                while !over.is_over() {
-                    let before = living.load(Ordering::SeqCst);
-                    let seen = probe(&ground.data).unwrap();
-                    if before != 0 && living.load(Ordering::SeqCst) == before {
+                while !stop.is_set() {
+                    let before = holder.load(Ordering::SeqCst);
+                    let seen = probe(&fixture.data).unwrap();
+                    if before != 0 && holder.load(Ordering::SeqCst) == before {
                         assert_eq!(seen, Liveness::Alive);
                     }
                 }
             });
         }
         for number in 1..=200 {
-            assert_eq!(probe(&ground.data).unwrap(), Liveness::Dead);
-            let life = LifeHolder::take(&ground.data, b"again").unwrap();
-            living.store(number, Ordering::SeqCst);
-            assert_eq!(probe(&ground.data).unwrap(), Liveness::Alive);
-            living.store(0, Ordering::SeqCst);
+            assert_eq!(probe(&fixture.data).unwrap(), Liveness::Dead);
+            let life = LifeHolder::take(&fixture.data, b"again").unwrap();
+            holder.store(number, Ordering::SeqCst);
+            assert_eq!(probe(&fixture.data).unwrap(), Liveness::Alive);
+            holder.store(0, Ordering::SeqCst);
             drop(life);
         }
     });
 }
 
 #[test]
-fn a_life_file_appears_already_alive() {
+fn a_new_life_file_appears_locked() {
     for _ in 0..50 {
-        let (_directory, ground) = unborn();
+        let (_directory, fixture) = without_life_file();
         thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 loop {
-                    match probe(&ground.data).unwrap() {
+                    match probe(&fixture.data).unwrap() {
                         Liveness::Foreign => {}
                         seen => return seen,
                     }
                 }
             });
-            let _life = LifeHolder::take(&ground.data, b"me").unwrap();
+            let _life = LifeHolder::take(&fixture.data, b"me").unwrap();
             assert_eq!(watcher.join().unwrap(), Liveness::Alive);
         });
     }

@@ -1,11 +1,11 @@
-//! The shared disk, with real processes, real locks and real deaths.
+//! Locks and files, with real processes that are killed and stopped.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a test ends with a panic, and its child processes talk by printing"
+    reason = "tests panic on failure, and their child processes communicate on stdout"
 )]
 
 mod children;
@@ -14,5 +14,5 @@ mod faults;
 mod files;
 mod foreign;
 mod life;
-mod lock_door;
+mod locks;
 mod recorder;

@@ -1,5 +1,5 @@
-//! Records the steps that `swarm-os` logs on the way to the disk, and tells what a power cut could still undo. Tests of other
-//! crates include this file.
+//! Records the write and flush steps that `swarm-os` logs, and lists what a power failure could
+//! still undo. Tests of other crates include this file.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -11,7 +11,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// All steps of this process, by all of its threads.
+/// All steps of all threads of this process.
 static STEPS: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
 
 struct Recorder;
@@ -57,8 +57,8 @@ impl Visit for Fields {
     }
 }
 
-/// Does `work`, and returns what it did to files below `directory` that a power cut could undo once it is over: `[]` where
-/// everything was flushed, each content before it got its name.
+/// Runs `work`, and returns its result and the changes below `directory` that a power failure could
+/// undo afterwards: `[]` if everything was flushed, each content before its rename.
 pub(crate) fn left_open<T>(directory: &Path, work: impl FnOnce() -> T) -> (T, Vec<String>) {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| tracing::subscriber::set_global_default(Recorder).unwrap());
@@ -68,10 +68,10 @@ pub(crate) fn left_open<T>(directory: &Path, work: impl FnOnce() -> T) -> (T, Ve
     let steps = steps
         .into_iter()
         .filter(|(_, path)| path.starts_with(directory));
-    (done, judge(steps))
+    (done, unflushed(steps))
 }
 
-fn judge(steps: impl Iterator<Item = (String, PathBuf)>) -> Vec<String> {
+fn unflushed(steps: impl Iterator<Item = (String, PathBuf)>) -> Vec<String> {
     let (mut contents, mut entries) = (BTreeSet::new(), BTreeSet::new());
     let (mut faults, mut flushes) = (Vec::new(), 0);
     for (step, path) in steps {
@@ -86,7 +86,10 @@ fn judge(steps: impl Iterator<Item = (String, PathBuf)>) -> Vec<String> {
             "Entered" => {
                 let is_appended_to = path.extension().is_some_and(|end| end == "jsonl");
                 if contents.contains(&path) && !is_appended_to {
-                    faults.push(format!("{} got its name unflushed", path.display()));
+                    faults.push(format!(
+                        "{} was renamed before it was flushed",
+                        path.display()
+                    ));
                 }
                 entries.insert(path);
             }
@@ -107,7 +110,7 @@ fn judge(steps: impl Iterator<Item = (String, PathBuf)>) -> Vec<String> {
             .map(|path| format!("entry {}", path.display())),
     );
     if flushes == 0 {
-        faults.push("nothing was flushed at all".to_owned());
+        faults.push("nothing was flushed".to_owned());
     }
     faults
 }

@@ -47,9 +47,9 @@ impl FileTeam {
                 _ => {}
             }
             held.also(std::slice::from_ref(&list), |held| {
-                if held.follows_the_dead() {
+                if held.was_left_behind() {
                     // Claude Code would wait for the locks of single tasks, which nobody of ours may take for long.
-                    held.clear_after_the_dead(self.at.tasks())?;
+                    held.remove_leftovers(self.at.tasks())?;
                 }
                 self.complete_redo(held)?;
                 work(held)

@@ -141,7 +141,7 @@ impl FileTeam {
         }
         let mut placed = held.place_all(self.at.tasks(), &files)?;
         for path in gone {
-            placed = placed.and(held.take_away(&path)?);
+            placed = placed.and(held.remove_unsynced(&path)?);
         }
         Ok(placed.sync()?)
     }

@@ -100,7 +100,7 @@ async fn find(spawn_context: &SpawnContext, path: &Path) -> Option<swarm_worktre
 /// From now on the member's life lock tells whether its worktree is in use.
 pub(super) async fn settle(spawn_context: &SpawnContext, created: &Created) {
     let (worktrees, created) = (spawn_context.worktrees.clone(), created.clone());
-    if let Err(error) = blocking(move || worktrees.settle(&created)).await {
+    if let Err(error) = blocking(move || worktrees.rely_on_life_lock(&created)).await {
         // It counts as in use for as long as this process lives.
         tracing::warn!(%error, "worktree not handed over");
     }

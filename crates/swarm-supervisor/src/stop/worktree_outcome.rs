@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{Member, TeamName};
-use swarm_worktree::{Hazard, Leaver, Owner, WorktreeOutcome};
+use swarm_worktree::{FormerOwner, Hazard, Owner, WorktreeOutcome};
 
 use crate::SpawnContext;
 use crate::spawn::blocking;
@@ -75,7 +75,7 @@ pub(crate) async fn part(
     member: &Member,
 ) -> Option<LeftWorktree> {
     let path = member.worktree_path.clone()?;
-    let leaver = Leaver {
+    let former_owner = FormerOwner {
         owner: Owner {
             team: Some(team.clone()),
             member: Some(member.name.clone()),
@@ -86,7 +86,7 @@ pub(crate) async fn part(
     };
     let (worktrees, now) = (spawn_context.worktrees.clone(), spawn_context.clock.now());
     let at = path.clone();
-    let parted = blocking(move || worktrees.part(&at, &leaver, now)).await;
+    let parted = blocking(move || worktrees.finish(&at, &former_owner, now)).await;
     let left = |slug: String, branch: String, kept, why| LeftWorktree {
         member: member.name.clone(),
         slug,

@@ -260,7 +260,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.has_ended {
-            process::end_now(&self.target());
+            process::kill_now(&self.target());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::{LinkedTree, WORK_TREES};
+use swarm_os::{LinkedWorktree, WORKTREES_DIRECTORY};
 
 use super::{resolve, resolve_where};
 
@@ -11,7 +11,7 @@ use super::{resolve, resolve_where};
 pub struct Confinement {
     root: PathBuf,
     also: Vec<PathBuf>,
-    git: Option<LinkedTree>,
+    git: Option<LinkedWorktree>,
 }
 
 impl Confinement {
@@ -27,7 +27,7 @@ impl Confinement {
     /// resolved again, since a link may have replaced the directory in the meantime.
     pub(crate) fn resolved(root: PathBuf) -> Self {
         Self {
-            git: LinkedTree::of(&root),
+            git: LinkedWorktree::of(&root),
             also: Vec::new(),
             root,
         }
@@ -61,7 +61,7 @@ impl Confinement {
     }
 
     /// Returns git's directories if this is a linked worktree.
-    pub(crate) fn git(&self) -> Option<&LinkedTree> {
+    pub(crate) fn git(&self) -> Option<&LinkedWorktree> {
         self.git.as_ref()
     }
 
@@ -98,7 +98,7 @@ impl Confinement {
         let inner = [real, given]
             .into_iter()
             .find_map(|path| path.strip_prefix(main).ok())?;
-        (!inner.starts_with(WORK_TREES)).then(|| self.root.join(inner))
+        (!inner.starts_with(WORKTREES_DIRECTORY)).then(|| self.root.join(inner))
     }
 }
 

@@ -1,9 +1,9 @@
-//! Directories that somebody else makes in git's place.
+//! Worktree directories that a hook creates instead of git.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use swarm_os::HandedLock;
+use swarm_os::InheritableLock;
 use swarm_protocol::UnixMs;
 use swarm_worktree::{
     Condition, DirectoryMaker, Git, Owner, ProcessMark, Pruned, Record, Request, Slug,
@@ -11,9 +11,9 @@ use swarm_worktree::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::beside::is_waited_for;
+use crate::concurrent::is_waited_for;
 
-/// Makes what it is told to print.
+/// Returns a given path as the created directory, and records the calls.
 #[derive(Debug)]
 struct Maker {
     prints: Mutex<PathBuf>,
@@ -32,23 +32,23 @@ impl DirectoryMaker for Maker {
         _owner: &Owner,
         _cancel: &CancellationToken,
     ) -> Result<PathBuf, String> {
-        self.calls.lock().unwrap().push(format!("make {slug}"));
+        self.calls.lock().unwrap().push(format!("create {slug}"));
         Ok(self.prints.lock().unwrap().clone())
     }
 
-    fn take_away(&self, record: &Record) -> Result<(), String> {
-        self.calls.lock().unwrap().push("take away".to_owned());
+    fn remove(&self, record: &Record) -> Result<(), String> {
+        self.calls.lock().unwrap().push("remove".to_owned());
         std::fs::remove_dir_all(&record.path).map_err(|error| error.to_string())
     }
 }
 
-struct Yard {
+struct HookFixture {
     directory: tempfile::TempDir,
     maker: Arc<Maker>,
     worktrees: Worktrees,
 }
 
-impl Yard {
+impl HookFixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["project/inner", "made/inner", "away"] {
@@ -77,7 +77,7 @@ impl Yard {
             from: self.path(from),
             slug: Slug::parse("one").unwrap(),
             owner: Owner::default(),
-            // No process has this start.
+            // No process has this start time.
             process: ProcessMark {
                 pid: std::process::id(),
                 start: "0".to_owned(),
@@ -98,161 +98,190 @@ impl Yard {
 }
 
 #[test]
-fn a_directory_is_made_once_taken_up_again_and_kept_until_it_is_forced_away() {
-    let yard = Yard::new();
-    let made = yard.worktrees.create(&yard.request("project")).unwrap();
+fn a_directory_is_created_once_reused_and_kept_until_a_forced_removal() {
+    let fixture = HookFixture::new();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     assert!(made.fresh && made.record.by_hook);
     assert_eq!(
         (made.cwd.clone(), made.head.as_str()),
-        (yard.path("made"), "")
+        (fixture.path("made"), "")
     );
-    assert_eq!(yard.calls(), ["make one"]);
-    let found = yard.worktrees.find(&yard.path("made/inner")).unwrap();
+    assert_eq!(fixture.calls(), ["create one"]);
+    let found = fixture.worktrees.find(&fixture.path("made/inner")).unwrap();
     assert_eq!(found.as_ref(), Some(&made.record));
-    assert_eq!(yard.worktrees.find(&yard.path("project")).unwrap(), None);
+    assert_eq!(
+        fixture.worktrees.find(&fixture.path("project")).unwrap(),
+        None
+    );
 
-    let parted = yard
+    let outcome = fixture
         .worktrees
-        .part(&made.cwd, &made.record.leaver(), UnixMs(8))
+        .finish(&made.cwd, &made.record.former_owner(), UnixMs(8))
         .unwrap();
     assert!(
-        matches!(parted, Some(WorktreeOutcome::Kept { .. })),
-        "{parted:?}"
+        matches!(outcome, Some(WorktreeOutcome::Kept { .. })),
+        "{outcome:?}"
     );
-    let again = yard.worktrees.create(&yard.request("project")).unwrap();
+    let again = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
     assert!(!again.fresh);
-    assert_eq!(yard.calls(), Vec::<String>::new());
-    yard.worktrees.undo(&again).unwrap();
-    assert!(again.cwd.is_dir(), "it was there before");
+    assert_eq!(fixture.calls(), Vec::<String>::new());
+    fixture.worktrees.undo(&again).unwrap();
+    assert!(again.cwd.is_dir(), "it existed before");
 
-    let (slug, project) = (Slug::parse("one").unwrap(), yard.path("project"));
-    let remove = |force| yard.worktrees.remove(&project, &slug, force, UnixMs(9));
+    let (slug, project) = (Slug::parse("one").unwrap(), fixture.path("project"));
+    let remove = |force| fixture.worktrees.remove(&project, &slug, force, UnixMs(9));
     let refused = remove(false).unwrap_err().to_string();
-    assert!(refused.contains("what it holds is not known"), "{refused}");
-    // Also from within.
-    let inside = yard.path("made/inner");
-    let listed = yard.worktrees.list(&inside).unwrap().0;
+    assert!(refused.contains("its contents are unknown"), "{refused}");
+    // Also from inside the directory.
+    let inside = fixture.path("made/inner");
+    let listed = fixture.worktrees.list(&inside).unwrap().0;
     assert_eq!(listed[0].condition, Condition::Unknown);
     remove(true).unwrap();
-    assert_eq!(yard.calls(), ["take away"]);
-    assert!(!yard.path("made").exists());
-    assert!(remove(true).is_err(), "there is none");
+    assert_eq!(fixture.calls(), ["remove"]);
+    assert!(!fixture.path("made").exists());
+    assert!(remove(true).is_err(), "it no longer exists");
 }
 
 #[test]
-fn a_directory_whose_agent_never_began_is_taken_away_and_one_that_is_gone_is_forgotten() {
-    let yard = Yard::new();
-    let made = yard.worktrees.create(&yard.request("project")).unwrap();
-    yard.worktrees.undo(&made).unwrap();
-    assert_eq!(yard.calls(), ["make one", "take away"]);
-    std::fs::create_dir_all(yard.path("made")).unwrap();
-    let made = yard.worktrees.create(&yard.request("project")).unwrap();
-    yard.worktrees.release(&made).unwrap();
-    std::fs::remove_dir_all(yard.path("made")).unwrap();
-    let Pruned { gone, kept, .. } = yard
+fn an_unused_directory_is_removed_and_the_record_of_a_missing_one_too() {
+    let fixture = HookFixture::new();
+    let made = fixture
         .worktrees
-        .prune(&yard.path("project"), false, UnixMs(9))
+        .create(&fixture.request("project"))
+        .unwrap();
+    fixture.worktrees.undo(&made).unwrap();
+    assert_eq!(fixture.calls(), ["create one", "remove"]);
+    std::fs::create_dir_all(fixture.path("made")).unwrap();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
+    fixture.worktrees.release(&made).unwrap();
+    std::fs::remove_dir_all(fixture.path("made")).unwrap();
+    let Pruned { gone, kept, .. } = fixture
+        .worktrees
+        .prune(&fixture.path("project"), false, UnixMs(9))
         .unwrap();
     assert_eq!((gone.len(), kept.len()), (1, 0));
-    assert_eq!(yard.worktrees.list(&yard.path("project")).unwrap().0, []);
+    assert_eq!(
+        fixture.worktrees.list(&fixture.path("project")).unwrap().0,
+        []
+    );
 }
 
 #[test]
-fn two_projects_have_directories_of_the_same_name() {
-    let yard = Yard::new();
+fn two_projects_can_use_the_same_slug() {
+    let fixture = HookFixture::new();
     for (project, directory) in [("project", "made"), ("project/inner", "away")] {
-        yard.prints(yard.path(directory));
-        let made = yard.worktrees.create(&yard.request(project)).unwrap();
+        fixture.prints(fixture.path(directory));
+        let made = fixture.worktrees.create(&fixture.request(project)).unwrap();
         assert!(made.fresh, "{project}");
-        assert_eq!(made.cwd, yard.path(directory));
-        yard.worktrees.release(&made).unwrap();
+        assert_eq!(made.cwd, fixture.path(directory));
+        fixture.worktrees.release(&made).unwrap();
     }
-    let listed = yard.worktrees.list(&yard.path("project")).unwrap().0;
+    let listed = fixture.worktrees.list(&fixture.path("project")).unwrap().0;
     assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0].record.path, yard.path("made"));
+    assert_eq!(listed[0].record.path, fixture.path("made"));
 }
 
 #[test]
-fn an_agent_goes_on_in_the_same_directory_below() {
-    let yard = Yard::new();
-    std::fs::create_dir_all(yard.path("project/.git")).unwrap();
-    let made = yard.worktrees.create(&yard.request("project/inner"));
-    assert_eq!(made.unwrap().cwd, yard.path("made/inner"));
+fn an_agent_continues_in_the_same_subdirectory() {
+    let fixture = HookFixture::new();
+    std::fs::create_dir_all(fixture.path("project/.git")).unwrap();
+    let made = fixture.worktrees.create(&fixture.request("project/inner"));
+    assert_eq!(made.unwrap().cwd, fixture.path("made/inner"));
 }
 
 #[test]
-fn a_path_that_no_agent_can_be_kept_in_is_refused() {
-    let yard = Yard::new();
-    std::os::unix::fs::symlink(yard.path("away"), yard.path("project/link")).unwrap();
-    std::fs::write(yard.path("file"), "").unwrap();
+fn paths_that_do_not_isolate_an_agent_are_refused() {
+    let fixture = HookFixture::new();
+    std::os::unix::fs::symlink(fixture.path("away"), fixture.path("project/link")).unwrap();
+    std::fs::write(fixture.path("file"), "").unwrap();
     for (prints, why) in [
-        (yard.path("missing"), "cannot be used"),
-        (yard.path("file"), "no directory"),
-        (yard.path("project"), "the project itself"),
-        (yard.path(""), "the project itself"),
+        (fixture.path("missing"), "cannot be used"),
+        (fixture.path("file"), "not a directory"),
+        (fixture.path("project"), "the project itself"),
+        (fixture.path(""), "the project itself"),
         (PathBuf::from("."), "the project itself"),
-        (yard.path("made/../away"), "`..`"),
-        (yard.path("project/link"), "leads out"),
-        (PathBuf::from("link"), "leads out"),
+        (fixture.path("made/../away"), "`..`"),
+        (fixture.path("project/link"), "out of the project"),
+        (PathBuf::from("link"), "out of the project"),
     ] {
-        yard.prints(prints.clone());
-        let refused = yard.worktrees.create(&yard.request("project")).unwrap_err();
+        fixture.prints(prints.clone());
+        let refused = fixture
+            .worktrees
+            .create(&fixture.request("project"))
+            .unwrap_err();
         let refused = refused.to_string();
         assert!(refused.contains(why), "{}: {refused}", prints.display());
     }
-    yard.prints("inner");
-    let made = yard.worktrees.create(&yard.request("project")).unwrap();
-    assert_eq!(made.cwd, yard.path("project/inner"));
+    fixture.prints("inner");
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
+    assert_eq!(made.cwd, fixture.path("project/inner"));
 }
 
 #[test]
-fn a_directory_that_is_another_ones_is_refused() {
-    let yard = Yard::new();
-    let first = yard.worktrees.create(&yard.request("project")).unwrap();
-    let mut second = yard.request("project");
+fn a_directory_that_overlaps_another_worktree_is_refused() {
+    let fixture = HookFixture::new();
+    let first = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
+    let mut second = fixture.request("project");
     second.slug = Slug::parse("two").unwrap();
     for prints in ["made", "made/inner"] {
-        yard.prints(yard.path(prints));
-        let refused = yard.worktrees.create(&second).unwrap_err().to_string();
+        fixture.prints(fixture.path(prints));
+        let refused = fixture.worktrees.create(&second).unwrap_err().to_string();
         assert!(refused.contains("the worktree `one`"), "{refused}");
     }
-    // Nor one that holds it.
-    std::fs::create_dir_all(yard.path("away/deep")).unwrap();
-    yard.prints(yard.path("away/deep"));
-    yard.worktrees.create(&second).unwrap();
-    let mut third = yard.request("project");
+    // Including a directory that contains another worktree.
+    std::fs::create_dir_all(fixture.path("away/deep")).unwrap();
+    fixture.prints(fixture.path("away/deep"));
+    fixture.worktrees.create(&second).unwrap();
+    let mut third = fixture.request("project");
     third.slug = Slug::parse("three").unwrap();
-    yard.prints(yard.path("away"));
-    let refused = yard.worktrees.create(&third).unwrap_err().to_string();
+    fixture.prints(fixture.path("away"));
+    let refused = fixture.worktrees.create(&third).unwrap_err().to_string();
     assert!(refused.contains("the worktree `two`"), "{refused}");
     assert!(first.cwd.is_dir());
 }
 
 #[test]
-fn prune_goes_on_where_one_cannot_be_removed() {
-    let yard = Yard::new();
+fn prune_continues_after_a_failed_removal() {
+    let fixture = HookFixture::new();
     let git = |args: &[&str]| {
         let done = std::process::Command::new("git")
             .args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
             .args(args)
-            .current_dir(yard.path("project"))
+            .current_dir(fixture.path("project"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("HOME", yard.path(""))
+            .env("HOME", fixture.path(""))
             .output();
         assert!(done.unwrap().status.success(), "git {args:?}");
     };
     git(&["init", "-q", "-b", "main"]);
     git(&["commit", "-q", "--allow-empty", "-m", "first"]);
     for (slug, prints) in [("one", "made"), ("two", "away")] {
-        yard.prints(yard.path(prints));
-        let mut request = yard.request("project");
+        fixture.prints(fixture.path(prints));
+        let mut request = fixture.request("project");
         request.slug = Slug::parse(slug).unwrap();
-        let made = yard.worktrees.create(&request).unwrap();
-        yard.worktrees.release(&made).unwrap();
-        std::fs::remove_dir_all(yard.path(prints)).unwrap();
+        let made = fixture.worktrees.create(&request).unwrap();
+        fixture.worktrees.release(&made).unwrap();
+        std::fs::remove_dir_all(fixture.path(prints)).unwrap();
     }
-    // The lock of the first cannot be taken.
-    let lock = std::fs::read_dir(yard.path("records")).unwrap().flatten();
+    // Makes it impossible to take the lock of the first worktree.
+    let lock = std::fs::read_dir(fixture.path("records"))
+        .unwrap()
+        .flatten();
     let lock = lock.map(|entry| entry.path()).find(|path| {
         path.extension()
             .is_some_and(|extension| extension == "lock")
@@ -263,27 +292,30 @@ fn prune_goes_on_where_one_cannot_be_removed() {
     let lock = lock.unwrap();
     std::fs::remove_file(&lock).unwrap();
     std::fs::create_dir(&lock).unwrap();
-    let pruned = yard
+    let pruned = fixture
         .worktrees
-        .prune(&yard.path("project"), false, UnixMs(9));
+        .prune(&fixture.path("project"), false, UnixMs(9));
     let pruned = pruned.unwrap();
     assert_eq!(pruned.failed.len(), 1, "{pruned:?}");
     assert_eq!((pruned.gone.len(), pruned.kept.len()), (1, 0));
 }
 
 #[test]
-fn whoever_changes_the_record_of_a_hooks_directory_waits_for_its_lock() {
-    let yard = Yard::new();
-    let made = yard.worktrees.create(&yard.request("project")).unwrap();
-    let all = std::fs::read_dir(yard.path("records")).unwrap();
+fn changes_of_a_record_wait_for_its_lock() {
+    let fixture = HookFixture::new();
+    let made = fixture
+        .worktrees
+        .create(&fixture.request("project"))
+        .unwrap();
+    let all = std::fs::read_dir(fixture.path("records")).unwrap();
     let lock = all
         .map(|entry| entry.unwrap().path())
         .find(|path| path.extension().is_some_and(|it| it == "lock") && !path.ends_with("all.lock"))
         .unwrap();
     let record = lock.with_extension("json");
     std::thread::scope(|scope| {
-        let held = HandedLock::take(&lock, std::time::Duration::from_mins(1)).unwrap();
-        let releasing = scope.spawn(|| yard.worktrees.release(&made).unwrap());
+        let held = InheritableLock::take(&lock, std::time::Duration::from_mins(1)).unwrap();
+        let releasing = scope.spawn(|| fixture.worktrees.release(&made).unwrap());
         while !is_waited_for(&lock) {
             assert!(!releasing.is_finished(), "it did not wait for the lock");
             std::thread::yield_now();
@@ -302,28 +334,28 @@ fn whoever_changes_the_record_of_a_hooks_directory_waits_for_its_lock() {
 }
 
 #[test]
-fn a_directory_that_somebody_else_has_taken_up_is_left_to_them() {
-    let yard = Yard::new();
+fn a_former_owner_does_not_change_a_reused_directory() {
+    let fixture = HookFixture::new();
     let ask = |agent: &str| {
-        let asked = yard.request("project");
+        let asked = fixture.request("project");
         let owner = Owner {
             agent: Some(agent.to_owned()),
             ..Owner::default()
         };
-        let created = yard.worktrees.create(&Request { owner, ..asked });
+        let created = fixture.worktrees.create(&Request { owner, ..asked });
         created.unwrap()
     };
     let before = ask("first");
     let now = ask("second");
     assert!(before.fresh && !now.fresh);
-    yard.worktrees.release(&before).unwrap();
-    yard.worktrees.settle(&before).unwrap();
-    yard.worktrees.undo(&before).unwrap();
-    let parted = yard
+    fixture.worktrees.release(&before).unwrap();
+    fixture.worktrees.rely_on_life_lock(&before).unwrap();
+    fixture.worktrees.undo(&before).unwrap();
+    let outcome = fixture
         .worktrees
-        .part(&now.cwd, &before.record.leaver(), UnixMs(8));
-    assert_eq!(parted.unwrap(), None);
-    let found = yard.worktrees.find(&now.cwd).unwrap();
+        .finish(&now.cwd, &before.record.former_owner(), UnixMs(8));
+    assert_eq!(outcome.unwrap(), None);
+    let found = fixture.worktrees.find(&now.cwd).unwrap();
     assert_eq!(found, Some(now.record));
-    assert_eq!(yard.calls(), ["make one"]);
+    assert_eq!(fixture.calls(), ["create one"]);
 }

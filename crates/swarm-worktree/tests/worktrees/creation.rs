@@ -1,4 +1,4 @@
-//! Making worktrees.
+//! Creation of worktrees.
 
 use std::fs;
 use std::thread;
@@ -7,13 +7,13 @@ use swarm_worktree::{
     MergeMode, Resident, Slug, Uncommitted, WorktreeError, moved_notice, worktree_notice,
 };
 
-use crate::scene::{NOW, Scene, request, slug};
+use crate::fixture::{NOW, RepositoryFixture, request, slug};
 
 #[test]
-fn a_worktree_is_made_where_claude_code_makes_it_and_the_repository_ignores_it() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    let made = scene.create(&repo.join("src"), "fix/import").unwrap();
+fn a_worktree_has_the_same_path_as_in_claude_code_and_is_ignored_by_the_repository() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    let made = fixture.create(&repo.join("src"), "fix/import").unwrap();
     assert_eq!(made.record.path, repo.join(".claude/worktrees/fix+import"));
     assert_eq!(made.cwd, made.record.path.join("src"));
     assert_eq!(made.record.branch, "worktree-fix+import");
@@ -21,11 +21,11 @@ fn a_worktree_is_made_where_claude_code_makes_it_and_the_repository_ignores_it()
         fs::read_to_string(made.cwd.join("a.txt")).unwrap(),
         "one\ntwo\nthree\n"
     );
-    assert_eq!(scene.status(&repo), "");
-    assert_eq!(scene.status(&made.record.path), "");
+    assert_eq!(fixture.status(&repo), "");
+    assert_eq!(fixture.status(&made.record.path), "");
     let config = fs::read_to_string(repo.join(".git/config")).unwrap();
     assert!(!config.contains("worktree-fix"), "{config}");
-    let listed = scene.git_in(&repo, &["worktree", "list", "--porcelain"]);
+    let listed = fixture.git_in(&repo, &["worktree", "list", "--porcelain"]);
     assert!(
         listed.contains("locked swarm: in use by fix-import@demo"),
         "{listed}"
@@ -33,36 +33,36 @@ fn a_worktree_is_made_where_claude_code_makes_it_and_the_repository_ignores_it()
 }
 
 #[test]
-fn i3_a_worktree_begins_at_the_callers_head_and_says_so() {
-    let scene = Scene::new();
-    let origin = scene.repo();
-    scene.git_in(&scene.path(""), &["clone", "-q", "repo", "mine"]);
-    let mine = scene.path("mine");
-    scene.git_in(
+fn i3_a_worktree_is_based_on_the_callers_head_and_reports_it() {
+    let fixture = RepositoryFixture::new();
+    let origin = fixture.repo();
+    fixture.git_in(&fixture.path(""), &["clone", "-q", "repo", "mine"]);
+    let mine = fixture.path("mine");
+    fixture.git_in(
         &mine,
         &["checkout", "-q", "-b", "feature", "--track", "origin/main"],
     );
-    scene.write(&mine, "c.txt", "c\n");
-    let head = scene.commit(&mine, "only here");
-    scene.write(&origin, "d.txt", "d\n");
-    scene.commit(&origin, "only there");
-    scene.git_in(&mine, &["fetch", "-q"]);
+    fixture.write(&mine, "c.txt", "c\n");
+    let head = fixture.commit(&mine, "only here");
+    fixture.write(&origin, "d.txt", "d\n");
+    fixture.commit(&origin, "only there");
+    fixture.git_in(&mine, &["fetch", "-q"]);
 
-    let made = scene.create(&mine, "one").unwrap();
+    let made = fixture.create(&mine, "one").unwrap();
     assert_eq!(made.head, head);
     assert_eq!(made.record.base.sha, head);
     assert_eq!(made.record.target.as_deref(), Some("feature"));
-    let told = made.record.base.describe();
+    let notice = made.record.base.describe();
     let wanted = format!(
         "{} (feature, 1 ahead of and 1 behind origin/main)",
         &head[..12]
     );
-    assert_eq!(told, wanted);
+    assert_eq!(notice, wanted);
 
-    // What no commit holds is not silently missing.
-    scene.write(&mine, "b.txt", "changed\n");
-    scene.write(&mine, "new.txt", "new\n");
-    let refused = scene.create(&mine, "two").unwrap_err();
+    // Uncommitted changes are not dropped silently.
+    fixture.write(&mine, "b.txt", "changed\n");
+    fixture.write(&mine, "new.txt", "new\n");
+    let refused = fixture.create(&mine, "two").unwrap_err();
     assert!(
         matches!(&refused, WorktreeError::Uncommitted { files, .. } if files == &["b.txt", "new.txt"]),
         "{refused}"
@@ -71,13 +71,13 @@ fn i3_a_worktree_begins_at_the_callers_head_and_says_so() {
         refused.to_string().contains("commit them first"),
         "{refused}"
     );
-    assert_eq!(scene.branches(&mine), ["feature", "main", "worktree-one"]);
+    assert_eq!(fixture.branches(&mine), ["feature", "main", "worktree-one"]);
 
-    // Or it is taken along, and index, stash and branch stay as they are.
-    scene.git_in(&mine, &["add", "b.txt"]);
+    // They can be copied; index, stash and branch do not change.
+    fixture.git_in(&mine, &["add", "b.txt"]);
     let before = fs::read(mine.join(".git/index")).unwrap();
     let asked = request(&mine, "two", Some(Uncommitted::Snapshot));
-    let made = scene.worktrees().create(&asked).unwrap();
+    let made = fixture.worktrees().create(&asked).unwrap();
     assert_eq!(made.record.base.snapshot_of, Some(head.clone()));
     assert_eq!(
         fs::read_to_string(made.record.path.join("b.txt")).unwrap(),
@@ -88,37 +88,37 @@ fn i3_a_worktree_begins_at_the_callers_head_and_says_so() {
         "new\n"
     );
     assert_eq!(fs::read(mine.join(".git/index")).unwrap(), before);
-    assert_eq!(scene.git_in(&mine, &["rev-parse", "feature"]), head);
-    assert_eq!(scene.git_in(&mine, &["stash", "list"]), "");
-    assert_eq!(scene.status(&mine), "M  b.txt\n?? new.txt");
+    assert_eq!(fixture.git_in(&mine, &["rev-parse", "feature"]), head);
+    assert_eq!(fixture.git_in(&mine, &["stash", "list"]), "");
+    assert_eq!(fixture.status(&mine), "M  b.txt\n?? new.txt");
 
     let asked = request(&mine, "three", Some(Uncommitted::Leave));
-    let made = scene.worktrees().create(&asked).unwrap();
+    let made = fixture.worktrees().create(&asked).unwrap();
     assert!(
-        made.notices[0].contains("left behind: b.txt, new.txt"),
+        made.notices[0].contains("not copied: b.txt, new.txt"),
         "{:?}",
         made.notices
     );
 }
 
 #[test]
-fn i5_forty_worktrees_made_by_eight_at_a_time_are_all_there() {
-    let scene = Scene::new();
-    let origin = scene.repo();
-    scene.git_in(&scene.path(""), &["clone", "-q", "repo", "mine"]);
-    let mine = scene.path("mine");
-    // What makes git write to the configuration for each new branch, where eight at a time fail.
-    scene.git_in(&mine, &["config", "branch.autoSetupMerge", "always"]);
+fn i5_forty_worktrees_can_be_created_eight_at_a_time() {
+    let fixture = RepositoryFixture::new();
+    let origin = fixture.repo();
+    fixture.git_in(&fixture.path(""), &["clone", "-q", "repo", "mine"]);
+    let mine = fixture.path("mine");
+    // Makes git write its configuration for each new branch, which fails for concurrent calls.
+    fixture.git_in(&mine, &["config", "branch.autoSetupMerge", "always"]);
     for round in 0..5 {
         thread::scope(|scope| {
             for lane in 0..8 {
-                let (scene, mine) = (&scene, &mine);
-                scope.spawn(move || scene.create(mine, &format!("w-{round}-{lane}")).unwrap());
+                let (fixture, mine) = (&fixture, &mine);
+                scope.spawn(move || fixture.create(mine, &format!("w-{round}-{lane}")).unwrap());
             }
         });
     }
-    assert_eq!(scene.linked(&mine), 40);
-    let branches = scene.branches(&mine);
+    assert_eq!(fixture.linked(&mine), 40);
+    let branches = fixture.branches(&mine);
     assert_eq!(
         branches
             .iter()
@@ -126,23 +126,24 @@ fn i5_forty_worktrees_made_by_eight_at_a_time_are_all_there() {
             .count(),
         40
     );
-    let (listed, damaged) = scene.worktrees().list(&mine).unwrap();
+    let (listed, damaged) = fixture.worktrees().list(&mine).unwrap();
     assert!(damaged.is_empty());
     for listed in &listed {
-        assert_eq!(scene.status(&listed.record.path), "");
+        assert_eq!(fixture.status(&listed.record.path), "");
     }
     assert_eq!(listed.len(), 40);
-    assert_eq!(scene.linked(&origin), 0);
+    assert_eq!(fixture.linked(&origin), 0);
 
-    // A failed creation leaves neither branch nor directory: this tree has a file that cannot be checked out.
-    scene.write(&mine, ".gitattributes", "*.txt filter=broken\n");
-    scene.commit(&mine, "filtered");
-    scene.git_in(&mine, &["config", "filter.broken.smudge", "false"]);
-    scene.git_in(&mine, &["config", "filter.broken.required", "true"]);
-    scene.create(&mine, "failed").unwrap_err();
-    assert_eq!(scene.linked(&mine), 40);
+    // A failed creation leaves neither branch nor directory: this commit has a file that cannot be
+    // checked out.
+    fixture.write(&mine, ".gitattributes", "*.txt filter=broken\n");
+    fixture.commit(&mine, "filtered");
+    fixture.git_in(&mine, &["config", "filter.broken.smudge", "false"]);
+    fixture.git_in(&mine, &["config", "filter.broken.required", "true"]);
+    fixture.create(&mine, "failed").unwrap_err();
+    assert_eq!(fixture.linked(&mine), 40);
     assert!(
-        !scene
+        !fixture
             .branches(&mine)
             .contains(&"worktree-failed".to_owned())
     );
@@ -152,29 +153,29 @@ fn i5_forty_worktrees_made_by_eight_at_a_time_are_all_there() {
 }
 
 #[test]
-fn a_worktree_is_taken_up_again_without_git_and_by_one_at_a_time() {
-    let mut scene = Scene::new();
-    let repo = scene.repo();
-    let first = scene.create(&repo, "one").unwrap();
-    let refused = scene.create(&repo, "one").unwrap_err();
+fn a_worktree_is_reused_without_running_git_and_by_one_agent_at_a_time() {
+    let mut fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    let first = fixture.create(&repo, "one").unwrap();
+    let refused = fixture.create(&repo, "one").unwrap_err();
     assert!(matches!(refused, WorktreeError::Taken { .. }), "{refused}");
     assert!(refused.to_string().contains("one@demo"), "{refused}");
 
-    scene.worktrees().settle(&first).unwrap();
-    scene.write(&first.record.path, "work.txt", "work\n");
-    let head = scene.commit(&first.record.path, "work");
-    scene.write(&repo, "later.txt", "later\n");
-    scene.commit(&repo, "later");
-    // The one call of git that is made finds the repository.
-    let count = scene.path("count");
+    fixture.worktrees().rely_on_life_lock(&first).unwrap();
+    fixture.write(&first.record.path, "work.txt", "work\n");
+    let head = fixture.commit(&first.record.path, "work");
+    fixture.write(&repo, "later.txt", "later\n");
+    fixture.commit(&repo, "later");
+    // The only call of git finds the repository.
+    let count = fixture.path("count");
     let script = format!(
         "#!/bin/sh\necho \"$*\" >> {}\nexec git \"$@\"\n",
         count.display()
     );
-    scene.git = scene.path("git");
-    fs::write(&scene.git, script).unwrap();
-    executable(&scene.git);
-    let again = scene.create(&repo, "one").unwrap();
+    fixture.git = fixture.path("git");
+    fs::write(&fixture.git, script).unwrap();
+    executable(&fixture.git);
+    let again = fixture.create(&repo, "one").unwrap();
     let calls = fs::read_to_string(&count).unwrap();
     let asked: Vec<_> = calls
         .lines()
@@ -183,80 +184,83 @@ fn a_worktree_is_taken_up_again_without_git_and_by_one_at_a_time() {
     assert!(asked.is_empty(), "{asked:?}");
     assert!(!again.fresh);
     assert_eq!(again.head, head);
-    let told = again.notices.join("\n");
+    let notice = again.notices.join("\n");
     assert!(
-        told.contains("was there already") && told.contains("your HEAD is"),
-        "{told}"
+        notice.contains("already existed") && notice.contains("your HEAD is"),
+        "{notice}"
     );
 }
 
 #[test]
-fn whatever_is_in_the_way_is_named_and_left_alone() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    scene.git_in(&repo, &["branch", "worktree-taken"]);
-    let refused = scene.create(&repo, "taken").unwrap_err().to_string();
+fn an_existing_branch_or_directory_is_reported_and_not_changed() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.git_in(&repo, &["branch", "worktree-taken"]);
+    let refused = fixture.create(&repo, "taken").unwrap_err().to_string();
     assert!(
-        refused.contains("there is a branch worktree-taken already"),
+        refused.contains("the branch worktree-taken already exists"),
         "{refused}"
     );
-    scene.write(&repo, ".claude/worktrees/there/file", "mine\n");
-    scene.git_in(&repo, &["config", "status.showUntrackedFiles", "no"]);
+    fixture.write(&repo, ".claude/worktrees/there/file", "mine\n");
+    fixture.git_in(&repo, &["config", "status.showUntrackedFiles", "no"]);
     let asked = request(&repo, "there", Some(Uncommitted::Leave));
-    let refused = scene.worktrees().create(&asked).unwrap_err().to_string();
+    let refused = fixture.worktrees().create(&asked).unwrap_err().to_string();
     assert!(
-        refused.contains("is there already and is no worktree of swarm"),
+        refused.contains("already exists and is not a worktree of swarm"),
         "{refused}"
     );
     assert!(repo.join(".claude/worktrees/there/file").exists());
-    assert_eq!(scene.branches(&repo), ["main", "worktree-taken"]);
+    assert_eq!(fixture.branches(&repo), ["main", "worktree-taken"]);
 }
 
 #[test]
-fn a_spawn_that_failed_takes_its_worktree_back_and_only_that() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    let made = scene.create(&repo, "one").unwrap();
-    scene.worktrees().undo(&made).unwrap();
-    assert_eq!((scene.linked(&repo), scene.branches(&repo).len()), (0, 1));
-    let made = scene.left("two");
-    scene.write(&made.record.path, "work.txt", "work\n");
-    let again = scene.create(&repo, "two").unwrap();
-    scene.worktrees().undo(&again).unwrap();
+fn a_failed_spawn_removes_only_the_worktree_that_it_created() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    let made = fixture.create(&repo, "one").unwrap();
+    fixture.worktrees().undo(&made).unwrap();
+    assert_eq!(
+        (fixture.linked(&repo), fixture.branches(&repo).len()),
+        (0, 1)
+    );
+    let made = fixture.left("two");
+    fixture.write(&made.record.path, "work.txt", "work\n");
+    let again = fixture.create(&repo, "two").unwrap();
+    fixture.worktrees().undo(&again).unwrap();
     assert!(made.record.path.join("work.txt").exists());
-    // It can be taken up at once.
-    assert!(!scene.create(&repo, "two").unwrap().fresh);
+    // It can be reused immediately.
+    assert!(!fixture.create(&repo, "two").unwrap().fresh);
 }
 
 #[test]
-fn sparse_paths_are_all_that_is_checked_out() {
-    let mut scene = Scene::new();
-    let repo = scene.repo();
-    scene.write(&repo, "docs/page.md", "page\n");
-    scene.commit(&repo, "docs");
-    scene.settings.sparse_paths = vec!["docs".to_owned()];
-    let made = scene.create(&repo, "one").unwrap();
+fn only_sparse_paths_are_checked_out() {
+    let mut fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(&repo, "docs/page.md", "page\n");
+    fixture.commit(&repo, "docs");
+    fixture.settings.sparse_paths = vec!["docs".to_owned()];
+    let made = fixture.create(&repo, "one").unwrap();
     assert!(made.record.path.join("docs/page.md").exists());
     assert!(!made.record.path.join("src").exists());
-    assert_eq!(scene.status(&made.record.path), "");
+    assert_eq!(fixture.status(&made.record.path), "");
     assert!(repo.join("src/a.txt").exists());
-    scene.worktrees().settle(&made).unwrap();
-    scene
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
+    fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
         .unwrap();
 }
 
 #[test]
-fn git_is_told_where_the_hooks_are_and_not_to_tidy_up() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    scene.write(&repo, ".gitignore", "/.husky/_/\n");
-    scene.commit(&repo, "ignore");
-    scene.write(&repo, ".husky/_/pre-commit", "#!/bin/sh\ntouch hook-ran\n");
+fn the_environment_sets_the_hooks_path_and_disables_maintenance() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(&repo, ".gitignore", "/.husky/_/\n");
+    fixture.commit(&repo, "ignore");
+    fixture.write(&repo, ".husky/_/pre-commit", "#!/bin/sh\ntouch hook-ran\n");
     executable(&repo.join(".husky/_/pre-commit"));
-    scene.git_in(&repo, &["config", "core.hooksPath", ".husky/_"]);
-    let made = scene.create(&repo, "one").unwrap();
+    fixture.git_in(&repo, &["config", "core.hooksPath", ".husky/_"]);
+    let made = fixture.create(&repo, "one").unwrap();
     assert_eq!(made.record.hooks_path, Some(repo.join(".husky/_")));
     let mut env = std::collections::BTreeMap::new();
     env.insert("GIT_CONFIG_COUNT".to_owned(), "1".to_owned());
@@ -267,11 +271,11 @@ fn git_is_told_where_the_hooks_are_and_not_to_tidy_up() {
 }
 
 #[test]
-fn a_fork_is_told_that_its_paths_have_moved() {
-    let told = moved_notice("/repo".as_ref(), "/repo/.claude/worktrees/x".as_ref());
+fn the_notice_for_a_fork_names_both_directories() {
+    let notice = moved_notice("/repo".as_ref(), "/repo/.claude/worktrees/x".as_ref());
     assert!(
-        told.contains("/repo/.claude/worktrees/x") && told.contains("/repo."),
-        "{told}"
+        notice.contains("/repo/.claude/worktrees/x") && notice.contains("/repo."),
+        "{notice}"
     );
     assert_eq!(
         Slug::of_agent("a1b2c3d4e5").unwrap().branch(),
@@ -280,43 +284,43 @@ fn a_fork_is_told_that_its_paths_have_moved() {
 }
 
 #[test]
-fn an_agent_is_told_its_branch_how_its_work_is_merged_and_what_stayed_behind() {
-    let mut scene = Scene::new();
-    scene.settings.uncommitted = Uncommitted::Leave;
-    let repo = scene.repo();
-    scene.write(&repo, ".gitignore", "*.key\n.env\n");
-    scene.write(&repo, ".worktreeinclude", ".env\n");
-    scene.commit(&repo, "list");
-    scene.write(&repo, ".env", "A=b\n");
-    scene.write(&repo, "b.txt", "changed\n");
-    let made = scene.create(&repo, "x").unwrap();
-    let told = |resident| worktree_notice(&made, resident);
-    let auto = told(Resident::Teammate(MergeMode::Auto));
+fn the_notice_names_the_branch_the_merge_command_and_the_missing_files() {
+    let mut fixture = RepositoryFixture::new();
+    fixture.settings.uncommitted = Uncommitted::Leave;
+    let repo = fixture.repo();
+    fixture.write(&repo, ".gitignore", "*.key\n.env\n");
+    fixture.write(&repo, ".worktreeinclude", ".env\n");
+    fixture.commit(&repo, "list");
+    fixture.write(&repo, ".env", "A=b\n");
+    fixture.write(&repo, "b.txt", "changed\n");
+    let made = fixture.create(&repo, "x").unwrap();
+    let notice = |resident| worktree_notice(&made, resident);
+    let auto = notice(Resident::Teammate(MergeMode::Auto));
     for words in [
         &*made.record.path.display().to_string(),
-        "Its branch is worktree-x, which began at ",
+        "Its branch is worktree-x, based on ",
         "Completing a task with TaskUpdate merges them into main",
         "`swarm worktree merge x`",
-        "files that git ignores stayed behind, but for .env (copy).",
-        "uncommitted changes were left behind: b.txt",
+        "files that git ignores were not copied, except .env (copy).",
+        "uncommitted changes were not copied: b.txt",
     ] {
         assert!(auto.contains(words), "{words}: {auto}");
     }
-    let manual = told(Resident::Teammate(MergeMode::Manual));
+    let manual = notice(Resident::Teammate(MergeMode::Manual));
     assert!(!manual.contains("TaskUpdate"), "{manual}");
-    let sub_agent = told(Resident::SubAgent);
+    let sub_agent = notice(Resident::SubAgent);
     assert!(sub_agent.contains("`git merge worktree-x`"), "{sub_agent}");
-    scene.settings.uncommitted = Uncommitted::Snapshot;
-    let made = scene.create(&repo, "y").unwrap();
-    let told = worktree_notice(&made, Resident::Lead);
+    fixture.settings.uncommitted = Uncommitted::Snapshot;
+    let made = fixture.create(&repo, "y").unwrap();
+    let notice = worktree_notice(&made, Resident::Lead);
     assert!(
-        told.contains("came along in the commit at which your branch began"),
-        "{told}"
+        notice.contains("The commit that your branch is based on includes the uncommitted changes"),
+        "{notice}"
     );
-    scene.git_in(&repo, &["checkout", "-q", "-f", "--detach"]);
-    let made = scene.create(&repo, "z").unwrap();
-    let told = worktree_notice(&made, Resident::SubAgent);
-    assert!(told.contains("without a branch to merge into"), "{told}");
+    fixture.git_in(&repo, &["checkout", "-q", "-f", "--detach"]);
+    let made = fixture.create(&repo, "z").unwrap();
+    let notice = worktree_notice(&made, Resident::SubAgent);
+    assert!(notice.contains("no target branch"), "{notice}");
 }
 
 pub(crate) fn executable(path: &std::path::Path) {
@@ -325,15 +329,15 @@ pub(crate) fn executable(path: &std::path::Path) {
 }
 
 #[test]
-fn i5_a_checkout_that_another_git_is_just_adding_is_waited_for() {
-    let mut scene = Scene::new();
-    // Between two writes of `git worktree add`, every list fails so.
+fn i5_creation_waits_for_a_checkout_that_another_git_process_is_adding() {
+    let mut fixture = RepositoryFixture::new();
+    // Every list fails like this between two writes of `git worktree add`.
     let script = "#!/bin/sh\ncase \" $* \" in *\" worktree list \"*) if mkdir \"$0.tried\" 2>/dev/null; then\n\
                   echo 'fatal: failed to read .git/worktrees/w/commondir: Success' >&2; exit 128; fi;; esac\n\
                   exec git \"$@\"\n";
-    scene.git = scene.path("git");
-    fs::write(&scene.git, script).unwrap();
-    executable(&scene.git);
-    scene.create(&scene.repo(), "one").unwrap();
-    assert!(scene.path("git.tried").exists());
+    fixture.git = fixture.path("git");
+    fs::write(&fixture.git, script).unwrap();
+    executable(&fixture.git);
+    fixture.create(&fixture.repo(), "one").unwrap();
+    assert!(fixture.path("git.tried").exists());
 }

@@ -1,4 +1,4 @@
-//! What somebody writes into a worktree for git to read, and git run there with a person's rights.
+//! Manipulated git files in a worktree, and git that the user runs on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use swarm_worktree::{Created, Uncommitted, WorktreeError};
 
 use crate::creation::executable;
-use crate::scene::{NOW, Scene, leaver, request, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, request, slug};
 
-/// A program that git would run as a filter, by settings of these lines.
-fn settings(scene: &Scene) -> String {
-    let program = scene.path("evil.sh");
-    let canary = scene.path("canary");
+/// Creates a program and returns settings that make git run it as a filter.
+fn settings(fixture: &RepositoryFixture) -> String {
+    let program = fixture.path("evil.sh");
+    let canary = fixture.path("canary");
     fs::write(
         &program,
         format!("#!/bin/sh\ntouch {}\nexec cat\n", canary.display()),
@@ -21,16 +21,16 @@ fn settings(scene: &Scene) -> String {
     format!(
         "[filter \"evil\"]\n\tclean = {p}\n\tsmudge = {p}\n[core]\n\tfsmonitor = {p}\n\thooksPath = {at}\n",
         p = program.display(),
-        at = scene.path("").display()
+        at = fixture.path("").display()
     )
 }
 
-/// A repository with such settings and the files of ours.
-fn evil(scene: &Scene) -> PathBuf {
-    let evil = scene.path("evil");
+/// Creates a clone of the repository with such settings.
+fn evil(fixture: &RepositoryFixture) -> PathBuf {
+    let evil = fixture.path("evil");
     if !evil.exists() {
-        scene.git_in(&scene.path(""), &["clone", "-q", "repo", "evil"]);
-        append(&evil.join(".git/config"), &settings(scene));
+        fixture.git_in(&fixture.path(""), &["clone", "-q", "repo", "evil"]);
+        append(&evil.join(".git/config"), &settings(fixture));
     }
     evil
 }
@@ -46,7 +46,7 @@ fn admin(made: &Created) -> PathBuf {
     record.from.join(".git/worktrees").join(name)
 }
 
-/// Makes git read the file again, and so run its filter.
+/// Makes git read the file again, which runs its filter.
 fn touch(at: &Path) {
     let file = fs::File::options()
         .write(true)
@@ -56,43 +56,46 @@ fn touch(at: &Path) {
         .unwrap();
 }
 
-type Attack = fn(&Scene, &Created);
+type Attack = fn(&RepositoryFixture, &Created);
 
 const ATTACKS: [(&str, Attack); 6] = [
-    ("settings of the worktree alone", |scene, made| {
-        append(&admin(made).join("config.worktree"), &settings(scene));
+    ("settings of a single worktree", |fixture, made| {
+        append(&admin(made).join("config.worktree"), &settings(fixture));
     }),
-    ("a `.git` file that leads elsewhere", |scene, made| {
-        let to = evil(scene).join(".git");
+    ("a `.git` file that points elsewhere", |fixture, made| {
+        let to = evil(fixture).join(".git");
         fs::write(
             made.record.path.join(".git"),
             format!("gitdir: {}\n", to.display()),
         )
         .unwrap();
     }),
-    ("a repository in place of the `.git` file", |scene, made| {
-        let at = &made.record.path;
-        fs::remove_file(at.join(".git")).unwrap();
-        fs::rename(evil(scene).join(".git"), at.join(".git")).unwrap();
-    }),
-    ("another common directory", |scene, made| {
-        let to = evil(scene).join(".git");
+    (
+        "a repository in place of the `.git` file",
+        |fixture, made| {
+            let at = &made.record.path;
+            fs::remove_file(at.join(".git")).unwrap();
+            fs::rename(evil(fixture).join(".git"), at.join(".git")).unwrap();
+        },
+    ),
+    ("another common directory", |fixture, made| {
+        let to = evil(fixture).join(".git");
         fs::write(admin(made).join("commondir"), format!("{}\n", to.display())).unwrap();
     }),
-    ("a repository that is tracked", |scene, made| {
+    ("a nested repository that is committed", |fixture, made| {
         let inner = made.record.path.join("inner");
-        scene.git_in(
-            &scene.path(""),
+        fixture.git_in(
+            &fixture.path(""),
             &["clone", "-q", "repo", inner.to_str().unwrap()],
         );
-        append(&inner.join(".git/config"), &settings(scene));
-        scene.write(&inner, ".gitattributes", "b.txt filter=evil\n");
+        append(&inner.join(".git/config"), &settings(fixture));
+        fixture.write(&inner, ".gitattributes", "b.txt filter=evil\n");
         touch(&inner);
-        scene.git_in(
+        fixture.git_in(
             &made.record.path,
             &["-c", "core.fsmonitor=false", "add", "inner"],
         );
-        scene.git_in(
+        fixture.git_in(
             &made.record.path,
             &[
                 "-c",
@@ -103,46 +106,46 @@ const ATTACKS: [(&str, Attack); 6] = [
                 "inner",
             ],
         );
-        fs::remove_file(scene.path("canary")).unwrap_or_default();
+        fs::remove_file(fixture.path("canary")).unwrap_or_default();
     }),
     (
-        "a directory that is made out to be the target's checkout",
-        |scene, made| {
+        "a directory registered as the checkout of the target",
+        |fixture, made| {
             let fake = made.record.path.join("fake");
-            scene.git_in(
-                &scene.path(""),
+            fixture.git_in(
+                &fixture.path(""),
                 &["clone", "-q", "repo", fake.to_str().unwrap()],
             );
-            append(&fake.join(".git/config"), &settings(scene));
-            scene.write(&fake, ".gitattributes", "b.txt filter=evil\n");
+            append(&fake.join(".git/config"), &settings(fixture));
+            fixture.write(&fake, ".gitattributes", "b.txt filter=evil\n");
             touch(&fake);
             let at = admin(made);
             fs::write(at.join("gitdir"), format!("{}/.git\n", fake.display())).unwrap();
             fs::write(at.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-            scene.git_in(&scene.repo(), &["switch", "-q", "-c", "elsewhere"]);
+            fixture.git_in(&fixture.repo(), &["switch", "-q", "-c", "elsewhere"]);
         },
     ),
 ];
 
-/// Whether git, run in a directory as a person would, runs the program.
-fn bites(scene: &Scene, at: &Path) -> bool {
+/// Returns whether git, run by the user in a directory, runs the program.
+fn runs_the_program(fixture: &RepositoryFixture, at: &Path) -> bool {
     touch(at);
     let _status = std::process::Command::new("git")
         .args(["status"])
         .current_dir(at)
         .env_clear()
-        .envs(crate::scene::environment(&scene.path("")))
+        .envs(crate::fixture::environment(&fixture.path("")))
         .output()
         .unwrap();
-    scene.path("canary").exists()
+    fixture.path("canary").exists()
 }
 
-/// Everything that is done in a worktree on behalf of a person. What each says is its own affair.
-fn everything(scene: &Scene, made: &Created) -> Vec<String> {
-    let (repo, at, worktrees) = (scene.repo(), &made.record.path, scene.worktrees());
+/// Runs all operations on a worktree and returns their results.
+fn everything(fixture: &RepositoryFixture, made: &Created) -> Vec<String> {
+    let (repo, at, worktrees) = (fixture.repo(), &made.record.path, fixture.worktrees());
     let mut said = Vec::new();
     let mut note = |what: &str, done: Result<String, WorktreeError>| {
-        assert!(!scene.path("canary").exists(), "{what}: {done:?}");
+        assert!(!fixture.path("canary").exists(), "{what}: {done:?}");
         said.push(format!("{what}: {done:?}"));
     };
     let shown =
@@ -177,10 +180,10 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
         );
     }
     note(
-        "part",
+        "finish",
         worktrees
-            .part(at, &leaver("one"), NOW)
-            .map(|parted| format!("{parted:?}")),
+            .finish(at, &former_owner("one"), NOW)
+            .map(|outcome| format!("{outcome:?}")),
     );
     note(
         "prune",
@@ -191,10 +194,10 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
     let again = worktrees.create(&request(&repo, "one", None));
     note("take up", again.map(|made| format!("{:?}", made.fresh)));
     note(
-        "part",
+        "finish",
         worktrees
-            .part(at, &leaver("one"), NOW)
-            .map(|parted| format!("{parted:?}")),
+            .finish(at, &former_owner("one"), NOW)
+            .map(|outcome| format!("{outcome:?}")),
     );
     for force in [false, true] {
         let removed = worktrees.remove(&repo, &slug("one"), force, NOW);
@@ -206,71 +209,71 @@ fn everything(scene: &Scene, made: &Created) -> Vec<String> {
     said
 }
 
-fn scene() -> (Scene, Created) {
-    let scene = Scene::new();
-    // Where it is not on, git reads no settings of a worktree alone.
-    scene.git_in(
-        &scene.repo(),
+fn fixture() -> (RepositoryFixture, Created) {
+    let fixture = RepositoryFixture::new();
+    // Without this extension, git does not read settings of a single worktree.
+    fixture.git_in(
+        &fixture.repo(),
         &["config", "extensions.worktreeConfig", "true"],
     );
-    scene.git_in(&scene.repo(), &["config", "user.name", "a person"]);
-    let other = scene.left("other");
-    scene.write(&other.record.path, "other.txt", "o\n");
-    scene.commit(&other.record.path, "other");
-    let made = scene.left("one");
-    scene.write(&made.record.path, ".gitattributes", "b.txt filter=evil\n");
-    scene.commit(&made.record.path, "attributes");
-    (scene, made)
+    fixture.git_in(&fixture.repo(), &["config", "user.name", "a person"]);
+    let other = fixture.left("other");
+    fixture.write(&other.record.path, "other.txt", "o\n");
+    fixture.commit(&other.record.path, "other");
+    let made = fixture.left("one");
+    fixture.write(&made.record.path, ".gitattributes", "b.txt filter=evil\n");
+    fixture.commit(&made.record.path, "attributes");
+    (fixture, made)
 }
 
 #[test]
 fn git_runs_no_program_that_was_written_into_a_worktree() {
     for (what, attack) in ATTACKS {
-        let (scene, made) = scene();
-        attack(&scene, &made);
-        let said = everything(&scene, &made);
-        assert!(!scene.path("canary").exists(), "{what}: {said:#?}");
+        let (fixture, made) = fixture();
+        attack(&fixture, &made);
+        let said = everything(&fixture, &made);
+        assert!(!fixture.path("canary").exists(), "{what}: {said:#?}");
     }
 }
 
 #[test]
-fn the_attacks_are_ones() {
+fn the_attacks_make_plain_git_run_the_program() {
     for (what, attack) in ATTACKS {
-        let (scene, made) = scene();
-        attack(&scene, &made);
+        let (fixture, made) = fixture();
+        attack(&fixture, &made);
         let fake = made.record.path.join("fake");
         let at = if fake.exists() {
             &fake
         } else {
             &made.record.path
         };
-        assert!(bites(&scene, at), "{what}");
+        assert!(runs_the_program(&fixture, at), "{what}");
     }
 }
 
 #[test]
-fn a_worktree_that_was_tampered_with_is_kept_and_said_to_be() {
+fn a_manipulated_worktree_is_kept_and_reported() {
     for (what, attack) in &ATTACKS[..4] {
-        let (scene, made) = scene();
-        attack(&scene, &made);
-        let repo = scene.repo();
+        let (fixture, made) = fixture();
+        attack(&fixture, &made);
+        let repo = fixture.repo();
         for force in [false, true] {
-            let refused = scene.worktrees().remove(&repo, &slug("one"), force, NOW);
+            let refused = fixture.worktrees().remove(&repo, &slug("one"), force, NOW);
             let refused = refused.unwrap_err().to_string();
             assert!(
-                refused.contains("is not as it was made"),
+                refused.contains("does not match its record"),
                 "{what}: {refused}"
             );
         }
-        let refused = scene.worktrees().merge(&repo, &slug("one")).unwrap_err();
+        let refused = fixture.worktrees().merge(&repo, &slug("one")).unwrap_err();
         assert!(
             matches!(refused, WorktreeError::Mismatch { .. }),
             "{what}: {refused}"
         );
-        let (listed, _) = scene.worktrees().list(&repo).unwrap();
-        let told = listed.iter().find(|one| one.record.slug == slug("one"));
+        let (listed, _) = fixture.worktrees().list(&repo).unwrap();
+        let found = listed.iter().find(|one| one.record.slug == slug("one"));
         assert_eq!(
-            told.unwrap().condition,
+            found.unwrap().condition,
             swarm_worktree::Condition::Unknown,
             "{what}"
         );
@@ -278,11 +281,11 @@ fn a_worktree_that_was_tampered_with_is_kept_and_said_to_be() {
 }
 
 #[test]
-fn nor_one_that_is_written_between_two_looks() {
-    let (mut scene, made) = scene();
-    let settings = settings(&scene);
-    let evil = evil(&scene).join(".git");
-    // Whoever works there waits for the moment: the files are as they should be until git runs.
+fn git_runs_no_program_that_was_configured_between_check_and_use() {
+    let (mut fixture, made) = fixture();
+    let settings = settings(&fixture);
+    let evil = evil(&fixture).join(".git");
+    // The attacker waits for the right moment: the files are intact until git runs.
     let (admin, at) = (admin(&made), made.record.path.clone());
     let script = format!(
         "#!/bin/sh\ncp {admin}/config.worktree {admin}/kept 2>/dev/null; cp {at}/.git {admin}/dot\n\
@@ -292,31 +295,31 @@ fn nor_one_that_is_written_between_two_looks() {
         at = at.display(),
         evil = evil.display(),
     );
-    let git = scene.path("git");
+    let git = fixture.path("git");
     fs::write(&git, script).unwrap();
     executable(&git);
-    scene.git = git;
-    let said = everything(&scene, &made);
-    assert!(!scene.path("canary").exists(), "{said:#?}");
+    fixture.git = git;
+    let said = everything(&fixture, &made);
+    assert!(!fixture.path("canary").exists(), "{said:#?}");
     let merged = said.iter().find(|line| line.starts_with("merge: "));
     assert!(merged.unwrap().contains("Ok"), "{said:#?}");
 }
 
 #[test]
-fn settings_that_name_no_program_are_a_members_own_affair() {
-    let (scene, made) = scene();
+fn a_member_may_change_settings_that_name_no_program() {
+    let (fixture, made) = fixture();
     let at = &made.record.path;
-    scene.git_in(at, &["config", "--worktree", "user.name", "one"]);
-    scene.git_in(at, &["sparse-checkout", "set", "src"]);
+    fixture.git_in(at, &["config", "--worktree", "user.name", "one"]);
+    fixture.git_in(at, &["sparse-checkout", "set", "src"]);
     assert!(!at.join("b.txt").exists() || at.join("src").exists());
-    let merged = scene
+    let merged = fixture
         .worktrees()
-        .merge(&scene.repo(), &slug("one"))
+        .merge(&fixture.repo(), &slug("one"))
         .unwrap();
     assert_eq!(merged.outcome.name(), "fast-forward");
-    scene
+    fixture
         .worktrees()
-        .remove(&scene.repo(), &slug("one"), false, NOW)
+        .remove(&fixture.repo(), &slug("one"), false, NOW)
         .unwrap();
     assert!(!at.exists());
 }

@@ -1,31 +1,31 @@
-//! Makers that die at any moment.
+//! Processes that are killed while they create a worktree.
 
 use std::fs;
 use std::process::Command;
 
 use crate::creation::executable;
-use crate::scene::{NOW, Scene, slug};
+use crate::fixture::{NOW, RepositoryFixture, slug};
 
-/// Where the child of the test below finds its repository.
+/// Repository and home directory of the child process.
 const REPO: &str = "SWARM_TEST_REPO";
 const HOME: &str = "SWARM_TEST_HOME";
 
-/// Not a test by itself: the program that is killed.
+/// The program that is killed. Not a test by itself.
 #[test]
 fn maker() {
     let (Ok(repo), Ok(home)) = (std::env::var(REPO), std::env::var(HOME)) else {
         return;
     };
     let home = std::path::Path::new(&home);
-    let git = swarm_worktree::Git::new(home.join("git"), crate::scene::environment(home));
+    let git = swarm_worktree::Git::new(home.join("git"), crate::fixture::environment(home));
     let worktrees = swarm_worktree::Worktrees::new(git, <_>::default(), home.join("own"));
-    let request = crate::scene::request(repo.as_ref(), "one", None);
+    let request = crate::fixture::request(repo.as_ref(), "one", None);
     let made = worktrees.create(&request);
     println!("made {}", made.is_ok());
 }
 
 #[test]
-fn i5_a_maker_that_dies_at_any_call_of_git_leaves_nothing_that_the_next_does_not_clear() {
+fn i5_the_next_creation_cleans_up_after_a_process_killed_at_any_call_of_git() {
     let calls = die_at("before", 0);
     assert!(calls > 8, "{calls}");
     for when in ["before", "after"] {
@@ -35,12 +35,14 @@ fn i5_a_maker_that_dies_at_any_call_of_git_leaves_nothing_that_the_next_does_not
     }
 }
 
-/// Lets a maker die just before or just after its git has done call number `at`; 0 lets it live. How many calls it made.
+/// Kills the creating process before or after call number `at` of git; 0 does not kill it. Returns
+/// the number of calls.
 fn die_at(when: &str, at: usize) -> usize {
-    let scene = Scene::new();
-    let (repo, home) = (scene.repo(), scene.path(""));
+    let fixture = RepositoryFixture::new();
+    let (repo, home) = (fixture.repo(), fixture.path(""));
     let count = home.join("count");
-    // Killed before it, the maker leaves git running: the next one must wait for that.
+    // If the process is killed before the call, git is still running: the next process must wait
+    // for it.
     let script = format!(
         "#!/bin/sh\necho >> {count}\nn=$(wc -l < {count})\nif [ $n = {at} ] && [ {when} = before ]; then kill -9 $PPID; fi\n\
          git \"$@\"\ncode=$?\nif [ $n = {at} ] && [ {when} = after ]; then kill -9 $PPID; fi\nexit $code\n",
@@ -63,26 +65,26 @@ fn die_at(when: &str, at: usize) -> usize {
     assert_eq!(status.success(), at == 0, "{when} {at}");
     let calls = fs::read_to_string(&count).unwrap().lines().count();
     if at > 0 {
-        // The next one asks for another name, and a third one for the same.
-        scene.create(&repo, "two").unwrap();
-        let orphans: Vec<_> = scene
+        // The next process creates another worktree, and a third one the same.
+        fixture.create(&repo, "two").unwrap();
+        let orphans: Vec<_> = fixture
             .branches(&repo)
             .into_iter()
             .filter(|name| name == "worktree-one")
             .collect();
         let ready = repo.join(".claude/worktrees/one/b.txt").exists();
         assert_eq!(orphans.len(), usize::from(ready), "{when} {at}");
-        let again = scene.create(&repo, "one");
+        let again = fixture.create(&repo, "one");
         let again = again.unwrap_or_else(|error| panic!("{when} {at}: {error}"));
-        assert_eq!(scene.status(&again.record.path), "", "{when} {at}");
-        assert_eq!(scene.linked(&repo), 2, "{when} {at}");
+        assert_eq!(fixture.status(&again.record.path), "", "{when} {at}");
+        assert_eq!(fixture.linked(&repo), 2, "{when} {at}");
         assert_eq!(
-            scene.branches(&repo),
+            fixture.branches(&repo),
             ["main", "worktree-one", "worktree-two"],
             "{when} {at}"
         );
-        scene.worktrees().settle(&again).unwrap();
-        scene
+        fixture.worktrees().rely_on_life_lock(&again).unwrap();
+        fixture
             .worktrees()
             .remove(&repo, &slug("one"), false, NOW)
             .unwrap();

@@ -1,4 +1,4 @@
-//! Worktrees of real repositories, made with the real git.
+//! Worktrees of real repositories, created with the real git.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,19 +7,19 @@
     clippy::unused_self,
     clippy::unnecessary_debug_formatting,
     clippy::disallowed_methods,
-    reason = "a test says what it expects, and its files and environment are nobody else's"
+    reason = "tests panic on failure and own their files and environment"
 )]
 
-mod beside;
 mod by_hook;
-mod carrying;
+mod concurrent;
+mod copied_files;
 mod creation;
+mod fixture;
 mod hostile;
 mod killed;
 mod matrix;
 mod merging;
-mod others;
 mod planted;
 mod removal;
-mod scene;
+mod reuse;
 mod summary;

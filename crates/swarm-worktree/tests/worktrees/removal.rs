@@ -1,4 +1,4 @@
-//! Removing worktrees.
+//! Removal of worktrees.
 
 use std::fs;
 use std::path::Path;
@@ -6,11 +6,12 @@ use std::process::{Command, Stdio};
 
 use swarm_worktree::{Condition, Created, Hazard, Pruned, WorktreeError, WorktreeOutcome};
 
-use crate::scene::{NOW, Scene, leaver, slug};
+use crate::fixture::{NOW, RepositoryFixture, former_owner, slug};
 
-type Spoil = fn(&Scene, &Path);
+type Spoil = fn(&RepositoryFixture, &Path);
 
-/// What makes each removal unsafe, how it is named, and whether a rescue saves it.
+/// Name of a case, its preparation, the expected error text, and whether a forced removal can
+/// rescue the work.
 const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
     (
         "dirty",
@@ -30,13 +31,13 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
     (
         "untracked",
         |s, at| s.write(at, "new/file.txt", "new\n"),
-        "does not know: new/file.txt",
+        "untracked files: new/file.txt",
         true,
     ),
     (
         "listed",
         |s, at| s.write(at, ".env", "KEY=changed\n"),
-        "differ from where they came from: .env",
+        "differ from the originals: .env",
         true,
     ),
     (
@@ -45,7 +46,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             s.write(at, "b.txt", "stash me\n");
             s.git_in(at, &["stash", "-q"]);
         },
-        "a stash was made",
+        "a stash was created",
         true,
     ),
     (
@@ -88,7 +89,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             let head = s.git_in(at, &["rev-parse", "--git-path", "MERGE_HEAD"]);
             fs::write(at.join(head), "0\n").unwrap();
         },
-        "a merge is under way",
+        "a merge is in progress",
         true,
     ),
     (
@@ -96,7 +97,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
         |s, at| {
             s.git_in(at, &["update-ref", "refs/worktree/mine", "HEAD"]);
         },
-        "refs of its own",
+        "private refs",
         false,
     ),
     (
@@ -107,7 +108,7 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             s.write(&at.join("inner"), "f", "f\n");
             s.commit(&at.join("inner"), "inner");
         },
-        "repositories of their own: inner/",
+        "nested repositories: inner/",
         false,
     ),
     (
@@ -116,63 +117,63 @@ const UNSAFE: [(&str, Spoil, &str, bool); 14] = [
             let index = s.git_in(at, &["rev-parse", "--git-path", "index"]);
             fs::write(at.join(index), "no index").unwrap();
         },
-        "cannot be found out",
+        "its state is unknown",
         false,
     ),
     (
         "no git file",
         |_, at| fs::remove_file(at.join(".git")).unwrap(),
-        "not as it was made: it has no usable `.git` file",
+        "not match its record: it has no usable `.git` file",
         false,
     ),
 ];
 
-fn scene() -> Scene {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    scene.write(&repo, ".gitignore", ".env\n/build/\n");
-    scene.write(&repo, ".worktreeinclude", ".env\n");
-    scene.commit(&repo, "ignore");
-    scene.write(&repo, ".env", "KEY=1\n");
-    scene
+fn fixture() -> RepositoryFixture {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(&repo, ".gitignore", ".env\n/build/\n");
+    fixture.write(&repo, ".worktreeinclude", ".env\n");
+    fixture.commit(&repo, "ignore");
+    fixture.write(&repo, ".env", "KEY=1\n");
+    fixture
 }
 
-fn everything(scene: &Scene, made: &Created) -> (bool, usize, Vec<String>) {
-    let repo = scene.repo();
+fn everything(fixture: &RepositoryFixture, made: &Created) -> (bool, usize, Vec<String>) {
+    let repo = fixture.repo();
     (
         made.record.path.is_dir(),
-        scene.linked(&repo),
-        scene.branches(&repo),
+        fixture.linked(&repo),
+        fixture.branches(&repo),
     )
 }
 
 #[test]
 fn i4_no_removal_destroys_work() {
     for (what, spoil, named, can_be_rescued) in UNSAFE {
-        let scene = scene();
-        let repo = scene.repo();
-        let made = scene.left("one");
-        spoil(&scene, &made.record.path);
-        let before = everything(&scene, &made);
-        let refused = scene.worktrees().remove(&repo, &slug("one"), false, NOW);
+        let fixture = fixture();
+        let repo = fixture.repo();
+        let made = fixture.left("one");
+        spoil(&fixture, &made.record.path);
+        let before = everything(&fixture, &made);
+        let refused = fixture.worktrees().remove(&repo, &slug("one"), false, NOW);
         let refused = refused.expect_err(what);
         assert!(
             matches!(refused, WorktreeError::Unsafe { .. }),
             "{what}: {refused}"
         );
         assert!(refused.to_string().contains(named), "{what}: {refused}");
-        assert_eq!(everything(&scene, &made), before, "{what}");
-        let Pruned { gone, kept, .. } = scene.worktrees().prune(&repo, false, NOW).unwrap();
+        assert_eq!(everything(&fixture, &made), before, "{what}");
+        let Pruned { gone, kept, .. } = fixture.worktrees().prune(&repo, false, NOW).unwrap();
         assert_eq!((gone.len(), kept.len()), (0, 1), "{what}");
-        let tips = made_of(&scene, &made.record.path);
-        let forced = scene.worktrees().remove(&repo, &slug("one"), true, NOW);
+        let tips = made_of(&fixture, &made.record.path);
+        let forced = fixture.worktrees().remove(&repo, &slug("one"), true, NOW);
         if !can_be_rescued {
             let refused = forced.expect_err(what).to_string();
             assert!(
                 refused.contains("`--force` does not help"),
                 "{what}: {refused}"
             );
-            assert_eq!(everything(&scene, &made), before, "{what}");
+            assert_eq!(everything(&fixture, &made), before, "{what}");
             continue;
         }
         let saved = forced
@@ -180,14 +181,18 @@ fn i4_no_removal_destroys_work() {
             .rescue
             .unwrap();
         assert!(!made.record.path.exists(), "{what}");
-        assert_eq!(scene.linked(&repo), 0, "{what}");
+        assert_eq!(fixture.linked(&repo), 0, "{what}");
         assert!(
-            !scene.branches(&repo).contains(&"worktree-one".to_owned()),
+            !fixture.branches(&repo).contains(&"worktree-one".to_owned()),
             "{what}"
         );
-        assert_eq!(made_of_ref(&scene, &repo, &saved.reference), tips, "{what}");
-        // The patch brings the same files back.
-        scene.git_in(
+        assert_eq!(
+            made_of_ref(&fixture, &repo, &saved.reference),
+            tips,
+            "{what}"
+        );
+        // The patch restores the same files.
+        fixture.git_in(
             &repo,
             &[
                 "worktree",
@@ -198,16 +203,16 @@ fn i4_no_removal_destroys_work() {
                 &made.record.base.sha,
             ],
         );
-        let back = scene.path("back");
+        let back = fixture.path("back");
         if fs::metadata(&saved.patch).unwrap().len() > 0 {
-            scene.git_in(&back, &["apply", "--binary", saved.patch.to_str().unwrap()]);
+            fixture.git_in(&back, &["apply", "--binary", saved.patch.to_str().unwrap()]);
         }
-        assert_eq!(made_of(&scene, &back).0, tips.0, "{what}");
+        assert_eq!(made_of(&fixture, &back).0, tips.0, "{what}");
     }
 }
 
-/// Names and contents of the files in a worktree that are worth saving, and the commit it is on.
-fn made_of(scene: &Scene, at: &Path) -> (Vec<(String, String)>, String) {
+/// Returns names and contents of the files in a worktree that must be rescued, and its commit.
+fn made_of(fixture: &RepositoryFixture, at: &Path) -> (Vec<(String, String)>, String) {
     if !at.join(".git").exists() {
         return <_>::default();
     }
@@ -232,42 +237,46 @@ fn made_of(scene: &Scene, at: &Path) -> (Vec<(String, String)>, String) {
     names.sort();
     let read = |name: String| {
         let text = fs::read_to_string(at.join(&name)).ok()?;
-        // As it came it is in the checkout still.
+        // An unchanged copy is still in the main checkout.
         (text != "KEY=1\n").then_some((name, text))
     };
     (
         names.into_iter().filter_map(read).collect(),
-        scene.git_in(at, &["rev-parse", "HEAD"]),
+        fixture.git_in(at, &["rev-parse", "HEAD"]),
     )
 }
 
-fn made_of_ref(scene: &Scene, repo: &Path, reference: &str) -> (Vec<(String, String)>, String) {
-    let names = scene.git_in(repo, &["ls-tree", "-r", "--name-only", reference]);
+fn made_of_ref(
+    fixture: &RepositoryFixture,
+    repo: &Path,
+    reference: &str,
+) -> (Vec<(String, String)>, String) {
+    let names = fixture.git_in(repo, &["ls-tree", "-r", "--name-only", reference]);
     let read = |name: &str| {
-        let text = scene.git_in(repo, &["show", &format!("{reference}:{name}")]);
+        let text = fixture.git_in(repo, &["show", &format!("{reference}:{name}")]);
         (name.to_owned(), format!("{text}\n"))
     };
-    let head = scene.git_in(repo, &["rev-parse", &format!("{reference}^1")]);
+    let head = fixture.git_in(repo, &["rev-parse", &format!("{reference}^1")]);
     (names.lines().map(read).collect(), head)
 }
 
 #[test]
-fn i4_a_worktree_that_somebody_works_in_stays_whatever_is_said() {
-    let scene = scene();
-    let repo = scene.repo();
-    let made = scene.create(&repo, "one").unwrap();
+fn i4_a_worktree_in_use_is_not_removed_even_with_force() {
+    let fixture = fixture();
+    let repo = fixture.repo();
+    let made = fixture.create(&repo, "one").unwrap();
     let refused = |named: &str| {
         for force in [false, true] {
-            let refused = scene.worktrees().remove(&repo, &slug("one"), force, NOW);
+            let refused = fixture.worktrees().remove(&repo, &slug("one"), force, NOW);
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains(named), "{refused}");
         }
         assert!(made.record.path.is_dir());
     };
-    // By the process that was given it,
+    // By its owner,
     refused("in use by one@demo");
-    scene.worktrees().settle(&made).unwrap();
-    // and by whoever stands in it.
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
+    // and by a process whose working directory is inside.
     let mut child = Command::new("sleep")
         .arg("600")
         .current_dir(made.record.path.join("src"))
@@ -281,40 +290,40 @@ fn i4_a_worktree_that_somebody_works_in_stays_whatever_is_said() {
     refused("(sleep)");
     child.kill().unwrap();
     child.wait().unwrap();
-    scene
+    fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
         .unwrap();
 }
 
 #[test]
-fn what_holds_nothing_is_removed_with_its_branch_and_build_output() {
-    let scene = scene();
-    let repo = scene.repo();
-    let made = scene.left("one");
+fn a_worktree_without_work_is_removed_with_its_branch_and_build_output() {
+    let fixture = fixture();
+    let repo = fixture.repo();
+    let made = fixture.left("one");
     assert_eq!(
         fs::read_to_string(made.record.path.join(".env")).unwrap(),
         "KEY=1\n"
     );
-    scene.write(&made.record.path, "build/out.o", "o\n");
-    // Work that another branch has is not lost.
-    scene.write(&made.record.path, "c.txt", "c\n");
-    scene.commit(&made.record.path, "mine");
-    scene.git_in(&repo, &["merge", "-q", "--ff-only", "worktree-one"]);
-    let removed = scene
+    fixture.write(&made.record.path, "build/out.o", "o\n");
+    // Commits on another branch are not lost.
+    fixture.write(&made.record.path, "c.txt", "c\n");
+    fixture.commit(&made.record.path, "mine");
+    fixture.git_in(&repo, &["merge", "-q", "--ff-only", "worktree-one"]);
+    let removed = fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
         .unwrap();
     assert!(removed.rescue.is_none());
     assert_eq!(
-        (scene.linked(&repo), scene.branches(&repo)),
+        (fixture.linked(&repo), fixture.branches(&repo)),
         (0, vec!["main".to_owned()])
     );
     let left: Vec<_> = fs::read_dir(repo.join(".git/swarm/worktrees"))
         .unwrap()
         .collect();
     assert!(left.is_empty(), "{left:?}");
-    let gone = scene
+    let gone = fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
         .unwrap_err();
@@ -322,54 +331,61 @@ fn what_holds_nothing_is_removed_with_its_branch_and_build_output() {
 }
 
 #[test]
-fn at_its_members_end_an_unchanged_worktree_goes_and_a_changed_one_stays() {
-    let scene = scene();
-    let repo = scene.repo();
-    let made = scene.create(&repo, "one").unwrap();
-    let parted = scene
+fn when_a_member_stops_an_unchanged_worktree_is_removed_and_a_changed_one_is_kept() {
+    let fixture = fixture();
+    let repo = fixture.repo();
+    let made = fixture.create(&repo, "one").unwrap();
+    let outcome = fixture
         .worktrees()
-        .part(&made.record.path, &made.record.leaver(), NOW)
+        .finish(&made.record.path, &made.record.former_owner(), NOW)
         .unwrap();
     assert!(
-        matches!(parted, Some(WorktreeOutcome::Removed(_))),
-        "{parted:?}"
+        matches!(outcome, Some(WorktreeOutcome::Removed(_))),
+        "{outcome:?}"
     );
     assert!(!made.record.path.exists());
 
-    let made = scene.create(&repo, "two").unwrap();
-    scene.write(&made.record.path, "c.txt", "c\n");
-    scene.commit(&made.record.path, "mine");
-    let parted = scene
+    let made = fixture.create(&repo, "two").unwrap();
+    fixture.write(&made.record.path, "c.txt", "c\n");
+    fixture.commit(&made.record.path, "mine");
+    let outcome = fixture
         .worktrees()
-        .part(&made.record.path.join("src"), &made.record.leaver(), NOW)
+        .finish(
+            &made.record.path.join("src"),
+            &made.record.former_owner(),
+            NOW,
+        )
         .unwrap();
     let Some(WorktreeOutcome::Kept {
         path, branch, why, ..
-    }) = parted
+    }) = outcome
     else {
-        panic!("{parted:?}");
+        panic!("{outcome:?}");
     };
     assert_eq!((path, branch.as_str()), (made.record.path, "worktree-two"));
     assert_eq!(why, [Hazard::Unmerged(1)]);
-    let listed = scene.git_in(&repo, &["worktree", "list", "--porcelain"]);
+    let listed = fixture.git_in(&repo, &["worktree", "list", "--porcelain"]);
     assert!(!listed.contains("locked"), "{listed}");
-    // A checkout that is none of ours is nobody's business.
+    // Other checkouts are ignored.
     assert_eq!(
-        scene.worktrees().part(&repo, &leaver("one"), NOW).unwrap(),
+        fixture
+            .worktrees()
+            .finish(&repo, &former_owner("one"), NOW)
+            .unwrap(),
         None
     );
 }
 
 #[test]
-fn prune_tells_what_it_would_do_and_touches_only_what_is_ours() {
-    let scene = scene();
-    let repo = scene.repo();
-    scene.left("clean");
-    let work = scene.left("work");
-    scene.write(&work.record.path, "new.txt", "n\n");
-    let gone = scene.left("gone");
+fn prune_supports_a_dry_run_and_ignores_worktrees_of_others() {
+    let fixture = fixture();
+    let repo = fixture.repo();
+    fixture.left("clean");
+    let work = fixture.left("work");
+    fixture.write(&work.record.path, "new.txt", "n\n");
+    let gone = fixture.left("gone");
     fs::remove_dir_all(&gone.record.path).unwrap();
-    scene.git_in(
+    fixture.git_in(
         &repo,
         &["worktree", "add", "-q", "-b", "theirs", "../theirs"],
     );
@@ -385,32 +401,32 @@ fn prune_tells_what_it_would_do_and_touches_only_what_is_ours() {
     ];
     let Pruned {
         gone: would, kept, ..
-    } = scene.worktrees().prune(&repo, true, NOW).unwrap();
+    } = fixture.worktrees().prune(&repo, true, NOW).unwrap();
     assert_eq!(names(would), wanted);
     assert_eq!(names(kept), [("work".to_owned(), Condition::Work)]);
-    assert_eq!(scene.linked(&repo), 4);
-    let Pruned { gone, .. } = scene.worktrees().prune(&repo, false, NOW).unwrap();
+    assert_eq!(fixture.linked(&repo), 4);
+    let Pruned { gone, .. } = fixture.worktrees().prune(&repo, false, NOW).unwrap();
     assert_eq!(names(gone), wanted);
-    assert_eq!(scene.branches(&repo), ["main", "theirs", "worktree-work"]);
-    assert_eq!(scene.linked(&repo), 2);
+    assert_eq!(fixture.branches(&repo), ["main", "theirs", "worktree-work"]);
+    assert_eq!(fixture.linked(&repo), 2);
 }
 
 #[test]
 fn i4_files_in_the_empty_directory_of_a_submodule_keep_the_worktree() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    scene.init("library");
-    scene.git_in(
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.init("library");
+    fixture.git_in(
         &repo,
         &["submodule", "--quiet", "add", "../library", "vendor"],
     );
-    scene.commit(&repo, "submodule");
-    let made = scene.left("one");
-    // Git does not look below a submodule, not even one that is not there.
-    scene.write(&made.record.path, "vendor/notes.txt", "work\n");
-    assert_eq!(scene.status(&made.record.path), "");
+    fixture.commit(&repo, "submodule");
+    let made = fixture.left("one");
+    // Git does not look below a submodule, even if it is not initialized.
+    fixture.write(&made.record.path, "vendor/notes.txt", "work\n");
+    assert_eq!(fixture.status(&made.record.path), "");
     for force in [false, true] {
-        let refused = scene
+        let refused = fixture
             .worktrees()
             .remove(&repo, &slug("one"), force, NOW)
             .unwrap_err()
@@ -419,12 +435,12 @@ fn i4_files_in_the_empty_directory_of_a_submodule_keep_the_worktree() {
     }
     assert!(made.record.path.join("vendor/notes.txt").exists());
     fs::remove_file(made.record.path.join("vendor/notes.txt")).unwrap();
-    let parted = scene
+    let outcome = fixture
         .worktrees()
-        .part(&made.record.path, &made.record.leaver(), NOW)
+        .finish(&made.record.path, &made.record.former_owner(), NOW)
         .unwrap();
     assert!(
-        matches!(parted, Some(WorktreeOutcome::Removed(_))),
-        "{parted:?}"
+        matches!(outcome, Some(WorktreeOutcome::Removed(_))),
+        "{outcome:?}"
     );
 }

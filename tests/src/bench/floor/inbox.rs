@@ -100,14 +100,14 @@ impl BareInbox {
 /// Replaces the content of a file; returns the time right before.
 fn replace(path: &Path, bytes: &[u8], class: Class) -> Result<Instant> {
     let directory = path.parent().context("a directory")?;
-    let beside = directory.join(format!(".{}.tmp", std::process::id()));
-    let mut file = File::create(&beside)?;
+    let temporary = directory.join(format!(".{}.tmp", std::process::id()));
+    let mut file = File::create(&temporary)?;
     file.write_all(bytes)?;
     if class == Class::Durable {
         file.sync_data()?;
     }
     let at = Instant::now();
-    fs::rename(&beside, path)?;
+    fs::rename(&temporary, path)?;
     if class == Class::Durable {
         File::open(directory)?.sync_all()?;
     }

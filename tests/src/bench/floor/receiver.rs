@@ -158,7 +158,7 @@ impl Server {
         while !answer.ends_with(b"0\r\n\r\n") {
             let read = self.stream.read(&mut chunk)?;
             if read == 0 {
-                bail!("the server hung up");
+                bail!("the server closed the connection");
             }
             answer.extend_from_slice(&chunk[..read]);
         }

@@ -49,12 +49,12 @@ pub(crate) fn drain(words: &[&str]) -> Result<()> {
     let directory = inbox.path.parent().context("a directory")?;
     inotify::add_watch(&watch, directory, WatchFlags::MOVED_TO)?;
     ready()?;
-    std::thread::spawn(move || go_on(&inbox, class, &watch));
+    std::thread::spawn(move || drain_on_change(&inbox, class, &watch));
     until_closed();
     Ok(())
 }
 
-fn go_on(inbox: &BareInbox, class: Class, watch: &OwnedFd) -> Result<()> {
+fn drain_on_change(inbox: &BareInbox, class: Class, watch: &OwnedFd) -> Result<()> {
     let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
     loop {
         if !inbox.read()?.is_empty() {

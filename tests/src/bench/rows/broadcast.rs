@@ -28,7 +28,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             .map(|number| format!("mate-{number}"))
             .collect();
         let members: Vec<&str> = names.iter().map(String::as_str).collect();
-        let team = create(directory.path(), "everybody", &members)?;
+        let team = create(directory.path(), "broadcast", &members)?;
         let bare: Vec<BareInbox> = names
             .iter()
             .map(|name| BareInbox::create(&directory.path().join("bare").join(name)))
@@ -49,7 +49,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         lines.push(Line::against(
             format!("a message to {MEMBERS} members, {place}"),
             Figure::times(ours),
-            "as many bare durable writes side by side",
+            "as many concurrent minimal durable writes",
             Figure::times(floor),
             Aim::Ratio(AIM),
         ));
@@ -70,7 +70,7 @@ fn write_all(bare: &[BareInbox], number: usize) -> Result<Duration> {
             })
             .collect();
         writes.into_iter().try_for_each(|write| {
-            let done = write.join().ok().context("a bare write broke down")?;
+            let done = write.join().ok().context("a minimal write panicked")?;
             done.map(drop)
         })
     })?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::played::{Played, settle};
+use super::played::{Played, pause};
 use crate::bench::figure::{Figure, Unit, number};
 use crate::bench::order::Order;
 use crate::bench::process::{
@@ -22,9 +22,9 @@ const WATCHED: Duration = Duration::from_secs(10);
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let played = Played::new(order, |_: &Ask| Reply::text("Understood."));
     let (_, pids) = played.idle_mates(MEMBERS)?;
-    settle(Duration::from_secs(3));
+    pause(Duration::from_secs(3));
     let before: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
-    settle(WATCHED);
+    pause(WATCHED);
     let after: Vec<(u64, u64)> = pids.iter().map(|pid| (sleeps(*pid), ticks(*pid))).collect();
     let grown = |of: fn(&(u64, u64)) -> u64| {
         before
@@ -42,7 +42,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             Aim::None,
         ),
         Line::alone(
-            "idle member, of ten: its part of their memory",
+            "idle member, of ten: proportional memory",
             each(Unit::Bytes, proportional),
             Aim::None,
         ),

@@ -87,21 +87,21 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let mut lines = vec![Line::against(
         format!("processor time of a request after {turns}"),
         Figure::of(Unit::Time, [late]),
-        "of the first ones",
+        "of the first requests",
         Figure::of(Unit::Time, [early]),
         Aim::AtMost(REQUEST),
     )];
     lines.extend(lines_of_times(times, turns));
     lines.extend([
         Line::against(
-            "private memory after it",
+            "private memory, long conversation",
             Figure::of(Unit::Bytes, [number(own)]),
             "bytes of its transcript",
             Figure::of(Unit::Bytes, [number(transcript)]),
             Aim::Ratio(1.5),
         ),
         Line::alone(
-            "private memory, fresh",
+            "private memory, new conversation",
             Figure::of(Unit::Bytes, [number(small)]),
             Aim::AtMost(3e6),
         ),
@@ -109,8 +109,9 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Compares a message to the long conversation with one to a fresh conversation, and with bare programs that send as many
-/// bytes as either. `times` are in this order: long, fresh, bare and long, bare and fresh.
+/// Compares a message to the long conversation with one to a new conversation, and with minimal
+/// programs that send requests of the same sizes. Order of `times`: long, new, minimal program with
+/// the long request, minimal program with the short request.
 fn lines_of_times(times: [Vec<Duration>; 4], turns: usize) -> [Line; 3] {
     let [long, fresh, bare, bare_small] = times.map(Figure::times);
     // The additional time of the kernel and the server for a long request.
@@ -120,21 +121,21 @@ fn lines_of_times(times: [Vec<Duration>; 4], turns: usize) -> [Line; 3] {
         Line::against(
             format!("message -> request, conversation of {turns} turns"),
             long.clone(),
-            "a bare program that sends as much",
+            "minimal program, same request",
             bare,
             Aim::Ratio(1.5),
         ),
         Line::against(
-            "the same",
+            "message -> request, long conversation",
             long,
-            "a fresh conversation",
+            "new conversation",
             fresh.clone(),
             Aim::None,
         ),
         Line::against(
-            "the same without the transfer of the bytes",
+            "message -> request, without the transfer",
             own_share,
-            "a fresh conversation",
+            "new conversation",
             fresh,
             Aim::Ratio(1.3),
         ),
@@ -177,7 +178,7 @@ impl Clocks {
 
 fn write_files(played: &Played, count: usize) {
     for file in 0..count {
-        let line = format!("    let value_{file} = \"what stands in a file of some program\";\n");
+        let line = format!("    let value_{file} = \"the content of a source file\";\n");
         played
             .world
             .write(&format!("project/file-{file}"), &line.repeat(36));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use swarm_store::Draft;
 use swarm_store::blocking::TeamStore as _;
 
-use super::played::{Played, TEAM, settle};
+use super::played::{Played, TEAM, pause};
 use super::send::text;
 use super::team::{member_name, store, team_name};
 use crate::bench::figure::Figure;
@@ -53,7 +53,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         times[3].push(from_file(&played, &kept.inbox, "kept", run)?);
         if run % POLLS == 0 {
             // At a random time between two polls.
-            settle(Duration::from_millis(u64::try_from(run)? * 137 % 1000));
+            pause(Duration::from_millis(u64::try_from(run)? * 137 % 1000));
             times[4].push(from_file(&played, &polls.inbox, "polls", run)?);
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         Line::against(
             what,
             file.clone(),
-            "floor that keeps it first and marks it",
+            "floor that stores and marks it first",
             keeps,
             Aim::Ratio(1.5),
         ),
@@ -111,7 +111,7 @@ impl Mate {
 /// Waits until the member is idle.
 pub(super) fn rest(played: &Played, name: &str) {
     played.wait_for_idle(name);
-    settle(Duration::from_millis(15));
+    pause(Duration::from_millis(15));
     played.forget();
 }
 

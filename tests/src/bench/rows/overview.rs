@@ -86,7 +86,7 @@ fn time(command: &mut Command, words: &[&str]) -> Result<Duration> {
     let began = Instant::now();
     let status = command.status()?;
     let took = began.elapsed();
-    ensure!(status.success(), "{command:?} ended with {status}");
+    ensure!(status.success(), "{command:?} exited with {status}");
     Ok(took)
 }
 

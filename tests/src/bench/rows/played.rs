@@ -34,11 +34,11 @@ impl Played {
         order: &Order,
         brain: impl Fn(&Ask) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let (tell, asked): (Sender<String>, _) = channel();
-        let tell = Mutex::new(tell);
+        let (sender, asked): (Sender<String>, _) = channel();
+        let sender = Mutex::new(sender);
         let api = FakeApi::forgetful(move |ask: &Ask| {
             // The receiver may be gone at the end.
-            tell.lock().send(ask.agent.clone()).ok();
+            sender.lock().send(ask.agent.clone()).ok();
             brain(ask)
         });
         // On the file system of the world, so that programs are linked and not copied.
@@ -58,17 +58,15 @@ impl Played {
     ///
     /// # Errors
     /// On timeout.
-    /// When none comes.
     pub(crate) fn next_request(&self, agent: &str) -> Result<Recorded> {
         while self.next()? != agent {}
-        self.api.last_of(agent).context("the request that was told")
+        self.api.last_of(agent).context("the recorded request")
     }
 
     /// Returns the next agent that sends a request.
     ///
     /// # Errors
     /// On timeout.
-    /// When none does.
     pub(crate) fn next(&self) -> Result<String> {
         match self.asked.recv_timeout(LONGEST) {
             Ok(agent) => Ok(agent),
@@ -104,7 +102,6 @@ impl Played {
     ///
     /// # Errors
     /// If a member has no hello.
-    /// When one has said no hello.
     pub(crate) fn idle_mates(&self, count: usize) -> Result<(Vec<String>, Vec<u32>)> {
         self.world.swarm(&["team", "create", TEAM]).ok();
         let names: Vec<String> = (0..count).map(|number| format!("mate-{number}")).collect();
@@ -133,7 +130,6 @@ impl Played {
     ///
     /// # Errors
     /// If it has no hello.
-    /// When it has said no hello.
     pub(crate) fn pid(&self, name: &str) -> Result<u32> {
         let pid = self.world.team(TEAM).hello(name)["pid"].as_u64();
         Ok(u32::try_from(pid.context("a pid")?)?)
@@ -150,6 +146,6 @@ impl Drop for Played {
 }
 
 /// Waits until the machine is idle before the next measurement.
-pub(crate) fn settle(time: Duration) {
+pub(crate) fn pause(time: Duration) {
     std::thread::sleep(time);
 }

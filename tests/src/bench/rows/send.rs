@@ -166,7 +166,6 @@ fn race(mut reader: Part, writers: usize, words: &[&str]) -> Result<Round> {
 ///
 /// # Errors
 /// If one cannot be sent.
-/// When one cannot be sent.
 pub(crate) fn write(words: &[&str]) -> Result<()> {
     let [root, count] = words else {
         bail!("write ROOT COUNT");
@@ -195,7 +194,6 @@ pub(crate) fn text(number: usize) -> String {
 ///
 /// # Errors
 /// If the inbox cannot be read.
-/// When the inbox cannot be read.
 pub(crate) fn read(words: &[&str]) -> Result<()> {
     let [root] = words else { bail!("read ROOT") };
     let (store, team) = (store(Path::new(root)), team_name("bench"));
@@ -212,7 +210,7 @@ pub(crate) fn read(words: &[&str]) -> Result<()> {
                 .filter_map(|entry| entry.msg_id)
                 .collect();
             if !ids.is_empty() {
-                // Retry after a lock timeout.
+                // After a lock timeout it is retried in the next pass.
                 store.team(&team).delivered(&name, &ids).ok();
             }
             inbox.changed_blocking(Duration::from_secs(5));

@@ -10,7 +10,7 @@ use serde_json::json;
 use swarm_store::Draft;
 use swarm_store::blocking::TeamStore as _;
 
-use super::played::{Played, TEAM, settle};
+use super::played::{Played, TEAM, pause};
 use super::team::{member_name, store, team_name};
 use crate::bench::figure::{Figure, Unit, number};
 use crate::bench::order::Order;
@@ -21,11 +21,11 @@ use crate::fake_api::{Ask, Reply};
 /// Interval between messages from outside.
 const GAP: Duration = Duration::from_millis(150);
 /// Interval between measurements of the processes.
-const LOOKS: Duration = Duration::from_secs(10);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(10);
 /// Interval between progress reports.
-const TELLS: Duration = Duration::from_mins(1);
+const REPORT_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum memory growth of a member after the first measurements: its conversation grows.
-const GROWN: f64 = 1.25;
+const MAX_GROWTH: f64 = 1.25;
 
 /// Number of times that each mark was seen as new by a model.
 type Seen = Arc<Mutex<HashMap<String, usize>>>;
@@ -36,10 +36,10 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let members = order.members;
     let played = Played::new(order, brain(Arc::clone(&seen), members));
     let (names, pids) = played.idle_mates(members)?;
-    let looks = Looks::default();
-    let (looks, sent) = drive(&played, order, &names, &pids, looks)?;
+    let samples = Samples::default();
+    let (samples, sent) = drive(&played, order, &names, &pids, samples)?;
     lost(&played, &seen, sent)?;
-    Ok(looks.lines(sent))
+    Ok(samples.lines(sent))
 }
 
 /// Members answer, write to a neighbour, or create and complete a task, depending on the message.
@@ -83,7 +83,7 @@ fn marks(text: &str) -> Vec<&str> {
 
 /// Results of each measurement of the processes.
 #[derive(Default)]
-struct Looks {
+struct Samples {
     resident: Vec<Vec<u64>>,
     descriptors: Vec<Vec<u64>>,
     latencies: Vec<Duration>,
@@ -94,13 +94,13 @@ fn drive(
     order: &Order,
     names: &[String],
     pids: &[u32],
-    mut looks: Looks,
-) -> Result<(Looks, usize)> {
+    mut samples: Samples,
+) -> Result<(Samples, usize)> {
     let (store, team) = (store(&played.world.root()), team_name(TEAM));
     let kinds = ["just read this", "pass it on", "make a task"];
     let until = Instant::now() + Duration::from_secs(order.minutes * 60);
     let start = Instant::now();
-    let (mut look_at, mut tell_at) = (start, start + TELLS);
+    let (mut next_sample, mut next_report) = (start, start + REPORT_INTERVAL);
     let mut sent = 0;
     while Instant::now() < until {
         // Shifted by one in each pass, so that all members receive every kind.
@@ -108,32 +108,32 @@ fn drive(
         let text = format!("{}: mark<{sent}>", kinds[sent % kinds.len()]);
         let began = Instant::now();
         store.team(&team).post(&to, Draft::new("team-lead", text))?;
-        looks.latencies.push(began.elapsed());
+        samples.latencies.push(began.elapsed());
         sent += 1;
-        if Instant::now() >= look_at {
-            look_at = Instant::now() + LOOKS;
-            looks
+        if Instant::now() >= next_sample {
+            next_sample = Instant::now() + SAMPLE_INTERVAL;
+            samples
                 .resident
                 .push(pids.iter().map(|pid| resident(*pid)).collect());
             let open = pids.iter().map(|pid| descriptors(*pid) as u64);
-            looks.descriptors.push(open.collect());
+            samples.descriptors.push(open.collect());
             read_lead_mail(&store)?;
         }
-        if Instant::now() >= tell_at {
-            tell_at += TELLS;
+        if Instant::now() >= next_report {
+            next_report += REPORT_INTERVAL;
             let minutes = start.elapsed().as_secs() / 60;
             eprintln!(
                 "bench: soak: {minutes} of {} minutes, {sent} messages",
                 order.minutes
             );
         }
-        settle(GAP);
+        pause(GAP);
         played.forget();
     }
     for name in names {
         played.wait_for_idle(name);
     }
-    Ok((looks, sent))
+    Ok((samples, sent))
 }
 
 /// Reads the lead's messages as a person would: an unread inbox would become full.
@@ -171,19 +171,23 @@ fn lost(played: &Played, seen: &Seen, sent: usize) -> Result<()> {
     Ok(())
 }
 
-impl Looks {
+impl Samples {
     fn lines(self, sent: usize) -> Vec<Line> {
-        let at = |looks: &[Vec<u64>], unit, at: usize| {
+        let at = |samples: &[Vec<u64>], unit, at: usize| {
             Figure::of(
                 unit,
-                looks.get(at).into_iter().flatten().map(|one| number(*one)),
+                samples
+                    .get(at)
+                    .into_iter()
+                    .flatten()
+                    .map(|one| number(*one)),
             )
         };
         // After the first measurements all members have had a turn of each kind.
         let early = self.resident.len().min(6).saturating_sub(1);
         let late = self.resident.len().saturating_sub(1);
-        let memory = |look| at(&self.resident, Unit::Bytes, look);
-        let open = |look| at(&self.descriptors, Unit::Count, look);
+        let memory = |sample| at(&self.resident, Unit::Bytes, sample);
+        let open = |sample| at(&self.descriptors, Unit::Count, sample);
         vec![
             Line::alone(
                 "soak: messages, none lost or doubled",
@@ -195,7 +199,7 @@ impl Looks {
                 memory(late),
                 "after a minute",
                 memory(early),
-                Aim::Ratio(GROWN),
+                Aim::Ratio(MAX_GROWTH),
             ),
             Line::against(
                 "soak: open files at the end",

@@ -14,7 +14,7 @@ use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Block, Reply};
 
-/// Number of members spawned at once, number of runs, and maximum duration until the last one, in
+/// Number of members spawned together, number of runs, and maximum duration until the last one, in
 /// seconds.
 const SIZES: [(usize, usize, Option<f64>); 3] =
     [(1, 12, Some(0.05)), (8, 6, None), (LARGEST, 4, Some(1.5))];
@@ -37,7 +37,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
             bare.push(by_tmux(order, size)?);
         }
         let aim = aim.map_or(Aim::None, Aim::AtMost);
-        let what = format!("spawn {size} -> the last one's first request");
+        let what = format!("spawn {size} -> first request of the last member");
         let (ours, bare) = (Figure::times(ours), Figure::times(bare));
         let bare_panes = "tmux split-window alone";
         lines.push(Line::against(
@@ -49,10 +49,16 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         ));
         if size == LARGEST {
             let aim = Aim::Ratio(TIMES_BARE);
-            lines.push(Line::against("the same", ours, bare_panes, bare, aim));
+            lines.push(Line::against(
+                format!("{what}, ratio"),
+                ours,
+                bare_panes,
+                bare,
+                aim,
+            ));
         }
         if size > 1 {
-            let what = format!("spawn {size} -> the first one's first request");
+            let what = format!("spawn {size} -> first request of the first member");
             lines.push(Line::alone(what, Figure::times(first), Aim::None));
         }
     }
@@ -70,7 +76,7 @@ fn name(number: usize) -> String {
 type SpawnTime = Arc<Mutex<Option<Instant>>>;
 
 /// Replies of the lead and its members.
-fn brain(size: usize, told: SpawnTime) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
+fn brain(size: usize, spawn_time: SpawnTime) -> impl Fn(&Ask) -> Reply + Send + Sync + 'static {
     move |ask| {
         if ask.agent != "team-lead" {
             return Reply::text("Ready.");
@@ -82,7 +88,7 @@ fn brain(size: usize, told: SpawnTime) -> impl Fn(&Ask) -> Reply + Send + Sync +
                 json!({"team_name": TEAM, "description": "bench"}),
             ),
             1 => {
-                *told.lock() = Some(Instant::now());
+                *spawn_time.lock() = Some(Instant::now());
                 let mate = |number| {
                     let name = name(number);
                     let input = json!({"name": name, "description": "bench", "prompt": "Say that you are ready."});
@@ -97,8 +103,8 @@ fn brain(size: usize, told: SpawnTime) -> impl Fn(&Ask) -> Reply + Send + Sync +
 
 /// Returns the time to each member's first request, in order.
 fn by_lead(order: &Order, size: usize) -> Result<Vec<Duration>> {
-    let told: SpawnTime = Arc::default();
-    let played = Played::new(order, brain(size, Arc::clone(&told)));
+    let spawn_time: SpawnTime = Arc::default();
+    let played = Played::new(order, brain(size, Arc::clone(&spawn_time)));
     let lead = played.world.start(&[
         "run",
         "Spawn them.",
@@ -118,10 +124,12 @@ fn by_lead(order: &Order, size: usize) -> Result<Vec<Duration>> {
             asked.push(recorded);
         }
     }
-    let told = told.lock().context("the lead was never told to spawn")?;
+    let spawn_time = spawn_time
+        .lock()
+        .context("the lead never received the instruction")?;
     let mut times: Vec<Duration> = asked
         .iter()
-        .map(|(_, at)| at.duration_since(told))
+        .map(|(_, at)| at.duration_since(spawn_time))
         .collect();
     times.sort();
     drop(lead);
@@ -132,10 +140,7 @@ impl Played {
     /// Returns the next member that sends a request, and the time.
     fn next_mate(&self) -> Result<(String, Instant)> {
         let agent = self.next_agent()?;
-        let recorded = self
-            .api
-            .last_of(&agent)
-            .context("a request that was told")?;
+        let recorded = self.api.last_of(&agent).context("the recorded request")?;
         Ok((agent, recorded.at))
     }
 
@@ -211,7 +216,6 @@ fn by_tmux(order: &Order, size: usize) -> Result<Duration> {
 ///
 /// # Errors
 /// If the server does not answer.
-/// When the server does not answer.
 pub(crate) fn ask(words: &[&str]) -> Result<()> {
     let [address, name] = words else {
         bail!("ask ADDRESS NAME");

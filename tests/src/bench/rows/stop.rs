@@ -7,7 +7,7 @@ use anyhow::Result;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::played::{self, Played, TEAM, settle};
+use super::played::{self, Played, TEAM, pause};
 use crate::bench::figure::Figure;
 use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
@@ -134,7 +134,7 @@ fn stop(played: &Played, name: &str, doing: &str) -> Result<Duration> {
         }
         _ => {}
     }
-    settle(Duration::from_millis(50));
+    pause(Duration::from_millis(50));
     let began = Instant::now();
     match doing {
         IDLE => played.world.swarm(&["shutdown", name]).ok(),

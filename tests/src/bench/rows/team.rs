@@ -22,7 +22,6 @@ pub(crate) fn store(root: &Path) -> FileStore {
 ///
 /// # Panics
 /// If it is invalid.
-/// When it is none.
 pub(crate) fn team_name(name: &str) -> TeamName {
     TeamName::parse(name).expect("a name of a team")
 }
@@ -31,7 +30,6 @@ pub(crate) fn team_name(name: &str) -> TeamName {
 ///
 /// # Panics
 /// If it is invalid.
-/// When it is none.
 pub(crate) fn member_name(name: &str) -> MemberName {
     MemberName::parse(name).expect("a name of a member")
 }
@@ -43,7 +41,6 @@ const SPAWN: &str = "11111111-1111-4111-8111-111111111111";
 ///
 /// # Panics
 /// If its name is invalid.
-/// When it is none.
 pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
     let spawn = SPAWN.parse().expect("the id of a spawn");
     Actor::member(team, member_name(name), Some(spawn))
@@ -53,7 +50,6 @@ pub(crate) fn actor(team: &TeamName, name: &str) -> Actor {
 ///
 /// # Errors
 /// If it cannot be created.
-/// When it cannot be made.
 pub(crate) fn create(root: &Path, name: &str, members: &[&str]) -> Result<TeamName> {
     let (store, team) = (store(root), team_name(name));
     store.create_team(NewTeam {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::played::{Played, settle};
+use super::played::{Played, pause};
 use crate::bench::figure::Figure;
 use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
@@ -15,7 +15,7 @@ use crate::stage::Running;
 /// Timeout of an expected output.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Polling interval.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum latency of a death, in seconds.
 const AIM: f64 = 0.1;
 
@@ -28,13 +28,13 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     shown_after(&watching, 0, |shown| shown.contains("idle"))?;
     let (mut deaths, mut tasks) = (Vec::new(), Vec::new());
     for (run, (name, pid)) in names.iter().zip(pids).enumerate() {
-        settle(Duration::from_millis(300));
+        pause(Duration::from_millis(300));
         let (from, began) = (watching.stdout().len(), Instant::now());
         let subject = format!("subject-{run}");
         played.world.swarm(&["task", "create", &subject]).ok();
         let at = shown_after(&watching, from, |shown| shown.contains(&subject))?;
         tasks.push(at.duration_since(began));
-        settle(Duration::from_millis(300));
+        pause(Duration::from_millis(300));
         let (from, began) = (watching.stdout().len(), Instant::now());
         kill(pid)?;
         let is_dead = |shown: &str| {
@@ -70,7 +70,7 @@ fn shown_after(
         if shown.get(from..).is_some_and(&is_shown) {
             return Ok(Instant::now());
         }
-        settle(LOOK);
+        pause(POLL_INTERVAL);
     }
     bail!("not shown within 30 s; shown was\n{}", watching.stdout())
 }

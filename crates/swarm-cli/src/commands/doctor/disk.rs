@@ -48,7 +48,7 @@ fn config_directory(root: &Path) -> Finding {
         let found = format!("{} is not a directory", nearest.display());
         return Finding::missing(NAME, found, elsewhere);
     }
-    let support = match swarm_os::door_support(nearest) {
+    let support = match swarm_os::lock_support(nearest) {
         Ok(support) => support,
         Err(OsError::Gone { .. }) => {
             let found = format!("nothing can be made below {}", nearest.display());

@@ -158,7 +158,7 @@ pub(in crate::commands) fn leave_entered(app: &App) {
 /// Takes a worktree away if it holds nothing that is not elsewhere, and says what became of it.
 fn part(app: &App, worktrees: &Worktrees, record: &Record) {
     let path = record.path.display();
-    let parted = worktrees.part(&record.path, &record.leaver(), app.clock.now());
+    let parted = worktrees.finish(&record.path, &record.former_owner(), app.clock.now());
     app.out.say(&match parted {
         Ok(Some(WorktreeOutcome::Kept {
             slug, branch, why, ..

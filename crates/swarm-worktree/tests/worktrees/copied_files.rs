@@ -1,4 +1,4 @@
-//! What comes along into a worktree.
+//! Files that are copied into a worktree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,19 +8,19 @@ use std::process::Command;
 
 use swarm_worktree::{Dependencies, Uncommitted};
 
-use crate::scene::{NOW, Scene, environment, request, slug};
+use crate::fixture::{NOW, RepositoryFixture, environment, request, slug};
 
 #[test]
-fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    scene.write(
+fn i7_only_listed_and_ignored_files_are_copied_and_no_link_is_followed() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(
         &repo,
         ".gitignore",
         ".env*\n*.key\n/config/local/\n/.claude/settings.local.json\n",
     );
-    scene.write(&repo, ".worktreeinclude", "# what agents need\n.env\n.env.*\n!.env.production\n/config/local/\nuntracked.txt\nlink.key\n");
-    scene.commit(&repo, "ignore");
+    fixture.write(&repo, ".worktreeinclude", "# what agents need\n.env\n.env.*\n!.env.production\n/config/local/\nuntracked.txt\nlink.key\n");
+    fixture.commit(&repo, "ignore");
     for (name, text) in [
         (".env", "A=1\n"),
         (".env.test", "B=1\n"),
@@ -29,21 +29,21 @@ fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
         ("config/local/deep/x.toml", "x\n"),
         (".claude/settings.local.json", "{}\n"),
     ] {
-        scene.write(&repo, name, text);
+        fixture.write(&repo, name, text);
     }
     symlink(repo.join("id.key"), repo.join("link.key")).unwrap();
-    // ListedWorktree, but not ignored: nobody has said that it is not for everybody.
-    scene.write(&repo, "untracked.txt", "u\n");
+    // Listed, but not ignored: it may be committed later.
+    fixture.write(&repo, "untracked.txt", "u\n");
     let asked = request(&repo, "one", Some(Uncommitted::Leave));
-    let made = scene.worktrees().create(&asked).unwrap();
-    let came: Vec<_> = made
+    let made = fixture.worktrees().create(&asked).unwrap();
+    let copied: Vec<_> = made
         .record
         .carried
         .iter()
         .map(|carried| carried.path.display().to_string())
         .collect();
     assert_eq!(
-        came,
+        copied,
         [
             ".claude/settings.local.json",
             ".env",
@@ -51,7 +51,7 @@ fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
             "config/local/deep/x.toml"
         ]
     );
-    for name in &came {
+    for name in &copied {
         assert_eq!(
             fs::read(made.record.path.join(name)).unwrap(),
             fs::read(repo.join(name)).unwrap()
@@ -66,75 +66,75 @@ fn i7_only_what_is_listed_and_ignored_comes_along_and_no_link_is_followed() {
     assert!(
         made.notices
             .iter()
-            .any(|told| told.contains("link.key stayed behind")),
+            .any(|notice| notice.contains("link.key was not copied")),
         "{:?}",
         made.notices
     );
-    // What came is written down, for whoever asks later.
-    let (listed, _) = scene.worktrees().list(&repo).unwrap();
+    // The copied files are recorded.
+    let (listed, _) = fixture.worktrees().list(&repo).unwrap();
     assert_eq!(listed[0].record.carried.len(), 4);
-    // As they came they are no reason to keep the worktree.
-    scene.worktrees().settle(&made).unwrap();
-    scene
+    // Unchanged copies do not keep the worktree from being removed.
+    fixture.worktrees().rely_on_life_lock(&made).unwrap();
+    fixture
         .worktrees()
         .remove(&repo, &slug("one"), false, NOW)
         .unwrap();
 }
 
 #[test]
-fn without_a_list_nothing_comes_along() {
-    let scene = Scene::new();
-    let repo = scene.repo();
-    scene.write(&repo, ".gitignore", ".env\n");
-    scene.commit(&repo, "ignore");
-    scene.write(&repo, ".env", "A=1\n");
-    let made = scene.create(&repo, "one").unwrap();
+fn nothing_is_copied_without_a_list() {
+    let fixture = RepositoryFixture::new();
+    let repo = fixture.repo();
+    fixture.write(&repo, ".gitignore", ".env\n");
+    fixture.commit(&repo, "ignore");
+    fixture.write(&repo, ".env", "A=1\n");
+    let made = fixture.create(&repo, "one").unwrap();
     assert!(made.record.carried.is_empty());
     assert!(!made.record.path.join(".env").exists());
-    // A list that is a link could name anybody's patterns.
-    scene.write(&repo, ".gitignore", ".env\n.worktreeinclude\n");
-    scene.commit(&repo, "ignore more");
+    // A list that is a symbolic link could point to any file.
+    fixture.write(&repo, ".gitignore", ".env\n.worktreeinclude\n");
+    fixture.commit(&repo, "ignore more");
     symlink("/etc/passwd", repo.join(".worktreeinclude")).unwrap();
-    let refused = scene.create(&repo, "two").unwrap_err().to_string();
+    let refused = fixture.create(&repo, "two").unwrap_err().to_string();
     assert!(refused.contains("symbolic link"), "{refused}");
-    assert!(!scene.branches(&repo).contains(&"worktree-two".to_owned()));
+    assert!(!fixture.branches(&repo).contains(&"worktree-two".to_owned()));
 }
 
-/// Runs npm without a network and with a home of its own.
-fn npm(scene: &Scene, at: &Path, args: &[&str]) {
+/// Runs npm offline with a separate home directory.
+fn npm(fixture: &RepositoryFixture, at: &Path, args: &[&str]) {
     let output = Command::new("npm")
         .args(args)
         .args(["--offline", "--no-audit", "--no-fund", "--no-update-notifier"])
         .current_dir(at)
         .env_clear()
-        .envs(environment(&scene.path("")))
-        .env("npm_config_cache", scene.path("npm-cache"))
+        .envs(environment(&fixture.path("")))
+        .env("npm_config_cache", fixture.path("npm-cache"))
         .output()
         .expect("npm is missing on this machine: this test proves what an installation does, so install npm");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "npm {args:?}: {said}");
 }
 
-/// A project with one package that stands in the repository as an archive.
-fn project(scene: &Scene) -> PathBuf {
-    let repo = scene.repo();
-    scene.write(
+/// Creates a project with one package, which is in the repository as an archive.
+fn project(fixture: &RepositoryFixture) -> PathBuf {
+    let repo = fixture.repo();
+    fixture.write(
         &repo,
         "left/package.json",
         "{\"name\":\"left\",\"version\":\"1.0.0\",\"bin\":{\"left\":\"cli.js\"}}",
     );
-    scene.write(&repo, "left/index.js", "module.exports = 'left'\n");
-    scene.write(&repo, "left/cli.js", "#!/usr/bin/env node\n");
-    npm(scene, &repo, &["pack", "./left", "--silent"]);
+    fixture.write(&repo, "left/index.js", "module.exports = 'left'\n");
+    fixture.write(&repo, "left/cli.js", "#!/usr/bin/env node\n");
+    npm(fixture, &repo, &["pack", "./left", "--silent"]);
     fs::remove_dir_all(repo.join("left")).unwrap();
-    scene.write(&repo, "package.json", "{\"name\":\"app\",\"version\":\"1.0.0\",\"dependencies\":{\"left\":\"file:left-1.0.0.tgz\"}}");
-    scene.write(&repo, ".gitignore", "node_modules/\n");
-    npm(scene, &repo, &["install"]);
-    scene.commit(&repo, "project");
+    fixture.write(&repo, "package.json", "{\"name\":\"app\",\"version\":\"1.0.0\",\"dependencies\":{\"left\":\"file:left-1.0.0.tgz\"}}");
+    fixture.write(&repo, ".gitignore", "node_modules/\n");
+    npm(fixture, &repo, &["install"]);
+    fixture.commit(&repo, "project");
     repo
 }
 
-/// Every file below a directory with its content, and every link with what it says.
+/// Returns every file below a directory with its content, and every link with its target.
 fn contents(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut directories = vec![at.to_owned()];
@@ -156,15 +156,15 @@ fn contents(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn i8_an_installation_in_a_worktree_leaves_the_main_checkout_as_it_is() {
-    let mut scene = Scene::new();
-    let repo = project(&scene);
+fn i8_an_installation_in_a_worktree_does_not_change_the_main_checkout() {
+    let mut fixture = RepositoryFixture::new();
+    let repo = project(&fixture);
     let before = contents(&repo.join("node_modules"));
     assert!(before.len() >= 4, "{before:?}");
     for dependencies in Dependencies::ALL {
-        scene.settings.dependencies = dependencies;
+        fixture.settings.dependencies = dependencies;
         let name = dependencies.name();
-        let made = scene.create(&repo, name).unwrap();
+        let made = fixture.create(&repo, name).unwrap();
         let there = made.record.path.join("node_modules");
         if dependencies == Dependencies::None {
             assert!(!there.exists());
@@ -173,8 +173,8 @@ fn i8_an_installation_in_a_worktree_leaves_the_main_checkout_as_it_is() {
             assert_eq!(index, "module.exports = 'left'\n", "{name}");
             let how = made.record.carried[0].how.as_str();
             let mut notices = made.notices.iter();
-            let told = notices.any(|told| told.contains("are links to"));
-            assert_eq!(told, how == "symlink", "{:?}", made.notices);
+            let mentions_links = notices.any(|notice| notice.contains("are links to"));
+            assert_eq!(mentions_links, how == "symlink", "{:?}", made.notices);
             if dependencies == Dependencies::Auto {
                 assert!(["reflink", "symlink"].contains(&how), "{how}");
             } else {
@@ -188,11 +188,11 @@ fn i8_an_installation_in_a_worktree_leaves_the_main_checkout_as_it_is() {
                 .is_ok_and(|found| found.is_symlink()),
             "{name}"
         );
-        npm(&scene, &made.record.path, &["ci"]);
+        npm(&fixture, &made.record.path, &["ci"]);
         assert!(there.join("left/index.js").is_file(), "{name}");
         assert_eq!(contents(&repo.join("node_modules")), before, "{name}");
-        scene.worktrees().settle(&made).unwrap();
-        scene
+        fixture.worktrees().rely_on_life_lock(&made).unwrap();
+        fixture
             .worktrees()
             .remove(&repo, &slug(name), false, NOW)
             .unwrap();

@@ -1,4 +1,4 @@
-//! A repository in a directory of its own.
+//! A repository in a temporary directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,20 +7,20 @@ use std::process::Command;
 
 use swarm_protocol::{MemberName, TeamName, UnixMs};
 use swarm_worktree::{
-    Created, Git, Leaver, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError,
+    Created, FormerOwner, Git, Owner, ProcessMark, Request, Slug, Uncommitted, WorktreeError,
     WorktreeSettings, Worktrees,
 };
 
 pub(crate) const NOW: UnixMs = UnixMs(1_700_000_000_000);
 
-pub(crate) struct Scene {
+pub(crate) struct RepositoryFixture {
     directory: tempfile::TempDir,
     pub(crate) settings: WorktreeSettings,
-    /// The git program that swarm is given.
+    /// The git program that swarm uses.
     pub(crate) git: PathBuf,
 }
 
-/// The environment of every git here: nothing of whoever runs the tests but the way to the programs.
+/// The environment of every git process: only `PATH` is taken from the environment of the tests.
 pub(crate) fn environment(home: &Path) -> BTreeMap<String, String> {
     let path = std::env::var("PATH").unwrap();
     let home = home.display().to_string();
@@ -38,16 +38,16 @@ pub(crate) fn environment(home: &Path) -> BTreeMap<String, String> {
         .into()
 }
 
-impl Scene {
-    /// A repository with two files on `main`.
+impl RepositoryFixture {
+    /// Creates a repository with two files on `main`.
     pub(crate) fn new() -> Self {
-        let scene = Self {
+        let fixture = Self {
             directory: tempfile::tempdir().unwrap(),
             settings: WorktreeSettings::default(),
             git: "git".into(),
         };
-        scene.init("repo");
-        scene
+        fixture.init("repo");
+        fixture
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -58,7 +58,7 @@ impl Scene {
         self.path("repo")
     }
 
-    /// Where swarm keeps what it knows of worktrees elsewhere.
+    /// Directory of the index of worktrees outside of repositories.
     pub(crate) fn own(&self) -> PathBuf {
         self.path("root/swarm/worktrees")
     }
@@ -85,11 +85,11 @@ impl Scene {
         self.git_in(at, &["rev-parse", "HEAD"])
     }
 
-    /// Runs git as a person would; its output.
+    /// Runs git as a user would and returns its output.
     pub(crate) fn git_in(&self, at: &Path, args: &[&str]) -> String {
         let output = Command::new("git")
             .args(["-c", "protocol.file.allow=always"])
-            // Nothing of git's works on in a worktree once the command is over.
+            // Git must not leave background processes in a worktree.
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(args)
             .current_dir(at)
@@ -111,10 +111,10 @@ impl Scene {
         self.worktrees().create(&request(from, slug, None))
     }
 
-    /// Makes a worktree and lets go of it, as if its member had ended.
+    /// Creates a worktree and releases it, as if its member had stopped.
     pub(crate) fn left(&self, slug: &str) -> Created {
         let created = self.create(&self.repo(), slug).unwrap();
-        self.worktrees().settle(&created).unwrap();
+        self.worktrees().rely_on_life_lock(&created).unwrap();
         created
     }
 
@@ -126,7 +126,7 @@ impl Scene {
         all.lines().map(str::to_owned).collect()
     }
 
-    /// How many checkouts git knows besides the main one.
+    /// Returns the number of linked worktrees that git lists.
     pub(crate) fn linked(&self, at: &Path) -> usize {
         let all = self.git_in(at, &["worktree", "list", "--porcelain"]);
         all.lines()
@@ -144,10 +144,10 @@ pub(crate) fn slug(text: &str) -> Slug {
     Slug::parse(text).unwrap()
 }
 
-/// Whoever [`request`] asks for.
-pub(crate) fn leaver(name: &str) -> Leaver {
+/// Returns the owner that [`request`] names.
+pub(crate) fn former_owner(name: &str) -> FormerOwner {
     let asked = request(Path::new(""), name, None);
-    Leaver {
+    FormerOwner {
         owner: asked.owner,
         process: Some(asked.process),
     }
@@ -170,7 +170,7 @@ pub(crate) fn request(from: &Path, name: &str, uncommitted: Option<Uncommitted>)
     }
 }
 
-/// This process, by the field of `/proc` that tells it from a later one of the same number.
+/// Returns pid and start time of this process (`proc_pid_stat(5)`).
 pub(crate) fn this_process() -> ProcessMark {
     let pid = std::process::id();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

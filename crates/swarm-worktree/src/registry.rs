@@ -1,7 +1,6 @@
-//! Which directories outside of main checkouts hold worktrees, and of which repository.
-//!
-//! The list lies below swarm's own config directory. Nothing beside the worktrees is believed: a clone may bring any file along,
-//! and whoever may write beside a checkout may put one there.
+//! Index of the directories outside of main checkouts that contain worktrees, with their
+//! repositories. The registry is in swarm's config directory. Files next to the worktrees are not
+//! trusted: they may be part of a clone, or written by another user or agent.
 
 use std::fs;
 use std::io;
@@ -12,24 +11,24 @@ use swarm_os::{ensure_private_dir, fingerprint, read_optional, replace_alone};
 
 use crate::{Occupants, WorktreeError};
 
-/// The list: a file for each directory.
+/// The registry: one file per directory.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct WorktreeRegistry {
     files: PathBuf,
-    /// Who works where.
+    /// The agents and their working directories.
     pub(crate) occupants: Occupants,
 }
 
-/// A directory that holds worktrees.
+/// A directory that contains worktrees.
 #[derive(Debug, Serialize, Deserialize)]
 struct Place {
     directory: PathBuf,
-    /// Git's directory for all checkouts of the repository.
+    /// Git directory shared by all checkouts of the repository.
     common: PathBuf,
 }
 
-impl Places {
-    /// The list in this directory of swarm's own.
+impl WorktreeRegistry {
+    /// Returns the registry below swarm's directory `own`.
     pub(crate) fn below(own: &Path) -> Self {
         Self {
             files: own.join("places"),
@@ -37,8 +36,8 @@ impl Places {
         }
     }
 
-    /// Writes down that a directory holds the worktrees of a repository.
-    pub(crate) fn enter(&self, directory: &Path, common: &Path) -> Result<(), WorktreeError> {
+    /// Records that a directory contains the worktrees of a repository.
+    pub(crate) fn add(&self, directory: &Path, common: &Path) -> Result<(), WorktreeError> {
         if self.repository_of(directory)?.as_deref() == Some(common) {
             return Ok(());
         }
@@ -52,13 +51,13 @@ impl Places {
         Ok(replace_alone(&path, &bytes)?)
     }
 
-    /// Git's common directory of the repository whose worktrees a directory holds.
+    /// Returns the shared git directory of the repository whose worktrees a directory contains.
     pub(crate) fn repository_of(&self, directory: &Path) -> Result<Option<PathBuf>, WorktreeError> {
         let place = read(&self.file(directory))?.filter(|place| place.directory == directory);
         Ok(place.map(|place| place.common))
     }
 
-    /// The directories that hold worktrees of a repository.
+    /// Returns the directories that contain worktrees of a repository.
     pub(crate) fn of_repository(&self, common: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
         let entries = match fs::read_dir(&self.files) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -73,11 +72,13 @@ impl Places {
             if path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
-            // One that cannot be read makes no directory a place.
+            // An unreadable entry is skipped: its directory does not count.
             match read(&path) {
                 Ok(Some(place)) if place.common == common => directories.push(place.directory),
                 Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "place of worktrees not read"),
+                Err(error) => {
+                    tracing::warn!(%error, "could not read an entry of the registry of worktree directories")
+                }
             }
         }
         Ok(directories)

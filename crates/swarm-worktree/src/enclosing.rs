@@ -1,33 +1,36 @@
-//! Which of swarm's worktrees a path lies in, told by nothing that whoever works there can write.
-//!
-//! The `.git` file of a worktree and git's directory for it are writable from inside. So the way begins above the worktree:
-//! at the main checkout that it lies in, or in swarm's own list of places, and ends at the record in the repository found
-//! there. No other file says anything: a clone may bring it along.
+//! Finds the swarm worktree that contains a path, without trusting files that are writable from
+//! inside the worktree. The `.git` file of a worktree and its git directory are writable from
+//! inside. The search therefore starts above the worktree, at the main checkout that contains it or
+//! in swarm's own registry of worktree directories, and ends at the record in the repository found
+//! there. No other file is trusted: it may be part of a clone.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use swarm_os::WORK_TREES;
+use swarm_os::WORKTREES_DIRECTORY;
 
 use crate::heads::look_at;
-use crate::places::Places;
 use crate::record::{Record, records_of};
+use crate::registry::WorktreeRegistry;
 use crate::{Slug, WorktreeError};
 
 /// A worktree and the repository that it belongs to.
 #[derive(Debug, Clone)]
-pub(crate) struct Anchored {
-    /// Git's directory for all checkouts.
+pub(crate) struct EnclosingWorktree {
+    /// The git directory shared by all checkouts.
     pub(crate) common: PathBuf,
-    /// What is known of the worktree.
+    /// The record of the worktree.
     pub(crate) record: Record,
-    /// Where the path is below the worktree.
+    /// The path relative to the worktree.
     pub(crate) below: PathBuf,
 }
 
-/// The worktree that holds a path, if one does. Of worktrees in one another it is the outermost: what lies in a worktree may
-/// be made up by whoever works there.
-pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>, WorktreeError> {
+/// Returns the worktree that contains a path, if any. If worktrees are nested, it is the outermost:
+/// the contents of a worktree may be forged by the agent that works in it.
+pub(crate) fn find_enclosing(
+    registry: &WorktreeRegistry,
+    path: &Path,
+) -> Result<Option<EnclosingWorktree>, WorktreeError> {
     let there = path.ancestors().find_map(|path| path.canonicalize().ok());
     let Some(path) = there else {
         return Ok(None);
@@ -35,12 +38,12 @@ pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>,
     let mut above: Vec<&Path> = path.ancestors().collect();
     above.reverse();
     for tree in above {
-        let Some(common) = repository_of(places, tree)? else {
+        let Some(common) = repository_of(registry, tree)? else {
             continue;
         };
         if let Some(record) = recorded(&common, tree)? {
             let below = path.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
-            return Ok(Some(Anchored {
+            return Ok(Some(EnclosingWorktree {
                 common,
                 record,
                 below,
@@ -50,24 +53,27 @@ pub(crate) fn anchored(places: &Places, path: &Path) -> Result<Option<Anchored>,
     Ok(None)
 }
 
-/// The repository whose worktree a directory would be by the place where it lies.
-fn repository_of(places: &Places, tree: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+/// Returns the repository to which a worktree at this path would belong.
+fn repository_of(
+    registry: &WorktreeRegistry,
+    tree: &Path,
+) -> Result<Option<PathBuf>, WorktreeError> {
     let Some(outer) = tree.parent() else {
         return Ok(None);
     };
-    if outer.ends_with(WORK_TREES) {
+    if outer.ends_with(WORKTREES_DIRECTORY) {
         let main = outer.ancestors().nth(2).and_then(look_at);
         return Ok(main.map(|seen| seen.common_dir));
     }
-    places.repository_of(outer)
+    registry.repository_of(outer)
 }
 
-/// The record of the worktree at a path.
+/// Returns the record of the worktree at a path.
 fn recorded(common: &Path, tree: &Path) -> Result<Option<Record>, WorktreeError> {
     let Some(slug) = tree.file_name().and_then(OsStr::to_str) else {
         return Ok(None);
     };
-    // Its directory has its name, with `+` for each `/`.
+    // The directory is named after the slug, with `+` for each `/`.
     let Ok(slug) = Slug::parse(&slug.replace('+', "/")) else {
         return Ok(None);
     };
