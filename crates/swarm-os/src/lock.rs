@@ -63,8 +63,8 @@ impl LockOptions {
         }
     }
 
-    /// Abandons an attempt that has changed nothing yet, before work that changes something and then
-    /// takes further locks. `path` names what the work is about.
+    /// Abandons an attempt that has changed nothing yet, before work that changes something and
+    /// then takes further locks. `path` names what the work is about.
     ///
     /// # Errors
     /// [`OsError::LockTimeout`] in such an attempt.

@@ -39,8 +39,8 @@ impl LockInterrupt {
     }
 }
 
-/// One execution of an operation that may not wait for a lock while it can still be repeated from its
-/// beginning.
+/// One execution of an operation that may not wait for a lock while it can still be repeated from
+/// its beginning.
 ///
 /// Until the first change, a lock that is not free fails immediately and marks the attempt as
 /// abandoned. From then on nothing can be changed under a lock, so an abandoned attempt has changed
@@ -54,12 +54,12 @@ const CHANGED: u8 = 1;
 const ABANDONED: u8 = 2;
 
 impl LockAttempt {
-    /// Whether a lock was not free before anything was changed: the operation must be repeated.
+    /// Returns whether a lock was not free before the first change: the operation must be repeated.
     pub fn is_abandoned(&self) -> bool {
         self.0.load(Ordering::SeqCst) == ABANDONED
     }
 
-    /// Records that something is about to be changed. Returns whether that is allowed.
+    /// Records the start of a change. Returns whether it is allowed.
     pub(crate) fn begin_change(&self) -> bool {
         let begun = self
             .0
@@ -68,13 +68,13 @@ impl LockAttempt {
     }
 
     fn abandon(&self) {
-        // A change that another thread has begun meanwhile wins.
+        // A concurrent change of another thread wins.
         let _stage =
             self.0
                 .compare_exchange(UNCHANGED, ABANDONED, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// Whether it can no longer be repeated, and so may wait.
+    /// Returns whether the operation can no longer be repeated and may therefore wait.
     pub(crate) fn may_wait(&self) -> bool {
         self.0.load(Ordering::SeqCst) == CHANGED
     }
@@ -111,7 +111,7 @@ impl<'a> Deadline<'a> {
     pub(crate) fn missed(&self, path: &Path, holder: impl FnOnce() -> String) -> OsError {
         let in_attempt = self.attempt.filter(|attempt| !attempt.may_wait());
         let holder = match in_attempt {
-            // Nobody reads it: the operation is repeated.
+            // The description is not used: the operation is repeated.
             Some(attempt) => {
                 attempt.abandon();
                 String::new()

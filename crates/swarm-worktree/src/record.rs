@@ -191,8 +191,8 @@ impl Record {
         }
     }
 
-    /// Returns whether it still belongs to `former_owner`: the same agent, spawn and process, as far as
-    /// they are known.
+    /// Returns whether it still belongs to `former_owner`: the same agent, spawn and process, as
+    /// far as they are known.
     pub(crate) fn is_still_of(&self, former_owner: &FormerOwner) -> bool {
         let (own, their) = (&self.owner, &former_owner.owner);
         own.is_same_agent(their)

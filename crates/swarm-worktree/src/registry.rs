@@ -77,7 +77,7 @@ impl WorktreeRegistry {
                 Ok(Some(place)) if place.common == common => directories.push(place.directory),
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "could not read an entry of the registry of worktree directories")
+                    tracing::warn!(%error, "could not read an entry of the worktree registry");
                 }
             }
         }

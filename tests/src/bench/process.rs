@@ -12,8 +12,8 @@ pub(crate) fn proportional(pid: u32) -> u64 {
     kilobytes(&read(pid, "smaps_rollup"), "Pss:") * 1024
 }
 
-/// Returns the bytes of private memory that it has written. Unchanged pages of its program file do not count: the kernel can
-/// drop them, and shares them with every other process that needs them.
+/// Returns the bytes of private memory that it has written. Unchanged pages of its program file do
+/// not count: the kernel can drop them, and shares them with every other process that needs them.
 pub(crate) fn unshared(pid: u32) -> u64 {
     kilobytes(&read(pid, "smaps_rollup"), "Private_Dirty:") * 1024
 }
