@@ -15,14 +15,3 @@ pub trait PermissionGate: Send + Sync + fmt::Debug {
     /// request's id; the session reports that the agent works again.
     async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome;
 }
-
-/// A gate that denies every request, for agents whose requests cannot be decided by anyone.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DenyingGate;
-
-#[async_trait]
-impl PermissionGate for DenyingGate {
-    async fn ask(&self, ask: PermissionRequest, _cancel: CancellationToken) -> PermissionOutcome {
-        PermissionOutcome::unanswered(format!("{}, and no one can approve it", ask.why))
-    }
-}

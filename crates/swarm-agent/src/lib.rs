@@ -43,7 +43,7 @@ pub use environment::{AgentEnvironment, EnvironmentFact, HostFacts, PromptEnviro
 pub use error::AgentError;
 pub use events::{EventSink, NoEvents, StepCounter};
 pub use fork::ForkPoint;
-pub use gate::{DenyingGate, PermissionGate};
+pub use gate::PermissionGate;
 pub use hook_clients::{HookClients, HookModels};
 pub use injected::{Delivery, Injected, Interjections, NoInterjections};
 pub use instructions::{
