@@ -14,19 +14,16 @@ fn world_of(program: &str) -> World {
 fn ignores_shutdown_stays_when_it_is_asked_to_go() {
     let world = world_of(env!("CARGO_BIN_EXE_ignores-shutdown"));
     let mut running = world.start(&[]);
-    world.wait_for("its line", || {
-        running.stdout().contains("I stay.").then_some(())
-    });
+    world.wait_until("its line", || running.stdout().contains("I stay."));
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
         running.signal(signal);
     }
-    // Its signal mask and handlers are the kernel's word for it: nothing is pending and nobody was ended.
+    // The kernel shows that no signal is pending, and the program still runs.
     let status = || std::fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
-    world.wait_for("the signals are taken", || {
-        let pending = status()
+    world.wait_until("the signals are taken", || {
+        status()
             .lines()
-            .any(|line| line.starts_with("ShdPnd:") && line.ends_with("\t0000000000000000"));
-        pending.then_some(())
+            .any(|line| line.starts_with("ShdPnd:") && line.ends_with("\t0000000000000000"))
     });
     assert!(!running.has_ended());
 }
@@ -52,9 +49,7 @@ fn floods_does_not_stop() {
     let world = world_of(env!("CARGO_BIN_EXE_floods"));
     let mut running = world.start(&[]);
     let megabyte = 1 << 20;
-    world.wait_for("a flood", || {
-        (running.stdout().len() > megabyte).then_some(())
-    });
+    world.wait_until("a flood", || running.stdout().len() > megabyte);
     assert!(!running.has_ended());
 }
 
@@ -66,7 +61,7 @@ fn leaves_grandchildren_that_outlive_it_in_other_sessions() {
     running.wait().ok();
     let left = world.processes();
     assert_eq!(left.len(), 3, "{left:?}");
-    world.wait_for("sessions of their own", || {
+    world.wait_until("sessions of their own", || {
         let stats = left
             .iter()
             .map(|(pid, _)| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap());
@@ -79,7 +74,7 @@ fn leaves_grandchildren_that_outlive_it_in_other_sessions() {
                 .unwrap()
                 .to_owned()
         });
-        groups.all(|other| other != group).then_some(())
+        groups.all(|other| other != group)
     });
     world.end_all();
 }
@@ -106,8 +101,6 @@ fn grabs_tty_takes_screen_and_keys() {
 fn prompts_waits_in_an_unfinished_line() {
     let world = world_of(env!("CARGO_BIN_EXE_prompts"));
     let mut running = world.start(&[]);
-    world.wait_for("its question", || {
-        running.stdout().ends_with("[y/N] ").then_some(())
-    });
+    world.wait_until("its question", || running.stdout().ends_with("[y/N] "));
     assert!(!running.has_ended());
 }

@@ -1,11 +1,11 @@
-//! One binary for everything that is tested from outside: the rules of the house, and whole teams.
+//! One binary for the tests from outside: the architecture rules and whole teams.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "a test fails by panicking, and plays other programs, which write files as they like"
+    reason = "a test fails by panicking, and writes files as other programs do"
 )]
 
 mod architecture;

@@ -3,7 +3,9 @@
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{MODEL, spawn_over, world, world_over, world_with_team};
+use crate::scene::{
+    MODEL, demo_run_args, spawn_args, spawn_over, world, world_over, world_with_team,
+};
 
 /// A member whose shell runs one command for its first prompt; gives what the command printed, with its exit code in
 /// the last line.
@@ -36,7 +38,7 @@ fn printed_in_a_world_with(files: &[(&str, &str)], command: &str) -> String {
 }
 
 #[test]
-fn an_agent_cannot_answer_grant_or_end_through_its_shell() {
+fn an_agent_cannot_approve_grant_or_stop_through_its_shell() {
     for verb in [
         "approve x",
         "deny x",
@@ -86,7 +88,7 @@ fn not_proven(why: &str) {
 }
 
 #[test]
-fn a_person_in_another_pid_namespace_answers_nothing_and_ends_what_runs_all_the_same() {
+fn a_person_in_another_pid_namespace_cannot_approve_but_can_stop_members() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
@@ -193,7 +195,7 @@ fn mail_from_an_agents_shell_is_its_own() {
 }
 
 #[test]
-fn a_member_without_a_terminal_acts_in_its_own_name_under_a_lead_that_started_it() {
+fn a_headless_member_acts_in_its_own_name_under_the_lead_that_started_it() {
     let told = json!({"name": "bob", "description": "tell", "prompt": "tell me"});
     let api = FakeApi::start(move |ask: &Ask| {
         match (ask.agent.as_str(), ask.result_of("t1").is_some()) {
@@ -206,20 +208,7 @@ fn a_member_without_a_terminal_acts_in_its_own_name_under_a_lead_that_started_it
         }
     });
     let world = world().with_api(&api);
-    world
-        .swarm(&[
-            "run",
-            "go",
-            "--team",
-            "demo",
-            "--model",
-            MODEL,
-            "--mode",
-            "bypassPermissions",
-            "--backend",
-            "headless",
-        ])
-        .ok();
+    world.swarm(&demo_run_args("go", &[])).ok();
     let mut mail = world.team("demo").inbox("team-lead");
     mail.retain(|entry| entry["text"] == "from my shell");
     assert_eq!(mail.len(), 1, "{}", world.report());
@@ -227,7 +216,7 @@ fn a_member_without_a_terminal_acts_in_its_own_name_under_a_lead_that_started_it
 }
 
 #[test]
-fn file_tools_leave_the_teams_files_alone_in_every_mode() {
+fn file_tools_cannot_change_team_files_in_any_mode() {
     let api = FakeApi::start(|ask: &Ask| {
         let root = ask.news();
         let root = root
@@ -251,18 +240,11 @@ fn file_tools_leave_the_teams_files_alone_in_every_mode() {
     let world = world_over(&api);
     let prompt = format!("the root is {}", world.root().display());
     world
-        .swarm(&[
-            "spawn",
+        .swarm(&spawn_args(
             "bob",
-            "--model",
-            crate::scene::MODEL,
-            "--backend",
             "headless",
-            "--mode",
-            "bypassPermissions",
-            "--prompt",
-            &prompt,
-        ])
+            &["--mode", "bypassPermissions", "--prompt", &prompt],
+        ))
         .ok();
     let told = api.wait_for("both results", "bob", |ask| ask.result_of("t2").is_some());
     for call in ["t1", "t2"] {

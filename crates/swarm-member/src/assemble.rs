@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use swarm_agent::{
     AgentEnvironment, AgentError, AgentParts, AgentRuntime, Brief, EnvironmentFact, EventSink,
     ForkPoint, HookClients, HookModels, HostFacts, InstructionSources, Interjections, Isolator,
@@ -21,8 +20,7 @@ use swarm_permissions::{AgentConfig, AgentDefinition, ReadFilter};
 use swarm_protocol::{AgentId, SessionId, Skill};
 use swarm_team::{MemberContext, SendMessageTool, member_hooks, task_tools, team_brief};
 use swarm_tools::{
-    BackgroundCommands, Caller, Checkout, Confinement, FileState, ProtectedPaths, Tool,
-    ToolContext, ToolLimits,
+    BackgroundCommands, Caller, Checkout, Confinement, ProtectedPaths, Tool, ToolContext,
 };
 use swarm_ui::PaneInput;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -324,30 +322,22 @@ impl MemberSetup {
         let team = context.team().map(|team| team.name().clone());
         let protected =
             without_unreadable(ProtectedPaths::new(&self.root), self.unreadable.clone());
+        let caller = Caller {
+            name: context.name.clone(),
+            agent_id: team
+                .clone()
+                .map(|team| AgentId::new(context.name.clone(), team)),
+            team,
+        };
         ToolContext {
-            cwd: self.cwd.clone(),
             env: Arc::new(self.env.clone()),
             checkout: Arc::new(Checkout::of(&self.cwd, self.home.as_deref())),
             protected: Arc::new(protected),
             confine: self.confine.clone().map(Arc::new),
             guards: Arc::new(self.agent_config.shell.clone()),
-            shell: Arc::default(),
-            files: Arc::new(Mutex::new(FileState::new())),
-            modes: None,
             scratch: Some(self.transcript.with_extension("").join("output").into()),
-            host: None,
-            documents: false,
             commands: Some(commands),
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
-            tool_use_id: String::new(),
-            caller: Caller {
-                name: context.name.clone(),
-                agent_id: team
-                    .clone()
-                    .map(|team| AgentId::new(context.name.clone(), team)),
-                team,
-            },
+            ..ToolContext::new(self.cwd.clone(), caller)
         }
     }
 }

@@ -2,6 +2,9 @@
 //! than was allowed.
 #![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
+#[path = "questions/question.rs"]
+mod questions;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -10,9 +13,11 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use serde_json::json;
-use swarm_permissions::{Behavior, Question, Rule, RuleSet, bash_is_read_only, decide};
+use swarm_permissions::{Behavior, Rule, RuleSet, bash_is_read_only, decide};
 use swarm_protocol::{PermissionMode, ToolKind};
 use tempfile::TempDir;
+
+use questions::question;
 
 /// A working directory and, next to it, the programs `ok` and `evil`, which log their execution.
 struct Bench {
@@ -87,18 +92,7 @@ fn allowed(command: &str) -> bool {
     let mut rules = RuleSet::default();
     rules.add(Behavior::Allow, Rule::parse("Bash(ok:*)").unwrap(), "test");
     let input = json!({ "command": command });
-    let question = Question {
-        tool: "Bash",
-        input: &input,
-        cwd: Path::new("/work"),
-        starts_in: Path::new("/work"),
-        anchors: swarm_permissions::Anchors::NONE,
-        home: None,
-        touches: &[],
-        files: &swarm_permissions::PlainFiles,
-        read_only: false,
-        kind: ToolKind::Execute,
-    };
+    let question = question("Bash", ToolKind::Execute, &input);
     decide(PermissionMode::Default, &rules, &question).is_allow()
 }
 

@@ -1,5 +1,8 @@
 //! Decision tables for rules, modes and their combination.
 
+#[path = "questions/question.rs"]
+mod questions;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -8,6 +11,8 @@ use swarm_permissions::{
     ToolAllowance, decide,
 };
 use swarm_protocol::{PermissionMode, ToolKind};
+
+use questions::question;
 
 const ALLOW: &str = "allow";
 const DENY: &str = "deny";
@@ -42,17 +47,12 @@ fn ask_touching(
     input: &Value,
     touches: &[PathBuf],
 ) -> Decision {
+    let kind = kind_of(tool);
     let question = Question {
-        tool,
-        input,
-        cwd: Path::new("/work"),
-        starts_in: Path::new("/work"),
-        anchors: swarm_permissions::Anchors::NONE,
         home: Some(Path::new("/home/dev")),
         touches,
-        files: &swarm_permissions::PlainFiles,
-        read_only: matches!(kind_of(tool), ToolKind::Read | ToolKind::Web),
-        kind: kind_of(tool),
+        read_only: matches!(kind, ToolKind::Read | ToolKind::Web),
+        ..question(tool, kind, input)
     };
     decide(mode, rules, &question)
 }
@@ -474,32 +474,13 @@ fn other_tools_are_matched_by_parameter_domain_and_server() {
         "allow": ["WebFetch(domain:*.example.com)", "mcp__github", "Agent(explorer)"],
         "deny": ["mcp__github__delete_repo", "Agent(root*)", "Tool(level:9)"]
     }));
+    let url = |rest: &str| json!({"url": format!("https://{rest}")});
     for (tool, input, expected) in [
-        (
-            "WebFetch",
-            json!({"url": "https://docs.example.com/x"}),
-            ALLOW,
-        ),
-        (
-            "WebFetch",
-            json!({"url": "https://docs.example.com.evil.org/x"}),
-            ASK,
-        ),
-        (
-            "WebFetch",
-            json!({"url": "https://evil.org/docs.example.com"}),
-            ASK,
-        ),
-        (
-            "WebFetch",
-            json!({"url": "https://docs.example.com@evil.org/"}),
-            ASK,
-        ),
-        (
-            "WebFetch",
-            json!({"url": "https://evil.org\\@docs.example.com/"}),
-            ASK,
-        ),
+        ("WebFetch", url("docs.example.com/x"), ALLOW),
+        ("WebFetch", url("docs.example.com.evil.org/x"), ASK),
+        ("WebFetch", url("evil.org/docs.example.com"), ASK),
+        ("WebFetch", url("docs.example.com@evil.org/"), ASK),
+        ("WebFetch", url("evil.org\\@docs.example.com/"), ASK),
         ("mcp__github__list", json!({}), ALLOW),
         ("mcp__github__delete_repo", json!({}), DENY),
         ("mcp__gitlab__list", json!({}), ASK),
@@ -660,17 +641,12 @@ fn p5_relative_rules_apply_to_a_sub_agent_from_their_original_directory() {
         ("/copy", &copy, "Edit", "/work/src/a", ASK),
     ] {
         let input = json!({"file_path": path});
+        let kind = kind_of(tool);
         let question = Question {
-            tool,
-            input: &input,
             cwd: Path::new(cwd),
             starts_in: Path::new(cwd),
             anchors,
-            home: None,
-            touches: &[],
-            files: &swarm_permissions::PlainFiles,
-            read_only: tool == "Read",
-            kind: kind_of(tool),
+            ..question(tool, kind, &input)
         };
         let decision = decide(PermissionMode::Default, &set, &question);
         assert_eq!(
@@ -681,16 +657,10 @@ fn p5_relative_rules_apply_to_a_sub_agent_from_their_original_directory() {
     }
     let input = json!({"command": "echo x > ../secret/a"});
     let question = Question {
-        tool: "Bash",
-        input: &input,
         cwd: Path::new("/work/sub"),
         starts_in: Path::new("/work/sub"),
         anchors: &in_sub,
-        home: None,
-        touches: &[],
-        files: &swarm_permissions::PlainFiles,
-        read_only: false,
-        kind: ToolKind::Execute,
+        ..question("Bash", ToolKind::Execute, &input)
     };
     let decision = decide(PermissionMode::BypassPermissions, &set, &question);
     assert_eq!(word(&decision), DENY, "{decision:?}");

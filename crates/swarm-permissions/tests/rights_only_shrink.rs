@@ -1,14 +1,17 @@
 //! Properties of decisions for arbitrary rules and calls.
 
-use std::path::Path;
+#[path = "questions/question.rs"]
+mod questions;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use swarm_permissions::{
-    AgentDefinition, AgentKind, AgentSource, Behavior, Decision, PoolRequest, Question, Rule,
-    RuleSet, ToolAllowance, ToolCeiling, bash_is_read_only, choose_mode, decide, tool_pool,
+    AgentDefinition, AgentKind, AgentSource, Behavior, Decision, PoolRequest, Rule, RuleSet,
+    ToolAllowance, ToolCeiling, bash_is_read_only, choose_mode, decide, tool_pool,
 };
 use swarm_protocol::{PermissionMode, ToolKind};
+
+use questions::question;
 
 fn rule() -> impl Strategy<Value = Rule> {
     let content = prop_oneof![
@@ -145,18 +148,7 @@ fn mode() -> impl Strategy<Value = PermissionMode> {
 
 fn ask(mode: PermissionMode, rules: &RuleSet, call: &(&str, Value, ToolKind)) -> Decision {
     let (tool, input, kind) = call;
-    let question = Question {
-        tool,
-        input,
-        cwd: Path::new("/work"),
-        starts_in: Path::new("/work"),
-        anchors: swarm_permissions::Anchors::NONE,
-        home: None,
-        touches: &[],
-        files: &swarm_permissions::PlainFiles,
-        read_only: *kind == ToolKind::Read,
-        kind: *kind,
-    };
+    let question = question(tool, *kind, input);
     decide(mode, rules, &question)
 }
 

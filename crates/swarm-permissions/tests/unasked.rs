@@ -1,6 +1,9 @@
 //! Calls that run without approval, depending on the files to which their words lead.
 #![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
+#[path = "questions/question.rs"]
+mod questions;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -10,6 +13,8 @@ use swarm_permissions::{
 use swarm_protocol::{PermissionMode, ToolKind};
 
 use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+
+use questions::question;
 
 /// A file system with some links and the config directory `/home/dev/.claude`.
 #[derive(Debug)]
@@ -121,16 +126,9 @@ fn decided(
     };
     let input = json!({ field: value });
     let question = Question {
-        tool,
-        kind,
-        input: &input,
-        cwd: Path::new("/work"),
-        starts_in: Path::new("/work"),
-        anchors: swarm_permissions::Anchors::NONE,
         home: Some(Path::new("/home/dev")),
-        touches: &[],
         files: disk,
-        read_only: kind == ToolKind::Read,
+        ..question(tool, kind, &input)
     };
     decide(mode, rules, &question)
 }
@@ -570,16 +568,9 @@ fn a_tool_declared_read_only_is_trusted_unless_it_reads_the_web() {
     ] {
         let input = json!({});
         let question = Question {
-            tool,
-            kind,
-            input: &input,
-            cwd: Path::new("/work"),
-            starts_in: Path::new("/work"),
-            anchors: swarm_permissions::Anchors::NONE,
-            home: None,
-            touches: &[],
             files: &DISK,
             read_only,
+            ..question(tool, kind, &input)
         };
         let decision = decide(mode, &RuleSet::default(), &question);
         assert_eq!(word(&decision), expected, "{tool} in {mode}: {decision:?}");

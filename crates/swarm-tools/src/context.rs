@@ -55,6 +55,32 @@ pub struct ToolContext {
     pub caller: Caller,
 }
 
+impl ToolContext {
+    /// A context with the default limits and without anything optional: no environment variables, no protected paths, no
+    /// confinement, no background commands.
+    pub fn new(cwd: PathBuf, caller: Caller) -> Self {
+        Self {
+            cwd,
+            env: Arc::default(),
+            protected: Arc::default(),
+            checkout: Arc::default(),
+            confine: None,
+            guards: Arc::default(),
+            shell: Arc::default(),
+            files: Arc::default(),
+            modes: None,
+            cancel: CancellationToken::new(),
+            scratch: None,
+            commands: None,
+            host: None,
+            documents: false,
+            limits: ToolLimits::default(),
+            tool_use_id: String::new(),
+            caller,
+        }
+    }
+}
+
 /// The agent on whose behalf a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -64,6 +90,17 @@ pub struct Caller {
     pub team: Option<TeamName>,
     /// `name@team`, if there is a team.
     pub agent_id: Option<AgentId>,
+}
+
+impl Caller {
+    /// An agent without a team.
+    pub fn new(name: MemberName) -> Self {
+        Self {
+            name,
+            team: None,
+            agent_id: None,
+        }
+    }
 }
 
 /// Limits that prevent a call from filling memory or the context window, or from running forever.

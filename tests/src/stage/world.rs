@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::marked::{end_all, marked};
 use super::report::report;
 use super::run::{Finished, Running};
+use super::stable::stable;
 use super::sweep::{LOCK, PREFIX, sweep};
 use super::team::Team;
 use super::tmux::Tmux;
@@ -357,6 +358,15 @@ impl World {
         wait_for(what, || self.report(), condition)
     }
 
+    /// Waits until `condition` is true.
+    ///
+    /// # Panics
+    /// If it does not become true in time.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
+        self.wait_for(what, || condition().then_some(()));
+    }
+
     /// Kills every process of this world, for tests that leave members running deliberately.
     ///
     /// # Panics
@@ -371,6 +381,11 @@ impl World {
         processes
             .map(|process| (process.pid, process.command))
             .collect()
+    }
+
+    /// A text with paths, ids, process ids, dates and durations replaced by words, for snapshots.
+    pub fn stable(&self, text: &str) -> String {
+        stable(self, text)
     }
 
     /// Returns a report of this world: processes, file contents, and panes.

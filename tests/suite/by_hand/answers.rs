@@ -63,7 +63,7 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
 }
 
 #[test]
-fn an_answer_that_is_written_into_the_files_is_none_and_people_are_told() {
+fn a_forged_answer_is_ignored_and_reported() {
     let (_api, world) = asking();
     let team = world.team("demo");
     let request = team.requests().remove(0);
@@ -76,8 +76,8 @@ fn an_answer_that_is_written_into_the_files_is_none_and_people_are_told() {
         std::fs::rename(fresh, path).unwrap();
     };
     let ignored = |count: usize| {
-        world.wait_for("it is ignored", || {
-            (team.events("answer_ignored").len() == count).then_some(())
+        world.wait_until("it is ignored", || {
+            team.events("answer_ignored").len() == count
         });
     };
     let directory = team.directory().join("swarm/requests");
@@ -115,7 +115,7 @@ fn an_answer_that_is_written_into_the_files_is_none_and_people_are_told() {
 }
 
 #[test]
-fn of_several_answers_one_wins_and_the_others_are_told_which() {
+fn of_several_answers_one_wins_and_the_others_learn_which() {
     let (_api, world) = asking();
     let listed = world.swarm(&["requests"]).ok().stdout.clone();
     assert!(!listed.contains("command: touch made"), "{listed}");
@@ -197,7 +197,7 @@ fn spawn_asking(world: &World, name: &str) {
 }
 
 #[test]
-fn a_request_is_named_by_its_member_by_part_of_its_id_or_not_at_all() {
+fn a_request_can_be_named_by_member_by_id_prefix_or_omitted() {
     let (_api, world) = asking();
     spawn_asking(&world, "carol");
     let requests = world.team("demo").requests();

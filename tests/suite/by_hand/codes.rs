@@ -3,9 +3,9 @@
 use serde_json::Value;
 use swarm_tests::stage::World;
 
-use crate::scene::{enter_foreign, world, world_with_team};
+use crate::scene::{enter_foreign, run_bash, world, world_with_team};
 
-/// Commands of every kind, and the code of each in a team `demo` with one task and nobody but the lead.
+/// Commands of every kind, and their exit codes in a team `demo` with one task and no member but the lead.
 const WRONG: &[(&[&str], i32)] = &[
     (&["inbox", "nobody"], 3),
     (&["send", "nobody", "hi"], 3),
@@ -42,7 +42,7 @@ const WRONG: &[(&[&str], i32)] = &[
 ];
 
 #[test]
-fn a_mistake_has_its_code_and_a_program_reads_nothing_but_the_error() {
+fn each_error_has_its_exit_code_and_json_output_is_only_the_error() {
     let world = world_with_team("demo").with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key");
     world.swarm(&["task", "create", "something"]).ok();
     for (words, code) in WRONG {
@@ -67,7 +67,7 @@ fn a_mistake_has_its_code_and_a_program_reads_nothing_but_the_error() {
 }
 
 #[test]
-fn a_config_directory_that_cannot_be_used_is_a_matter_of_the_machine() {
+fn an_unusable_config_directory_is_an_environment_error() {
     let world = world().with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key");
     let file = world.write("a-file", "");
     let below = file.join("root").display().to_string();
@@ -95,7 +95,7 @@ fn a_config_directory_that_cannot_be_used_is_a_matter_of_the_machine() {
         with(&file, words);
         with(&below, words);
     }
-    // Where nobody can make anything, not even the superuser.
+    // A directory in which not even the superuser can create files.
     with("/proc", &["team", "create", "demo"]);
     with("/proc/nothing", &["team", "create", "demo"]);
     with("/proc/nothing", &["run", "go"]);
@@ -135,7 +135,7 @@ fn commands_of_later_versions_say_that_they_are() {
 }
 
 #[test]
-fn a_prompt_in_the_place_of_a_work_trees_name_is_told_where_to_stand() {
+fn a_prompt_in_place_of_a_worktree_name_gets_a_hint() {
     let world = world();
     let words = ["run", "--worktree", "Mend the import"];
     let told = world.swarm(&words).code(2).stderr;
@@ -143,21 +143,16 @@ fn a_prompt_in_the_place_of_a_work_trees_name_is_told_where_to_stand() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_error_and_a_full_disk_is_one() {
+fn a_closed_pipe_is_not_an_error_and_a_full_disk_is() {
     let world = world_with_team("demo");
-    let shell = |script: &str| {
-        let ran = world
-            .command("bash")
-            .args(["--norc", "-c", script])
-            .output()
-            .unwrap();
-        String::from_utf8_lossy(&ran.stdout).trim().to_owned()
-    };
     let leaves = "swarm config list --origins | head -1 >/dev/null; echo ${PIPESTATUS[0]}";
-    assert_eq!(shell(leaves), "0");
+    assert_eq!(run_bash(&world, leaves), "0");
     assert_eq!(
-        shell("swarm config list >/dev/full 2>/dev/null; echo $?"),
+        run_bash(&world, "swarm config list >/dev/full 2>/dev/null; echo $?"),
         "7"
     );
-    assert_eq!(shell("swarm send nobody - <&- 2>/dev/null; echo $?"), "3");
+    assert_eq!(
+        run_bash(&world, "swarm send nobody - <&- 2>/dev/null; echo $?"),
+        "3"
+    );
 }

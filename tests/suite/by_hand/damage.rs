@@ -1,4 +1,4 @@
-//! Teams of which something is damaged, beside others.
+//! Damaged teams next to intact ones.
 
 use std::fs::{self, File};
 
@@ -7,7 +7,7 @@ use swarm_tests::stage::World;
 
 use crate::scene::{spawn_over, world, world_with_team};
 
-/// A world with the team `one`, in which bob lives, and the team `two`, in which nobody does.
+/// A world with the team `one`, in which bob runs, and the empty team `two`.
 fn world_with_two(api: &FakeApi) -> World {
     let world = world().with_api(api);
     world.swarm(&["team", "create", "two"]).ok();
@@ -17,7 +17,7 @@ fn world_with_two(api: &FakeApi) -> World {
 }
 
 #[test]
-fn a_damaged_team_is_never_passed_over_in_silence() {
+fn a_damaged_team_is_never_skipped_silently() {
     let api = FakeApi::start(Script::new());
     let world = world_with_two(&api);
     let roster = world.team("two").directory().join("config.json");
@@ -58,7 +58,7 @@ fn a_damaged_team_is_never_passed_over_in_silence() {
     let doctor = world.swarm(&["doctor"]).stdout;
     assert!(doctor.contains("the roster is missing"), "{doctor}");
     fs::write(&roster, sound).unwrap();
-    // Of members behind a link nobody can tell whether they live.
+    // Whether members behind a symbolic link run is unknown.
     fs::rename(&own, &aside).unwrap();
     std::os::unix::fs::symlink(&aside, &own).unwrap();
     let asked = world.swarm(&["send", "bob", "hi"]);
@@ -108,7 +108,7 @@ fn where_a_damaged_team_may_have_living_members_none_is_chosen() {
 }
 
 #[test]
-fn a_damaged_team_that_is_alone_is_told_of_and_one_of_another_program_is_none() {
+fn a_damaged_team_is_reported_and_a_foreign_one_does_not_count() {
     let world = world_with_team("demo");
     // A directory of inboxes, as another program makes it.
     fs::create_dir_all(world.root().join("teams/theirs/inboxes")).unwrap();

@@ -35,7 +35,7 @@ fn every_command_that_a_page_shows_exists() {
 }
 
 #[test]
-fn a_command_that_does_not_exist_is_a_mistake_of_use() {
+fn an_unknown_command_is_a_usage_error() {
     let world = world();
     world.swarm(&["frobnicate"]).assert_code(2);
     world.swarm(&[]).assert_code(2);
@@ -49,7 +49,7 @@ fn a_command_that_does_not_exist_is_a_mistake_of_use() {
 }
 
 #[test]
-fn a_name_that_there_is_not_is_answered_with_the_one_that_was_meant() {
+fn an_unknown_name_is_answered_with_the_nearest_one() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     for (command, meant) in [
@@ -73,7 +73,7 @@ fn a_name_that_there_is_not_is_answered_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_text_without_quotes_is_told_where_they_belong() {
+fn a_text_without_quotes_gets_a_hint_to_quote_it() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     let refused = world.swarm(&["send", "bob", "hello", "there", "you"]);
@@ -113,7 +113,7 @@ fn help_that_cannot_be_written_is_a_failure_like_other_output() {
 }
 
 #[test]
-fn scripts_of_completions_begin_with_something() {
+fn completion_scripts_are_not_empty() {
     let world = world();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = world.swarm(&["completions", shell]).ok().stdout.clone();

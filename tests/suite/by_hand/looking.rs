@@ -5,7 +5,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
 use crate::scene::{
-    column, enter_foreign, spawn_over, wait_for_state, world_over, world_with_team,
+    column, enter_foreign, spawn_idle, wait_for_first_turn, world_over, world_with_team,
 };
 
 #[test]
@@ -41,11 +41,10 @@ fn the_journal_is_not_asked_for_names_and_types_that_do_not_exist() {
 }
 
 #[test]
-fn status_shows_members_tasks_and_what_waits() {
+fn status_shows_members_tasks_and_pending_requests() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["task", "create", "a"]).ok();
     world
         .swarm(&["task", "create", "b", "--blocked-by", "1"])
@@ -53,14 +52,9 @@ fn status_shows_members_tasks_and_what_waits() {
     let status = world.swarm(&["status", "--json"]).json();
     assert_eq!(column(&status["members"], "name"), ["team-lead", "bob"]);
     assert_eq!(column(&status["members"], "state")[1], "idle");
+    wait_for_first_turn(&world, "bob");
     let text = world.swarm(&["status"]).ok().stdout.clone();
-    for word in ["bob", "idle", "pending", "blocked"] {
-        assert!(text.contains(word), "{word}: {text}");
-    }
-    assert!(
-        !text.contains('\u{1b}'),
-        "no colour where nobody looks: {text}"
-    );
+    insta::assert_snapshot!("status", world.stable(&text));
     let peeked = world.swarm(&["peek", "bob"]);
     assert!(peeked.ok().stdout.contains("here"), "{}", peeked.story());
     world.swarm(&["attach", "bob", "--json"]).error(7);
@@ -68,14 +62,13 @@ fn status_shows_members_tasks_and_what_waits() {
 }
 
 #[test]
-fn d7_a_sender_and_a_status_tell_what_a_busy_member_is_at_and_tokens_of_the_gone_are_counted() {
+fn d7_send_and_status_show_what_a_busy_member_does_and_count_tokens_of_former_members() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None if ask.news_has("dig on") => Reply::tool("t1", "Bash", json!({"command": "sleep 30"})),
         _ => Reply::text("here"),
     });
     let world = world_over(&api);
-    spawn_over(&world, "ann");
-    wait_for_state(&world, "ann", "idle");
+    spawn_idle(&world, "ann");
     let status = || world.swarm(&["status", "--json"]).json();
     let tokens_in = |status: &serde_json::Value| status["usage"]["output_tokens"].as_u64().unwrap();
     let before = world.wait_for("tokens in the journal", || {
@@ -85,16 +78,15 @@ fn d7_a_sender_and_a_status_tell_what_a_busy_member_is_at_and_tokens_of_the_gone
     let after = status();
     assert_eq!(column(&after["members"], "name"), ["team-lead"]);
     assert_eq!(tokens_in(&after), before);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world
         .swarm(&["task", "create", "dig", "--active-form", "Digging"])
         .ok();
     world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
     world.swarm(&["send", "bob", "dig on"]).ok();
-    world.wait_for("bob is at its call", || {
+    world.wait_until("bob is at its call", || {
         let text = world.swarm(&["status"]).ok().stdout.clone();
-        text.contains("#1 Digging; Bash sleep 30").then_some(())
+        text.contains("#1 Digging; Bash sleep 30")
     });
     let told = world.swarm(&["send", "bob", "hurry"]).ok().stdout.clone();
     assert!(
@@ -162,8 +154,7 @@ fn a_status_opens_each_file_once() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     for name in ["ann", "bob"] {
-        spawn_over(&world, name);
-        wait_for_state(&world, name, "idle");
+        spawn_idle(&world, name);
     }
     enter_foreign(&world, "demo", &["eve"]);
     world.swarm(&["send", "eve", "hello"]).ok();
@@ -188,8 +179,8 @@ fn a_status_opens_each_file_once() {
 fn a_watched_status_says_on_a_terminal_how_to_leave_it() {
     let world = world_with_team("demo");
     let piped = world.start(&["status", "--watch"]);
-    world.wait_for("the status is printed", || {
-        piped.stdout().contains("no tasks").then_some(())
+    world.wait_until("the status is printed", || {
+        piped.stdout().contains("no tasks")
     });
     assert!(!piped.stdout().contains("Ctrl-C"), "{}", piped.stdout());
     let command = "stty cols 80 rows 24; exec swarm status --watch";

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::stage::World;
 
-use crate::scene::{column, enter_foreign, world_with_team};
+use crate::scene::{column, complete_first_task, enter_foreign, world_with_team};
 
 /// Puts another file in the place of an inbox, as another program would.
 fn replace_inbox(world: &World, member: &str, text: &str) {
@@ -17,7 +17,7 @@ fn replace_inbox(world: &World, member: &str, text: &str) {
 }
 
 #[test]
-fn d3_a_typo_in_the_recipient_names_the_members_and_makes_no_file() {
+fn d3_an_unknown_recipient_error_names_the_members_and_creates_no_file() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["engineer"]);
     let error = world
@@ -54,7 +54,7 @@ fn a_message_is_queued_in_the_format_that_others_read() {
 }
 
 #[test]
-fn looking_at_an_inbox_acknowledges_nothing_until_it_is_said() {
+fn reading_an_inbox_acknowledges_nothing_without_the_flag() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world
@@ -79,7 +79,7 @@ fn looking_at_an_inbox_acknowledges_nothing_until_it_is_said() {
 }
 
 #[test]
-fn a_star_reaches_everybody_but_the_sender() {
+fn a_broadcast_reaches_all_members_but_the_sender() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["ann", "bob"]);
     world
@@ -119,7 +119,7 @@ fn archived_messages_are_shown_with_all_and_each_once() {
 }
 
 #[test]
-fn malformed_elements_are_set_aside_and_the_good_ones_stay() {
+fn malformed_elements_are_quarantined_and_valid_ones_stay() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     let good = json!({"from": "bob", "text": "good", "timestamp": "2026-11-20T17:27:26.590Z", "read": false, "extra": 1});
@@ -216,7 +216,7 @@ fn d10_a_message_above_the_bound_is_refused_and_an_endless_input_is_not_read_on(
 }
 
 #[test]
-fn d7_of_messages_with_one_key_the_newest_is_left_and_who_waited_for_an_older_is_told() {
+fn d7_the_newest_message_of_a_key_replaces_older_ones_and_their_senders_learn_it() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     let send = |text: &str, more: &[&str]| {
@@ -224,9 +224,7 @@ fn d7_of_messages_with_one_key_the_newest_is_left_and_who_waited_for_an_older_is
         world.start(&[&arguments[..], more].concat())
     };
     let waiting = send("10 %", &["--wait", "acked", "--timeout", "20"]);
-    world.wait_for("the first", || {
-        (world.team("demo").inbox("bob").len() == 1).then_some(())
-    });
+    world.wait_until("the first", || world.team("demo").inbox("bob").len() == 1);
     let newer = send("20 %", &[]).wait().json();
     assert_eq!(
         newer["superseded"].as_array().map(Vec::len),
@@ -252,7 +250,7 @@ fn d7_of_messages_with_one_key_the_newest_is_left_and_who_waited_for_an_older_is
 }
 
 #[test]
-fn a_message_that_went_with_a_damaged_inbox_is_lost_and_not_acknowledged() {
+fn a_message_in_a_damaged_inbox_is_lost_and_not_acknowledged() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     let waiting = world.start(&[
@@ -265,9 +263,7 @@ fn a_message_that_went_with_a_damaged_inbox_is_lost_and_not_acknowledged() {
         "20",
         "--json",
     ]);
-    world.wait_for("the first", || {
-        (world.team("demo").inbox("bob").len() == 1).then_some(())
-    });
+    world.wait_until("the first", || world.team("demo").inbox("bob").len() == 1);
     replace_inbox(&world, "bob", "[{");
     let status = world.swarm(&["status", "--json"]).json();
     assert!(
@@ -290,7 +286,7 @@ fn a_message_that_went_with_a_damaged_inbox_is_lost_and_not_acknowledged() {
 }
 
 #[test]
-fn a_broadcast_tells_what_became_of_it_for_each() {
+fn a_broadcast_reports_delivery_per_receiver() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["ann", "bob"]);
     world.write("root/swarm.toml", "[inbox]\nmax_unread = 1\n");
@@ -325,7 +321,7 @@ fn an_agent_id_names_the_team_and_other_transports_are_refused() {
 }
 
 #[test]
-fn d11_what_the_program_says_stands_under_its_own_name_everywhere() {
+fn d11_messages_of_the_program_are_from_system_everywhere() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world.swarm(&["task", "create", "first"]).ok();
@@ -339,17 +335,7 @@ fn d11_what_the_program_says_stands_under_its_own_name_everywhere() {
         "1",
     ];
     world.swarm(&second).ok();
-    world
-        .swarm(&[
-            "task",
-            "update",
-            "1",
-            "--status",
-            "completed",
-            "--result",
-            "done",
-        ])
-        .ok();
+    complete_first_task(&world, "done");
     let mail = world.swarm(&["inbox", "bob"]).ok().stdout.clone();
     assert!(mail.starts_with("system, "), "{mail}");
     let log = world
@@ -380,9 +366,9 @@ fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
         "--json",
     ]);
     let acked = |count: usize| {
-        world.wait_for("the messages are acknowledged", || {
+        world.wait_until("the messages are acknowledged", || {
             let mail = world.team("demo").inbox("team-lead");
-            (mail.len() == count && mail.iter().all(|entry| entry["read"] == true)).then_some(())
+            mail.len() == count && mail.iter().all(|entry| entry["read"] == true)
         });
     };
     acked(1);
@@ -395,7 +381,7 @@ fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
     mail.push(json!({"from": "bob", "text": "three", "timestamp": "now"}));
     replace_inbox(&world, "team-lead", &Value::from(mail).to_string());
     acked(3);
-    // SIGINT does the same, unless a shell runs the suite in the background: then it is ignored.
+    // SIGINT has the same effect, unless a shell runs the suite in the background: then it is ignored.
     follow.signal(Signal::TERM);
     let shown = follow.wait();
     // By the signal itself, which a shell shows as 143.
@@ -415,9 +401,9 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
         .swarm(&["send", "bob", "before", "--from", "team-lead"])
         .ok();
     let follow = world.start(&["inbox", "bob", "--follow", "--ack"]);
-    world.wait_for("the first is acknowledged", || {
+    world.wait_until("the first is acknowledged", || {
         let mail = world.team("demo").inbox("bob");
-        (mail[0]["read"] == true).then_some(())
+        mail[0]["read"] == true
     });
     // A program begins to live under the name.
     let life = world.team("demo").member_directory("bob").join("life");
@@ -436,7 +422,7 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
 }
 
 #[test]
-fn a_message_that_was_sent_is_no_failure_when_its_receiver_cannot_be_looked_at() {
+fn a_sent_message_is_a_success_when_the_state_of_its_receiver_is_unreadable() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     let life = world.team("demo").member_directory("bob").join("life");

@@ -5,13 +5,15 @@ use std::path::Path;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, column, kill_member, spawn_over, world_over, world_with_team};
+use crate::scene::{
+    MODEL, column, kill_member, spawn_idle, spawn_over, wait_for_state, world_over, world_with_team,
+};
 
-/// A scenario in which everybody answers every prompt with one line.
+/// A scenario in which every member answers each prompt with one line.
 const POLITE: &str =
     "chunk_ms = 0\n\n[[turn]]\n\n  [[turn.step]]\n  say = \"${agent} heard it.\"\n";
 
-/// A team whose members are played by a scenario.
+/// A team whose members follow a scenario.
 fn world_of(scenario: &str) -> (World, String) {
     let world = world_with_team("demo");
     let path = world.write("scenario.toml", scenario);
@@ -19,31 +21,19 @@ fn world_of(scenario: &str) -> (World, String) {
     (world, model)
 }
 
-fn spawn(world: &World, name: &str, model: &str) {
-    world
-        .swarm(&[
-            "spawn",
-            name,
-            "--model",
-            model,
-            "--backend",
-            "headless",
-            "--prompt",
-            "say hello",
-        ])
-        .ok();
+/// The arguments of `swarm spawn` with a model from a file.
+fn spawn_words<'a>(name: &'a str, model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["spawn", name, "--model", model], more].concat()
 }
 
-fn wait_for_state(world: &World, name: &str, state: &str) {
-    let team = world.team("demo");
-    world.wait_for(&format!("{name} is {state}"), || {
-        let waits = state == "idle" && team.has_unread(name);
-        (!waits && team.state(name)["state"] == state).then_some(())
-    });
+/// Spawns a headless member that says hello.
+fn spawn(world: &World, name: &str, model: &str) {
+    let more = ["--backend", "headless", "--prompt", "say hello"];
+    world.swarm(&spawn_words(name, model, &more)).ok();
 }
 
 #[test]
-fn a_member_is_spawned_works_reports_and_ends_in_order() {
+fn a_member_is_spawned_works_reports_and_shuts_down() {
     let (world, model) = world_of(POLITE);
     spawn(&world, "bob", &model);
     let team = world.team("demo");
@@ -89,20 +79,15 @@ fn d6_an_idle_member_is_woken_by_mail_alone_and_acknowledges_it() {
 }
 
 #[test]
-fn s3_a_program_that_dies_at_once_is_no_member_and_its_last_words_are_shown() {
+fn s3_a_program_that_exits_immediately_is_not_a_member_and_its_last_output_is_shown() {
     let (world, model) = world_of(POLITE);
     let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_dies-early")));
     for backend in ["headless", "tmux"] {
-        let failed = world.swarm(&[
-            "spawn",
+        let failed = world.swarm(&spawn_words(
             "bob",
-            "--model",
             &model,
-            "--backend",
-            backend,
-            "--timeout",
-            "60",
-        ]);
+            &["--backend", backend, "--timeout", "60"],
+        ));
         failed.assert_code(9);
         assert_eq!(
             failed.stderr,
@@ -128,8 +113,8 @@ fn s3_a_program_that_dies_at_once_is_no_member_and_its_last_words_are_shown() {
 fn a_damaged_record_of_a_former_member_blocks_no_fresh_spawn_and_is_kept() {
     let (world, model) = world_of(POLITE);
     let spawn = |more: &[&str]| {
-        let words = ["spawn", "bob", "--model", &model, "--backend", "headless"];
-        world.swarm(&[&words, more].concat())
+        let more = [&["--backend", "headless"], more].concat();
+        world.swarm(&spawn_words("bob", &model, &more))
     };
     spawn(&[]).ok();
     world.swarm(&["shutdown", "bob"]).ok();
@@ -153,23 +138,12 @@ fn a_damaged_record_of_a_former_member_blocks_no_fresh_spawn_and_is_kept() {
 }
 
 #[test]
-fn s3_a_program_that_never_answers_is_no_member_and_ends() {
+fn s3_a_program_that_never_says_hello_is_not_a_member_and_is_stopped() {
     let (world, model) = world_of(POLITE);
     let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_ignores-shutdown")));
     for backend in ["headless", "tmux"] {
-        world
-            .swarm(&[
-                "spawn",
-                "bob",
-                "--model",
-                &model,
-                "--backend",
-                backend,
-                "--timeout",
-                "1",
-                "--json",
-            ])
-            .error(6);
+        let more = ["--backend", backend, "--timeout", "1", "--json"];
+        world.swarm(&spawn_words("bob", &model, &more)).error(6);
         assert_eq!(world.team("demo").names(), ["team-lead"], "{backend}");
     }
     // The world asserts at its end that the stubborn programs are gone.
@@ -203,7 +177,7 @@ fn l6_a_killed_member_is_dead_with_one_event_and_its_task_is_free() {
 }
 
 #[test]
-fn l1_killing_a_member_ends_its_whole_tree() {
+fn l1_killing_a_member_kills_its_process_tree() {
     let leaves = env!("CARGO_BIN_EXE_leaves-grandchildren");
     let scenario = format!(
         "chunk_ms = 0\n[[turn]]\n[[turn.step]]\n[[turn.step.call]]\ntool = \"Bash\"\ninput = {{ command = \"{leaves}\" }}\n\
@@ -224,13 +198,13 @@ fn l1_killing_a_member_ends_its_whole_tree() {
             "go",
         ])
         .ok();
-    world.wait_for("the grandchildren", || {
+    world.wait_until("the grandchildren", || {
         let running = world.processes();
         let left = running
             .iter()
             .filter(|(_, command)| command.contains("grandchild"))
             .count();
-        (left == 3).then_some(())
+        left == 3
     });
     wait_for_state(&world, "bob", "idle");
     world.swarm(&["kill", "bob"]).ok();
@@ -249,7 +223,7 @@ fn a_live_member_keeps_its_team_from_being_deleted() {
 }
 
 #[test]
-fn a_member_without_a_terminal_that_died_comes_back_without_one() {
+fn a_headless_member_that_died_is_respawned_headless() {
     let api = FakeApi::start(Script::new());
     let world = world_over(&api);
     spawn_over(&world, "bob");
@@ -261,7 +235,7 @@ fn a_member_without_a_terminal_that_died_comes_back_without_one() {
 }
 
 #[test]
-fn a_type_that_nobody_defines_is_refused_and_those_that_there_are_are_named() {
+fn an_unknown_agent_type_is_refused_with_the_known_ones() {
     let world = world_with_team("demo");
     let error = world
         .swarm(&["spawn", "bob", "--agent", "nosuch", "--json"])
@@ -274,16 +248,15 @@ fn a_type_that_nobody_defines_is_refused_and_those_that_there_are_are_named() {
 }
 
 #[test]
-fn who_takes_a_dead_member_out_of_the_team_is_told_what_became_of_its_conversation() {
+fn removing_a_dead_member_reports_what_became_of_its_conversation() {
     let api = FakeApi::start(Script::new());
     let world = world_over(&api);
     for (command, json) in [("shutdown", false), ("kill", false), ("shutdown", true)] {
-        spawn_over(&world, "bob");
-        wait_for_state(&world, "bob", "idle");
+        spawn_idle(&world, "bob");
         kill_member(&world, "bob");
-        world.wait_for("its death is recorded", || {
+        world.wait_until("its death is recorded", || {
             let status = world.swarm(&["status", "--json"]).json();
-            (column(&status["members"], "state")[1] == "dead").then_some(())
+            column(&status["members"], "state")[1] == "dead"
         });
         let path = if json {
             let record = world.swarm(&[command, "bob", "--json"]).json();
@@ -302,7 +275,7 @@ fn who_takes_a_dead_member_out_of_the_team_is_told_what_became_of_its_conversati
         let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(kept.contains("hello"), "{kept}");
     }
-    // One that lives has ended its conversation itself.
+    // A running member ends its conversation itself.
     spawn_over(&world, "bob");
     let done = world.swarm(&["kill", "bob"]);
     assert!(
@@ -316,8 +289,7 @@ fn who_takes_a_dead_member_out_of_the_team_is_told_what_became_of_its_conversati
 fn a_member_that_was_shut_down_carries_on_its_conversation_when_it_is_spawned_again() {
     let api = FakeApi::start(|_: &Ask| Reply::text("noted"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "the word is heron"]).ok();
     api.wait_for("the word", "bob", |ask| ask.news_has("heron"));
     wait_for_state(&world, "bob", "idle");

@@ -60,7 +60,7 @@ fn a_mode_that_policy_forbids_is_refused_by_every_command_that_starts_agents() {
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("settings.json"), "{command:?}: {message}");
     }
-    // Nor does a member get it back that had it: only a flag that names another mode brings it back.
+    // A member that had the mode does not get it back: only a flag that names another mode does that.
     world
         .swarm(&["spawn", "bob", "--backend", "headless", "--json"])
         .error(5);

@@ -4,22 +4,10 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, spawn_with, wait_for_state, world_over};
 
 fn spawn_bob(world: &World, mode: &str) {
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--mode",
-        mode,
-        "--prompt",
-        "go",
-    ];
-    world.swarm(&arguments).ok();
+    spawn_with(world, "bob", &["--mode", mode, "--prompt", "go"]);
 }
 
 /// The id of the request that waits.
@@ -50,7 +38,7 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
         Some(_) => Reply::text("done"),
     });
     let world = world_over(&api);
-    // Nothing else is asked about in this mode.
+    // This mode asks about nothing else.
     spawn_bob(&world, "bypassPermissions");
     let id = waiting(&world);
     let listed = world.swarm(&["requests"]).ok().stdout.clone();
@@ -61,7 +49,7 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
     ] {
         assert!(listed.contains(words), "{words}: {listed}");
     }
-    // A mere yes is no answer, nor are fewer answers than questions; nothing is lost by the attempt.
+    // A plain approval is not an answer, nor are fewer answers than questions; the request remains.
     let no_option = vec!["--answer", "7", "--answer", "x"];
     for wrong in [
         vec![],
@@ -109,7 +97,7 @@ fn a_person_answers_the_questions_of_a_member_in_any_mode() {
 }
 
 #[test]
-fn a_plan_is_agreed_to_by_a_person_before_anything_is_changed() {
+fn a_person_approves_a_plan_before_anything_is_changed() {
     let api = FakeApi::start(|ask: &Ask| {
         let write = json!({"command": "touch made"});
         match (
@@ -229,7 +217,7 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
 }
 
 #[test]
-fn a_mode_and_a_rule_of_a_person_count_at_once_and_for_who_comes_later() {
+fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     spawn_bob(&world, "acceptEdits");
@@ -248,9 +236,8 @@ fn a_mode_and_a_rule_of_a_person_count_at_once_and_for_who_comes_later() {
         let rights = world.swarm(&["permissions", name, "--json"]).json();
         rights["allow"].to_string().contains("Edit(//srv/docs/**)")
     };
-    world.wait_for("the rule of bob", || has_rule("bob").then_some(()));
-    let arguments = ["spawn", "eve", "--model", MODEL, "--backend", "headless"];
-    world.swarm(&arguments).ok();
+    world.wait_until("the rule of bob", || has_rule("bob"));
+    spawn_with(&world, "eve", &[]);
     assert!(has_rule("eve"));
     let config = world.team("demo").config();
     let path = &config["teamAllowedPaths"][0];
@@ -264,7 +251,7 @@ fn a_mode_and_a_rule_of_a_person_count_at_once_and_for_who_comes_later() {
 }
 
 #[test]
-fn a_call_can_be_changed_before_it_is_allowed_and_all_be_answered_at_once() {
+fn a_call_can_be_edited_on_approval_and_all_requests_be_answered_together() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
         Some(_) if ask.result_of("t2").is_none() => {

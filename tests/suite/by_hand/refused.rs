@@ -1,25 +1,24 @@
-//! Settings files with slips in them, as commands that only look tell of them.
+//! Settings files with typos, as read-only commands report them.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{FakeApi, Script};
 use swarm_tests::stage::World;
 
-use crate::scene::{spawn_over, wait_for_state, world, world_over};
+use crate::scene::{spawn_idle, world, world_over};
 
 fn settings(world: &World, content: &Value) {
     world.write("root/settings.json", &content.to_string());
 }
 
 #[test]
-fn rules_that_change_nothing_are_not_shown_as_rules_in_force() {
+fn ineffective_rules_are_not_shown_as_effective() {
     let api = FakeApi::start(Script::new());
     let world = world_over(&api);
     settings(
         &world,
         &json!({"permissions": {"deny": ["WebFecth", "Read(.env)"], "ask": ["WebSearch"]}}),
     );
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let shown = world.swarm(&["permissions", "bob"]).ok().stdout.clone();
     let line = |word: &str| {
         let found = shown.lines().find(|line| line.contains(word));
@@ -39,11 +38,10 @@ fn rules_that_change_nothing_are_not_shown_as_rules_in_force() {
 }
 
 #[test]
-fn whoever_looks_for_rules_is_told_which_settings_are_refused_and_why() {
+fn commands_that_show_rules_report_refused_settings_and_why() {
     let api = FakeApi::start(Script::new());
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let shown = world.swarm(&["permissions", "bob"]);
     assert!(!shown.ok().stderr.contains("refused"), "{}", shown.story());
     world.write("root/settings.json", "{bad");
@@ -64,7 +62,7 @@ fn findings(world: &World, name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_doctor_tells_each_slip_for_itself_and_nothing_of_a_key_that_it_could_not_read() {
+fn doctor_reports_each_typo_once_and_omits_keys_it_could_not_read() {
     let world = world();
     settings(
         &world,
@@ -89,7 +87,7 @@ fn the_doctor_tells_each_slip_for_itself_and_nothing_of_a_key_that_it_could_not_
     assert!(!model["found"].as_str().unwrap().contains("has no key"));
     let world = world.with_variable("ANTHROPIC_API_KEY", "sk-test-not-a-key");
     assert_eq!(findings(&world, "model")[0]["state"], "ok");
-    // Which model it is stands in settings that are refused.
+    // The model is named in settings that are refused.
     world.write("root/swarm.toml", "[model]\ndefualt = 1\n");
     let model = &findings(&world, "model")[0];
     assert_eq!(model["state"], "warning", "{model}");

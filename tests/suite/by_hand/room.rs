@@ -59,7 +59,7 @@ fn the_doctor_tells_of_a_disk_that_is_full_or_nearly_so_or_may_not_be_written_to
 }
 
 #[test]
-fn a_run_that_finds_no_room_says_why_once() {
+fn a_run_without_disk_space_reports_it_once() {
     let world = world();
     let scenario = world.write("talk.toml", "[[turn]]\n[[turn.step]]\nsay = \"done\"\n");
     let model = format!("scripted/{}", scenario.display());
@@ -77,7 +77,7 @@ fn a_run_that_finds_no_room_says_why_once() {
 }
 
 #[test]
-fn whoever_finds_no_room_is_told_what_to_do() {
+fn a_full_disk_is_reported_with_a_hint() {
     let world = world();
     let fill = "dd if=/dev/zero of=fill bs=1k";
     let arguments = ["team", "create", "demo", "--json"];

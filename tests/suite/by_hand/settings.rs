@@ -1,11 +1,11 @@
-//! Settings, completion and the manual, as somebody at a shell meets them.
+//! Settings, completion and the manual in a shell.
 
 use std::fs;
 
 use crate::scene::{column, world, world_with_team};
 
 #[test]
-fn the_settings_in_force_are_listed_with_whoever_gave_them() {
+fn effective_settings_are_listed_with_their_origins() {
     let world = world();
     world.commit_project();
     world.write("root/swarm.toml", "[turn]\nmax_requests = 50\n");
@@ -72,7 +72,7 @@ fn the_settings_in_force_are_listed_with_whoever_gave_them() {
 }
 
 #[test]
-fn a_mistake_in_the_settings_is_told_and_does_not_keep_anybody_from_stopping() {
+fn invalid_settings_are_reported_and_do_not_prevent_a_shutdown() {
     let world = world_with_team("demo");
     world.write("root/swarm.toml", "[spawn]\nbackned = \"tmux\"\n");
     for command in [&["status"][..], &["spawn", "bob"], &["config", "list"]] {
@@ -114,7 +114,7 @@ fn a_shell_completes_names_of_teams_members_and_tasks() {
             .unwrap();
         assert_eq!(String::from_utf8_lossy(&asked.stderr), "", "{line}");
         let offered = String::from_utf8_lossy(&asked.stdout);
-        // bash is told to part them by a vertical tab.
+        // bash separates them by a vertical tab.
         let offered = offered.trim().split(['\n', '\u{b}']);
         offered.map(str::to_owned).collect::<Vec<String>>()
     };
@@ -148,7 +148,7 @@ fn every_command_has_a_manual_page() {
 }
 
 #[test]
-fn a_repository_is_trusted_by_a_person_who_is_told_what_it_runs() {
+fn a_person_trusts_a_repository_and_sees_what_it_runs() {
     let world = world();
     world.commit_project();
     let hook = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./notify.sh"}]}],

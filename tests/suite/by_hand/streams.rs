@@ -1,9 +1,8 @@
-//! Commands whose standard streams are closed, or read by somebody who leaves.
+//! Commands whose standard streams are closed, or read by a process that exits early.
 
 use swarm_tests::faults::ground::{Locking, TeamFixture};
-use swarm_tests::stage::World;
 
-use crate::scene::world_with_team;
+use crate::scene::{run_bash, world_with_team};
 
 /// Commands that can be given twice; `N` is another number each time.
 const COMMANDS: [&str; 27] = [
@@ -36,15 +35,6 @@ const COMMANDS: [&str; 27] = [
     "no-such-command",
 ];
 
-fn shell(world: &World, script: &str) -> String {
-    let ran = world
-        .command("bash")
-        .args(["--norc", "-c", script])
-        .output()
-        .unwrap();
-    String::from_utf8_lossy(&ran.stdout).trim().to_owned()
-}
-
 #[test]
 fn closed_streams_change_no_exit_code_and_get_into_no_file() {
     let world = world_with_team("demo");
@@ -53,7 +43,7 @@ fn closed_streams_change_no_exit_code_and_get_into_no_file() {
         let mut code = |streams: &str| {
             number += 1;
             let command = command.replace('N', &number.to_string());
-            shell(&world, &format!("(swarm {command} {streams}); echo $?"))
+            run_bash(&world, &format!("(swarm {command} {streams}); echo $?"))
         };
         let open = code("</dev/null >/dev/null 2>&1");
         for closed in ["<&- >&- 2>&-", ">&-"] {
@@ -69,7 +59,7 @@ fn closed_streams_change_no_exit_code_and_get_into_no_file() {
 }
 
 #[test]
-fn a_reader_that_leaves_at_once_changes_no_exit_code() {
+fn a_closed_pipe_changes_no_exit_code() {
     let world = world_with_team("demo");
     world.swarm(&["task", "create", "one"]).ok();
     let shown = [
@@ -80,8 +70,8 @@ fn a_reader_that_leaves_at_once_changes_no_exit_code() {
         words.any(|word| shown.contains(&word))
     });
     for command in commands {
-        let open = shell(&world, &format!("swarm {command} >/dev/null 2>&1; echo $?"));
-        let left = shell(
+        let open = run_bash(&world, &format!("swarm {command} >/dev/null 2>&1; echo $?"));
+        let left = run_bash(
             &world,
             &format!("swarm {command} 2>&1 | true; echo ${{PIPESTATUS[0]}}"),
         );

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{column, enter_foreign, world_with_team};
+use crate::scene::{column, complete_first_task, enter_foreign, world_with_team};
 
 #[test]
 fn tasks_are_numbered_listed_and_blocked() {
@@ -27,17 +27,7 @@ fn tasks_are_numbered_listed_and_blocked() {
     assert_eq!(column(&list, "subject"), ["dig", "fill"]);
     assert_eq!(column(&list, "state"), ["pending", "blocked"]);
     assert_eq!(world.team("demo").task(1)["blocks"], json!(["2"]));
-    world
-        .swarm(&[
-            "task",
-            "update",
-            "1",
-            "--status",
-            "completed",
-            "--result",
-            "a deep one",
-        ])
-        .ok();
+    complete_first_task(&world, "a deep one");
     let shown = world.swarm(&["task", "show", "1", "--json"]).json();
     assert_eq!(shown["state"], "completed");
     assert_eq!(shown["metadata"]["swarm"]["result"], "a deep one");
@@ -48,7 +38,7 @@ fn tasks_are_numbered_listed_and_blocked() {
 }
 
 #[test]
-fn t1_a_task_has_one_winner_and_the_losers_are_told_who() {
+fn t1_a_task_has_one_winner_and_the_losers_learn_who() {
     let world = world_with_team("demo");
     enter_foreign(
         &world,
@@ -101,7 +91,7 @@ fn t1_a_task_has_one_winner_and_the_losers_are_told_who() {
 }
 
 #[test]
-fn t2_a_blocked_task_cannot_be_started_by_any_way() {
+fn t2_a_blocked_task_cannot_be_started_in_any_way() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world.swarm(&["task", "create", "first"]).ok();
@@ -130,7 +120,7 @@ fn t2_a_blocked_task_cannot_be_started_by_any_way() {
 }
 
 #[test]
-fn somebody_elses_task_is_completed_only_by_a_person_who_insists() {
+fn the_task_of_another_member_is_completed_only_with_force() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world.swarm(&["task", "create", "bob's"]).ok();
@@ -146,7 +136,7 @@ fn somebody_elses_task_is_completed_only_by_a_person_who_insists() {
 }
 
 #[test]
-fn a_file_of_tasks_is_taken_as_a_whole_or_not_at_all() {
+fn a_task_file_is_imported_completely_or_not_at_all() {
     let world = world_with_team("demo");
     let good = json!([{"subject": "a"}, {"subject": "b", "blockedBy": ["1"]}]).to_string();
     let bad = json!([{"subject": "c"}, {"subject": "d", "blockedBy": ["77"]}]).to_string();
@@ -226,7 +216,7 @@ fn tasks_are_listed_by_state_and_owner_and_given_to_members_only() {
 }
 
 #[test]
-fn t7_an_assignment_is_told_once_and_a_finished_task_is_assigned_to_nobody() {
+fn t7_an_assignment_is_sent_once_and_a_completed_task_cannot_be_assigned() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["ann", "bob"]);
     world
@@ -254,7 +244,7 @@ fn t7_an_assignment_is_told_once_and_a_finished_task_is_assigned_to_nobody() {
         .swarm(&["task", "update", "1", "--owner", "ann", "--json"])
         .error(4);
     assert_eq!(world.team("demo").inbox("ann").len(), 0);
-    // What becomes free and is nobody's is pushed on nobody.
+    // A task without an owner that becomes free is not assigned.
     world.swarm(&["task", "create", "first"]).ok();
     world
         .swarm(&["task", "create", "second", "--blocked-by", "2"])
@@ -272,17 +262,7 @@ fn t6_a_deleted_team_leaves_its_tasks_and_its_journal_in_the_archive() {
     world
         .swarm(&["task", "create", "precious", "--description", "words"])
         .ok();
-    world
-        .swarm(&[
-            "task",
-            "update",
-            "1",
-            "--status",
-            "completed",
-            "--result",
-            "done",
-        ])
-        .ok();
+    complete_first_task(&world, "done");
     let task = world.team("demo").task(1);
     let deleted = world.swarm(&["team", "delete", "demo", "--json"]).json();
     let archive = std::path::PathBuf::from(deleted["archive"].as_str().unwrap());
@@ -296,7 +276,7 @@ fn t6_a_deleted_team_leaves_its_tasks_and_its_journal_in_the_archive() {
 }
 
 #[test]
-fn numbers_are_never_used_again() {
+fn task_numbers_are_never_reused() {
     let world = world_with_team("demo");
     for subject in ["a", "b"] {
         world.swarm(&["task", "create", subject]).ok();
@@ -325,7 +305,7 @@ fn a_released_task_is_free_again() {
 }
 
 #[test]
-fn an_assigned_owner_is_told() {
+fn an_assigned_owner_is_notified() {
     let world = world_with_team("demo");
     enter_foreign(&world, "demo", &["bob"]);
     world.swarm(&["task", "create", "for you"]).ok();

@@ -9,7 +9,7 @@ use swarm_tests::stage::{Finished, World};
 use crate::scene::{MODEL, column, enter_foreign, spawn_over, world, world_with_team};
 
 #[test]
-fn a_team_is_made_with_its_directories_and_a_roster() {
+fn a_team_is_created_with_its_directories_and_a_roster() {
     let world = world();
     world
         .swarm(&["team", "create", "demo", "--description", "try it"])
@@ -35,7 +35,7 @@ fn a_team_is_made_with_its_directories_and_a_roster() {
 }
 
 #[test]
-fn an_existing_name_is_a_conflict_and_so_is_one_that_other_programs_cannot_tell_apart() {
+fn an_existing_name_is_a_conflict_and_so_is_one_with_the_same_file_name() {
     let world = world_with_team("my-team");
     for name in ["my-team", "My_Team"] {
         let error = world.swarm(&["team", "create", name, "--json"]).error(4);
@@ -48,7 +48,7 @@ fn an_existing_name_is_a_conflict_and_so_is_one_that_other_programs_cannot_tell_
 }
 
 #[test]
-fn bad_names_are_refused_before_anything_is_made() {
+fn invalid_names_are_refused_before_anything_is_created() {
     let world = world();
     for name in [
         "../out",
@@ -101,7 +101,7 @@ fn the_only_team_needs_no_name_and_the_newest_of_several_neither() {
 }
 
 #[test]
-fn of_several_teams_the_newest_is_named_by_what_changes_it_and_none_is_ended_unnamed() {
+fn of_several_teams_changes_default_to_the_newest_and_deletion_requires_a_name() {
     let api = FakeApi::start(Script::new());
     let world = world().with_api(&api);
     world.swarm(&["team", "create", "old"]).ok();
@@ -151,7 +151,7 @@ fn swarm_in(world: &World, directory: &Path, arguments: &[&str]) -> Finished {
 }
 
 #[test]
-fn of_several_teams_the_one_that_works_here_comes_before_a_newer_one() {
+fn of_several_teams_the_one_of_this_directory_is_preferred_to_a_newer_one() {
     let world = world();
     world.swarm(&["team", "create", "here"]).ok();
     let there = world.root().join("elsewhere");
@@ -252,7 +252,7 @@ fn a_session_of_claude_code_captures_no_command_and_gets_no_advice_that_is_refus
 }
 
 #[test]
-fn a_team_that_is_there_already_offers_what_fits_it_before_anything_is_said() {
+fn an_existing_team_is_offered_matching_actions_first() {
     let world = world_with_team("demo");
     let again = world.swarm(&["team", "create", "demo", "--json"]).error(4);
     let hint = again["hint"].as_str().unwrap();
@@ -272,7 +272,7 @@ fn a_team_that_is_there_already_offers_what_fits_it_before_anything_is_said() {
 }
 
 #[test]
-fn deleting_a_team_keeps_its_tasks_and_journal_aside() {
+fn deleting_a_team_archives_its_tasks_and_journal() {
     let world = world_with_team("demo");
     world.swarm(&["task", "create", "write it down"]).ok();
     world.swarm(&["team", "delete", "demo"]).ok();

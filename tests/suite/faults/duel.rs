@@ -16,11 +16,11 @@ fn duel(locking: Locking) -> u64 {
 }
 
 #[test]
-fn d16_of_several_that_break_a_lock_at_once_one_has_it() {
+fn d16_of_several_processes_that_break_a_lock_one_gets_it() {
     assert_eq!(duel(Locking::Both), 50);
 }
 
 #[test]
-fn d17_of_several_that_break_a_lock_directory_at_once_one_has_it() {
+fn d17_of_several_processes_that_break_a_lock_directory_one_gets_it() {
     assert_eq!(duel(Locking::DirectoryOnly), 50);
 }

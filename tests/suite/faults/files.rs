@@ -22,13 +22,13 @@ fn what_is_planted_in_the_place_of_a_file_or_directory_is_neither_followed_nor_w
 }
 
 #[test]
-fn nobody_else_can_enter_or_read_what_a_careless_umask_would_show() {
+fn files_are_private_even_with_an_open_umask() {
     let open = open_to_others(&programs());
     assert!(open.is_empty(), "{open:?}");
 }
 
 #[test]
-fn a_full_disk_refuses_by_name_and_keeps_what_was_acknowledged() {
+fn a_full_disk_is_named_in_the_error_and_loses_nothing_acknowledged() {
     let Some(report) = fill_one(&programs()) else {
         return;
     };

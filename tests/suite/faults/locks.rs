@@ -53,7 +53,7 @@ fn send_within(ground: &TeamFixture, deadline: Duration) -> swarm_store::Result<
 }
 
 #[test]
-fn d16_the_next_one_enters_at_once_when_a_holder_is_killed() {
+fn d16_the_next_process_gets_the_lock_immediately_when_its_holder_is_killed() {
     let ground = TeamFixture::fresh();
     ground.join(READER);
     let logs = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ fn d16_a_tmux_server_started_under_a_lock_does_not_keep_it() {
 }
 
 #[test]
-fn d16_who_waits_in_vain_is_told_the_path_the_process_its_age_and_how_long_it_has_had_it() {
+fn d16_a_lock_timeout_names_the_path_the_holder_and_how_long_it_has_held_the_lock() {
     let ground = TeamFixture::fresh();
     ground.join(READER);
     let logs = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use swarm_tests::faults::mail::MailRun;
 use super::setting::{SEED, programs};
 
 #[test]
-fn d1_d2_d9_every_acknowledged_message_is_read_once_and_in_order_whoever_is_killed() {
+fn d1_d2_d9_every_acknowledged_message_is_read_once_and_in_order_whichever_process_is_killed() {
     let run = MailRun {
         writers: 8,
         messages: 20,
@@ -36,7 +36,7 @@ fn d1_writers_of_another_make_and_ours_lose_nothing_together() {
 }
 
 #[test]
-fn d16_a_writer_of_another_make_killed_with_the_lock_stops_nobody() {
+fn d16_a_foreign_writer_killed_with_the_lock_blocks_no_process() {
     let run = MailRun {
         writers: 3,
         others: 1,

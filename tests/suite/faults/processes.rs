@@ -19,7 +19,7 @@ fn l3_nothing_is_left_of_a_member_that_was_killed_or_frozen() {
 }
 
 #[test]
-fn l3_nothing_is_left_of_twenty_grandchildren_in_sessions_of_their_own() {
+fn l3_nothing_is_left_of_twenty_grandchildren_in_their_own_sessions() {
     one(Fault::Grandchildren);
 }
 
@@ -55,12 +55,12 @@ fn s12_five_spawns_of_one_name_of_which_some_are_killed_make_one_member() {
 }
 
 #[test]
-fn l11_two_who_make_one_team_at_the_same_instant_make_one_whichever_is_killed() {
+fn l11_two_concurrent_creations_of_a_team_make_one_whichever_is_killed() {
     twins(&programs(), SEED.of("twins"), 8);
 }
 
 #[test]
-fn d4_letters_to_a_lead_that_is_killed_while_it_reads_are_there_once_and_in_order() {
+fn d4_messages_to_a_lead_that_is_killed_while_reading_arrive_once_and_in_order() {
     let run = Letters {
         letters: 12,
         kills: 4,
@@ -88,7 +88,7 @@ fn l9_the_team_of_a_lead_that_is_killed_while_it_spawns_can_be_taken_over() {
 }
 
 #[test]
-fn l9_the_team_of_a_lead_that_is_told_to_end_while_it_spawns_can_be_taken_over() {
+fn l9_the_team_of_a_lead_that_is_terminated_while_spawning_can_be_taken_over() {
     lose_lead(
         Activity::Spawns,
         &[
@@ -100,7 +100,7 @@ fn l9_the_team_of_a_lead_that_is_told_to_end_while_it_spawns_can_be_taken_over()
 }
 
 #[test]
-fn l9_what_a_lead_was_asked_can_be_answered_when_it_is_gone() {
+fn l9_requests_to_a_lead_can_be_answered_when_it_is_gone() {
     lose_lead(
         Activity::IsAsked,
         &[
@@ -113,7 +113,7 @@ fn l9_what_a_lead_was_asked_can_be_answered_when_it_is_gone() {
 }
 
 #[test]
-fn l9_half_made_work_trees_of_a_lead_that_was_killed_are_finished_or_removed() {
+fn l9_incomplete_worktrees_of_a_killed_lead_are_finished_or_removed() {
     lose_lead(
         Activity::AddsTree,
         &[Termination::Kill, Termination::KillGroup],
@@ -121,7 +121,7 @@ fn l9_half_made_work_trees_of_a_lead_that_was_killed_are_finished_or_removed() {
 }
 
 #[test]
-fn l9_no_work_is_lost_when_the_terminal_of_a_lead_that_adds_a_work_tree_is_closed() {
+fn l9_no_work_is_lost_when_the_terminal_of_a_lead_that_adds_a_worktree_is_closed() {
     lose_lead(
         Activity::AddsTree,
         &[Termination::CloseTerminal, Termination::TerminateAndKill],
@@ -148,6 +148,6 @@ fn s12_spawn_and_shutdown_can_be_killed_at_any_call() {
 }
 
 #[test]
-fn clocks_that_jump_lose_nothing_and_end_nobody() {
+fn clock_jumps_lose_nothing_and_stop_no_member() {
     clocks(&programs(), 1, SEED.of("clocks"));
 }

@@ -22,7 +22,7 @@ fn all(locking: Locking) {
 }
 
 #[test]
-fn d16_who_waits_for_a_stopped_holder_is_told_and_nobody_takes_its_lock() {
+fn d16_waiting_for_a_stopped_holder_times_out_and_its_lock_is_not_taken() {
     all(Locking::Both);
 }
 

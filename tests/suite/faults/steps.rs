@@ -9,7 +9,7 @@ use super::setting::{SEED, programs};
 const CALLS: usize = 10;
 
 #[test]
-fn an_operation_killed_at_any_call_loses_doubles_and_blocks_nothing() {
+fn an_operation_killed_at_any_system_call_loses_duplicates_and_blocks_nothing() {
     let programs = programs();
     let mut dice = Dice::new(SEED.of("kill"));
     for operation in Operation::ALL {
@@ -24,7 +24,7 @@ fn an_operation_killed_at_any_call_loses_doubles_and_blocks_nothing() {
 }
 
 #[test]
-fn an_operation_of_which_a_call_fails_reports_it_and_has_changed_nothing() {
+fn an_operation_with_a_failing_system_call_reports_it_and_changes_nothing() {
     let programs = programs();
     let mut dice = Dice::new(SEED.of("errors"));
     for operation in Operation::ALL {

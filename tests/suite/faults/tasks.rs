@@ -24,7 +24,7 @@ fn t1_t2_t4_what_claimants_report_could_have_happened_in_one_order_though_they_a
 
 /// A check that would pass whatever happens proves nothing.
 #[test]
-fn t1_claimants_that_leave_the_lock_out_are_found_out() {
+fn t1_claimants_that_skip_the_lock_are_detected() {
     let run = TaskRun {
         kills: 0,
         without_lock: true,

@@ -20,7 +20,7 @@ fn t12_no_type_of_agent_and_no_entry_of_a_roster_is_more_than_a_text() {
 }
 
 #[test]
-fn t12_no_work_tree_and_no_branch_leads_elsewhere() {
+fn t12_no_worktree_or_branch_name_escapes() {
     try_texts(
         &programs(),
         &[Slot::WorkTree, Slot::Branch],
@@ -29,7 +29,7 @@ fn t12_no_work_tree_and_no_branch_leads_elsewhere() {
 }
 
 #[test]
-fn t12_no_directory_leads_elsewhere() {
+fn t12_no_directory_name_escapes() {
     try_texts(&programs(), &[Slot::Directory], Effort::Every(2));
 }
 

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, PromptTokens, Reply};
 use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{MODEL, world, world_over};
+use crate::scene::{MODEL, run_args, spawn_args, world, world_over};
 
 const SCOUT: &str = "---\nname: scout\ndescription: looks around\ntools: Read, Glob\n---\nYou are scout and only look.\n";
 
-/// The first message of whoever asks: what it was started for.
+/// The first message of the asking agent: its prompt.
 fn errand(ask: &Ask) -> String {
     ask.messages()[0].to_string()
 }
@@ -167,7 +167,7 @@ fn the_guide_reads_the_documentation_of_swarm_without_being_asked_about() {
         ])
     });
     let world = world().with_api(&api);
-    let arguments = ["run", "go", "--model", MODEL, "--backend", "headless"];
+    let arguments = run_args("go", &[]);
     world.swarm(&arguments).ok();
     let (page, is_error) = result(&api, "page");
     assert!(!is_error && page.contains("# "), "{page}");
@@ -216,7 +216,7 @@ fn a_sub_agent_is_told_of_its_commands_in_the_background_and_they_end_with_it() 
 }
 
 #[test]
-fn sub_agents_above_one_another_end_at_the_cap_which_is_named() {
+fn nested_sub_agents_stop_at_the_cap_which_is_named() {
     let api = FakeApi::start(|ask: &Ask| {
         let errand = errand(ask);
         let level = (1..=3).find(|level| errand.contains(&format!("level {level}")));
@@ -291,7 +291,7 @@ fn what_a_teammates_sub_agent_may_not_do_a_person_is_asked_in_its_name() {
         }
     });
     let world = world_over(&api);
-    let spawn = ["spawn", "bob", "--model", MODEL, "--backend", "headless"];
+    let spawn = spawn_args("bob", "headless", &[]);
     world
         .swarm(&[&spawn[..], &["--prompt", "go"]].concat())
         .ok();
@@ -352,7 +352,7 @@ fn offered(backend: &str) -> [Vec<String>; 2] {
 }
 
 #[test]
-fn c4_sub_agents_are_offered_the_same_whoever_starts_them_and_wherever() {
+fn c4_sub_agents_are_offered_the_same_tools_in_every_backend() {
     let [lead, mate] = offered("headless");
     assert!(lead.iter().any(|tool| tool == "Bash"), "{lead:?}");
     assert_eq!(lead, mate);
@@ -382,7 +382,7 @@ fn in_a_worktree(work: &'static [(&'static str, &'static str)]) -> (World, FakeA
 }
 
 #[test]
-fn a_sub_agent_with_a_worktree_changes_nothing_beside_it_and_says_where_its_work_is() {
+fn a_sub_agent_with_a_worktree_changes_nothing_else_and_reports_its_path() {
     let work = &[("edit", "echo changed > greet.txt && pwd")];
     let (world, api, report) = in_a_worktree(work);
     assert_eq!(report["result"], "done");
@@ -431,7 +431,7 @@ fn a_worktree_of_a_dirty_checkout_is_refused_with_advice_that_a_model_can_follow
 }
 
 #[test]
-fn a_worktree_in_which_a_sub_agent_changed_nothing_is_gone() {
+fn an_unchanged_worktree_of_a_sub_agent_is_removed() {
     let (world, api, _) = in_a_worktree(&[("look", "pwd")]);
     let (place, _) = result(&api, "look");
     assert!(place.contains("worktrees/agent-"), "{place}");
@@ -446,7 +446,7 @@ fn a_worktree_in_which_a_sub_agent_changed_nothing_is_gone() {
 }
 
 #[test]
-fn p5_a_lead_in_plan_mode_spawns_nobody_who_may_do_more() {
+fn p5_a_lead_in_plan_mode_spawns_no_member_with_more_permissions() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.agent != "team-lead" || ask.result_of("b").is_some() {
             Reply::text("done")

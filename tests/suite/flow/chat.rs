@@ -66,7 +66,7 @@ fn run(api: &FakeApi) -> swarm_tests::stage::Finished {
 }
 
 #[test]
-fn a_call_with_input_that_is_no_json_is_answered_and_the_turn_goes_on() {
+fn a_call_with_invalid_json_input_is_answered_and_the_turn_goes_on() {
     let api = FakeApi::start(|ask: &Ask| match ask.number {
         1 => Reply::tool("call_1", "Read", json!("not an object")),
         _ => Reply::text("understood"),
@@ -83,7 +83,7 @@ fn a_call_with_input_that_is_no_json_is_answered_and_the_turn_goes_on() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_or_fails_is_asked_for_again_and_counted() {
+fn a_broken_or_failed_response_is_retried_and_counted() {
     let api = FakeApi::start(|ask: &Ask| {
         let whole = Reply::text("a long enough answer to be cut");
         match ask.number {
@@ -99,7 +99,7 @@ fn an_answer_that_breaks_off_or_fails_is_asked_for_again_and_counted() {
 }
 
 #[test]
-fn a_member_that_waits_for_its_model_says_so_and_goes_on() {
+fn a_member_that_waits_for_its_model_says_so_and_continues() {
     let was_seen = Arc::new(AtomicBool::new(false));
     let may_go_on = Arc::clone(&was_seen);
     let api = FakeApi::start(move |_: &Ask| {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Recorded, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{demo_run_args, kill_member, spawn_idle, wait_for_state, world_over};
 
 /// Tokens that the server takes.
 const WINDOW: u64 = 30_000;
@@ -68,14 +68,13 @@ fn first_message(request: &Recorded) -> String {
 }
 
 #[test]
-fn a_member_is_compacted_told_of_its_team_and_respawned_behind_the_summary() {
+fn a_member_is_compacted_keeps_its_team_brief_and_is_respawned_after_the_summary() {
     let api = FakeApi::start(reader(AtomicUsize::default()));
     let world = world_in_window(&api);
     world
         .swarm(&["task", "create", "Paint the boat", "--description", "red"])
         .ok();
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let mut number = 0;
     let mut before = 0;
     while summaries(&api) == 0 {
@@ -105,8 +104,7 @@ fn a_member_is_compacted_told_of_its_team_and_respawned_behind_the_summary() {
         assert!(first.contains(part), "{part}: {first}");
     }
     kill_member(&world, "bob");
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let respawned = api.last_of("bob").unwrap();
     assert_eq!(
         first_message(&respawned),
@@ -133,8 +131,7 @@ fn a_member_is_compacted_told_of_its_team_and_respawned_behind_the_summary() {
 /// A member that has read a few times, in a window that it does not fill.
 fn with_bob(api: &FakeApi) -> World {
     let world = world_in_window(api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     for number in 0..3 {
         read_again(&world, number);
     }
@@ -195,9 +192,9 @@ fn a_busy_member_compacts_its_conversation_when_its_turn_ends() {
     );
     assert_eq!(summaries(&api), 0);
     gate.open();
-    world.wait_for("it is compacted", || {
+    world.wait_until("it is compacted", || {
         let events = world.team("demo").events("compacted");
-        (!events.is_empty()).then_some(())
+        !events.is_empty()
     });
     wait_for_state(&world, "bob", "idle");
     assert!(api.last_of("bob").unwrap().ask.has_seen("Done at last."));
@@ -251,18 +248,7 @@ fn a_lead_that_waits_for_its_members_compacts_its_conversation() {
     });
     let world = world_in_window(&api);
     world.swarm(&["team", "delete", "demo"]).ok();
-    let running = world.start(&[
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ]);
+    let running = world.start(&demo_run_args("go", &[]));
     wait_for_state(&world, "team-lead", "idle");
     let told = world
         .swarm(&["compact", "team-lead", "--team", "demo", "--json"])
@@ -337,8 +323,7 @@ fn long_conversation(api: &FakeApi) -> World {
     let ask = ["--mode", "default", "--prompt", "go"];
     crate::scene::spawn_with(&world, "ann", &ask);
     wait_for_state(&world, "ann", "waiting-permission");
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world
 }
 

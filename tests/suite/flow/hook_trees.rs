@@ -1,4 +1,4 @@
-//! Worktrees that the user's hooks make and take away, where there is no git at all.
+//! Worktrees that the user's hooks create and remove, without git.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn told(world: &World) -> Vec<(String, String, Value)> {
 }
 
 #[test]
-fn a_hook_makes_a_members_work_tree_without_git_and_another_takes_it_away() {
+fn hooks_create_and_remove_a_members_worktree_without_git() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "Bash", json!({"command": "pwd; cat seed.txt"})),
         Some(_) => Reply::text("done"),
@@ -67,7 +67,7 @@ fn a_hook_makes_a_members_work_tree_without_git_and_another_takes_it_away() {
         .swarm(&["worktree", "remove", "bob", "--force"])
         .assert_code(5);
 
-    // At its end it is kept, as nobody but the user knows what it holds.
+    // It is kept at the end, since only the user knows what it contains.
     let left = world.swarm(&["shutdown", "bob", "--json"]).json();
     assert_eq!(left["worktree"]["kept"], true, "{left}");
     world.swarm(&["worktree", "remove", "bob"]).assert_code(5);
@@ -88,7 +88,7 @@ fn a_hook_makes_a_members_work_tree_without_git_and_another_takes_it_away() {
 }
 
 #[test]
-fn a_hook_that_makes_no_directory_fails_the_spawn_and_says_why() {
+fn a_spawn_fails_with_the_reason_when_its_hook_creates_no_directory() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     for (create, why) in [
@@ -114,7 +114,7 @@ fn a_hook_that_makes_no_directory_fails_the_spawn_and_says_why() {
 }
 
 #[test]
-fn a_spawn_that_fails_has_the_hooks_directory_taken_away() {
+fn a_failed_spawn_removes_the_directory_of_its_hook() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api).with_teammate(Path::new("/bin/false"));
     world.write("root/settings.json", &hooks(CREATE, REMOVE).to_string());
@@ -127,7 +127,7 @@ fn a_spawn_that_fails_has_the_hooks_directory_taken_away() {
 }
 
 #[test]
-fn hooks_make_the_directories_of_runs_of_sub_agents_and_of_agents_that_move() {
+fn hooks_create_the_directories_of_runs_sub_agents_and_agents_that_enter_a_worktree() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.agent == "bob" {
             return Reply::text("done");
@@ -182,7 +182,7 @@ fn hooks_make_the_directories_of_runs_of_sub_agents_and_of_agents_that_move() {
     assert_eq!(told(&world).len(), 2, "who wants none gets none");
 }
 
-/// Begins a directory, sends a process out of its own group, and does not come to an end.
+/// Creates a directory, starts a process outside its process group, and does not exit.
 const STUCK: &str =
     "mkdir -p ../out/trees/half; setsid sleep 600 & echo begun > ../out/begun; exec sleep 600";
 
@@ -191,18 +191,18 @@ fn interrupt_amid_hook(world: &World, words: &[&str], signal: Signal) {
     world.write("root/settings.json", &hooks(STUCK, REMOVE).to_string());
     let begun = world.directory().join("out/begun");
     let running = world.start(words);
-    world.wait_for("the hook", || begun.exists().then_some(()));
+    world.wait_until("the hook", || begun.exists());
     running.signal(signal);
     running.wait().assert_code(130);
     assert_eq!(world.processes(), [], "{words:?}");
     let listed = world.swarm(&["worktree", "list", "--json"]).json();
     assert_eq!(listed, json!([]), "{words:?}");
-    // Nobody has a lock on the name, and the next one gets it.
+    // The name is not locked, and the next member gets it.
     world.write("root/settings.json", &hooks(CREATE, REMOVE).to_string());
 }
 
 #[test]
-fn a_spawn_that_is_interrupted_ends_the_hook_and_all_that_it_started() {
+fn an_interrupted_spawn_stops_its_hook_and_the_processes_of_the_hook() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let api = FakeApi::start(|_: &Ask| Reply::text("done"));
         let world = world_over(&api);
@@ -217,7 +217,7 @@ fn a_spawn_that_is_interrupted_ends_the_hook_and_all_that_it_started() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_ends_the_hook_of_its_own_work_tree_and_of_one_that_it_enters() {
+fn an_interrupted_run_stops_worktree_hooks_of_its_own_and_of_an_entered_worktree() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "EnterWorktree", json!({"name": "inner"})),
         Some(_) => Reply::text("done"),

@@ -1,4 +1,4 @@
-//! The user's hooks in whole teams: who is told what, how often, and what their answers do.
+//! The user's hooks in whole teams: their input, how often they run, and the effect of their output.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{spawn_over, world, world_over};
+use crate::scene::{spawn_args, spawn_over, world, world_over};
 
-/// Every event that has no other meaning than to be told of.
+/// Every event that is a notification only.
 const EVENTS: [&str; 16] = [
     "PreToolUse",
     "PostToolUse",
@@ -28,7 +28,7 @@ const EVENTS: [&str; 16] = [
     "TeammateDied",
 ];
 
-/// What every hook is told.
+/// The fields of every hook input.
 const FIELDS: [&str; 11] = [
     "session_id",
     "transcript_path",
@@ -43,7 +43,7 @@ const FIELDS: [&str; 11] = [
     "hook_event_name",
 ];
 
-/// A hook that keeps what it is told, a line for each time that it runs: whole lines, as each is written at once.
+/// A hook that appends its input to a file, one line per run; a line is one write, so lines are whole.
 fn counting(world: &World) -> Value {
     let told = world.directory().join("out/told.jsonl");
     let line = format!("cat >> {}", told.display());
@@ -68,7 +68,7 @@ fn told(world: &World) -> Vec<Value> {
         .collect()
 }
 
-/// How often each member was told of each event.
+/// How often each event occurred per member.
 fn counts(told: &[Value]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for one in told {
@@ -110,21 +110,13 @@ fn each_event_once(backend: &str) {
     let settings = counting(&world);
     world.write("root/settings.json", &settings.to_string());
     world.swarm(&["team", "create", "demo"]).ok();
-    let spawn = [
-        "spawn",
-        "bob",
-        "--backend",
-        backend,
-        "--model",
-        crate::scene::MODEL,
-    ];
+    let spawn = spawn_args("bob", backend, &[]);
     let prompt = ["--prompt", "go", "--mode", "bypassPermissions"];
     world.swarm(&[&spawn[..], &prompt[..]].concat()).ok();
-    world.wait_for("the idle hook", || {
-        let idle = told(&world)
+    world.wait_until("the idle hook", || {
+        told(&world)
             .iter()
-            .any(|one| one["hook_event_name"] == "TeammateIdle");
-        idle.then_some(())
+            .any(|one| one["hook_event_name"] == "TeammateIdle")
     });
     world.swarm(&["shutdown", "bob", "--force"]).ok();
     world.swarm(&["team", "delete", "demo"]).ok();
@@ -162,17 +154,17 @@ fn each_event_once(backend: &str) {
 }
 
 #[test]
-fn o3_each_event_is_told_once_per_cause_without_a_terminal() {
+fn o3_hooks_run_once_per_event_headless() {
     each_event_once("headless");
 }
 
 #[test]
-fn o3_each_event_is_told_once_per_cause_in_tmux() {
+fn o3_hooks_run_once_per_event_in_tmux() {
     each_event_once("tmux");
 }
 
 #[test]
-fn o3_a_death_that_several_commands_find_at_once_is_told_once() {
+fn o3_a_death_found_by_several_commands_runs_hooks_once() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
@@ -190,9 +182,9 @@ fn o3_a_death_that_several_commands_find_at_once_is_told_once() {
             });
         }
     });
-    world.wait_for("the death", || {
+    world.wait_until("the death", || {
         world.swarm(&["status"]).ok();
-        (!told(&world).is_empty()).then_some(())
+        !told(&world).is_empty()
     });
     let told = told(&world);
     assert_schema(&told);
@@ -220,10 +212,9 @@ fn a_hook_refuses_a_call_and_the_model_reads_why() {
         "{text}"
     );
     assert!(!world.project().join("forbidden").exists());
-    world.wait_for("the pane's line", || {
+    world.wait_until("the pane's line", || {
         let log = world.swarm(&["logs", "bob"]).stdout;
         log.contains("hook PreToolUse blocks: no touching")
-            .then_some(())
     });
     world.swarm(&["kill", "bob"]).ok();
 }
@@ -301,7 +292,7 @@ fn hooks_of_a_repository_run_when_it_is_trusted() {
 }
 
 #[test]
-fn a_hook_withholds_one_message_and_its_sender_is_told() {
+fn a_hook_withholds_a_message_and_its_sender_is_told() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     let guard = "if grep -q 'secret is'; then echo no secrets >&2; exit 2; fi";
@@ -327,7 +318,7 @@ fn a_hook_withholds_one_message_and_its_sender_is_told() {
 }
 
 #[test]
-fn a_member_that_changes_a_hook_in_its_work_tree_changes_nothing() {
+fn a_member_that_changes_a_hook_in_its_worktree_changes_nothing() {
     let change = "printf '#!/bin/sh\\necho changed >> \"$CLAUDE_PROJECT_DIR/../out/ran\"\\n' > guard.sh; cat guard.sh";
     let api = FakeApi::start(move |ask: &Ask| {
         if ask.result_of("t2").is_some() {
@@ -365,7 +356,7 @@ fn a_member_that_changes_a_hook_in_its_work_tree_changes_nothing() {
 }
 
 #[test]
-fn o3_a_sub_agent_begins_and_ends_once() {
+fn o3_sub_agent_hooks_run_once_at_start_and_stop() {
     let api = FakeApi::start(|ask: &Ask| {
         let is_sub_agent = ask.messages()[0].to_string().contains("look around");
         match ask.result_of("t1") {
@@ -379,9 +370,9 @@ fn o3_a_sub_agent_begins_and_ends_once() {
     let world = world_over(&api);
     world.write("root/settings.json", &counting(&world).to_string());
     spawn_over(&world, "bob");
-    world.wait_for("the idle hook", || {
+    world.wait_until("the idle hook", || {
         let idle = |one: &Value| one["hook_event_name"] == "TeammateIdle";
-        told(&world).iter().any(idle).then_some(())
+        told(&world).iter().any(idle)
     });
     let told = told(&world);
     assert_schema(&told);

@@ -40,11 +40,11 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
     run.shows("1: yes, this once");
     let made = run.world.project().join("made");
     run.world
-        .wait_for("the call that was allowed by a key", || {
+        .wait_until("the call that was allowed by a key", || {
             // A key that comes too soon after the question is not an answer, but text.
             run.press("C-u");
             run.press("1");
-            made.exists().then_some(())
+            made.exists()
         });
     run.shows("may make this call once");
     run.press("C-u");
@@ -152,7 +152,7 @@ fn a_prompt_of_a_server_is_typed_as_a_command_and_a_wrong_one_says_why() {
 }
 
 #[test]
-fn a_person_sees_results_changes_the_mode_and_runs_commands_of_their_own() {
+fn a_person_sees_results_changes_the_mode_and_runs_commands() {
     let run = RunInPane::shell("sh", brain);
     let commands = run.world.project().join(".claude/commands");
     std::fs::create_dir_all(&commands).unwrap();

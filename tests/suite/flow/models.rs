@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Recorded, Reply};
 
-use crate::scene::{MODEL, spawn_over, wait_for_state, world, world_over};
+use crate::scene::{run_args, spawn_args, spawn_idle, wait_for_state, world, world_over};
 
 const SONNET: &str = "claude-sonnet-4-6";
 const HAIKU: &str = "claude-haiku-4-5";
@@ -32,7 +32,7 @@ fn thinking_and_effort_reach_the_lead_and_its_sub_agents_and_explore_uses_the_sm
         }
     });
     let world = world().with_api(&api);
-    let run = ["run", "go", "--model", MODEL, "--backend", "headless"];
+    let run = run_args("go", &[]);
     let more = ["--effort", "high", "--thinking", "2000"];
     world.swarm(&[&run[..], &more].concat()).ok();
     let thinking = json!({"type": "enabled", "budget_tokens": 2000});
@@ -56,7 +56,7 @@ fn a_spawned_member_has_the_effort_of_the_flag_and_adaptive_thinking_without_one
         "root/agents/worker.md",
         "---\nname: worker\ndescription: x\neffort: low\n---\nx",
     );
-    let spawn = ["spawn", "ann", "--model", MODEL, "--backend", "headless"];
+    let spawn = spawn_args("ann", "headless", &[]);
     let more = ["--agent", "worker", "--effort", "max", "--prompt", "go"];
     world.swarm(&[&spawn[..], &more].concat()).ok();
     wait_for_state(&world, "ann", "idle");
@@ -78,8 +78,7 @@ fn a_rate_limit_of_one_member_holds_for_the_others() {
     });
     let world = world_over(&api);
     for name in ["alice", "bob"] {
-        spawn_over(&world, name);
-        wait_for_state(&world, name, "idle");
+        spawn_idle(&world, name);
     }
     let begun = Instant::now();
     world.swarm(&["send", "alice", "first errand"]).ok();
@@ -113,7 +112,7 @@ fn a_second_model_answers_while_the_first_one_is_overloaded() {
     });
     let world = world().with_api(&api);
     world.write("root/swarm.toml", "[model]\nfallback = \"haiku\"\n");
-    let run = world.swarm(&["run", "go", "--model", MODEL, "--backend", "headless"]);
+    let run = world.swarm(&run_args("go", &[]));
     let shown = run.ok();
     assert!(shown.stdout.contains("answered by the second"));
     let notice = "is overloaded; anthropic/claude-haiku-4-5 answers";

@@ -8,24 +8,13 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::faults::others::refresh;
 use swarm_tests::stage::{Running, World};
 
-use crate::scene::{MODEL, kill_process_of, world};
+use crate::scene::{MODEL, kill_process_of, run_args, world};
 
 /// A lock is waited for 20 s; Ctrl-C does not wait for it.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 fn arguments<'a>(prompt: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = vec![
-        "run",
-        prompt,
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ];
-    arguments.extend(more);
-    arguments
+    run_args(prompt, &[&["--mode", "bypassPermissions"], more].concat())
 }
 
 /// The one team that a run made for itself.
@@ -97,7 +86,7 @@ fn without_a_team_the_first_named_agent_makes_one_and_rm_removes_it() {
 }
 
 #[test]
-fn a_model_that_refuses_us_ends_the_run_with_its_words() {
+fn a_refusal_by_the_model_ends_the_run_with_its_message() {
     let api = FakeApi::start(|_: &Ask| Reply::refusal(401));
     let world = world().with_api(&api);
     let finished = world.swarm(&arguments("go", &[]));
@@ -111,7 +100,7 @@ fn a_model_that_refuses_us_ends_the_run_with_its_words() {
 }
 
 #[test]
-fn a_busy_model_is_asked_again() {
+fn a_request_to_an_overloaded_model_is_retried() {
     let api = FakeApi::start(|ask: &Ask| match ask.number {
         1 => Reply::refusal(529).retry_after("0"),
         2 => Reply::text("half an ans").fails_in_stream(3, "overloaded_error"),
@@ -125,13 +114,13 @@ fn a_busy_model_is_asked_again() {
 }
 
 #[test]
-fn ctrl_c_ends_the_team_in_order() {
+fn ctrl_c_shuts_the_team_down_gracefully() {
     let gate = Gate::closed();
     let (world, _api, running) = with_busy_mate(&gate);
     let team = own_team(&world);
     running.signal(Signal::INT);
-    world.wait_for("bob is asked to stop", || {
-        (!world.team(&team).events("shutdown_requested").is_empty()).then_some(())
+    world.wait_until("bob is asked to stop", || {
+        !world.team(&team).events("shutdown_requested").is_empty()
     });
     gate.open();
     let finished = running.wait();
@@ -147,7 +136,7 @@ fn ctrl_c_ends_the_team_in_order() {
 }
 
 #[test]
-fn ctrl_c_ends_a_lead_whose_inbox_another_program_has_locked() {
+fn ctrl_c_stops_a_lead_whose_inbox_is_locked_by_another_program() {
     let (talks, thinks) = (Gate::closed(), Gate::closed());
     let create = json!({"team_name": "demo"});
     let api = FakeApi::start(Script::new().agent(
@@ -177,20 +166,18 @@ fn ctrl_c_ends_a_lead_whose_inbox_another_program_has_locked() {
 }
 
 #[test]
-fn ctrl_c_twice_ends_everything_now() {
+fn a_second_ctrl_c_kills_the_team() {
     let gate = Gate::closed();
     let (world, _api, running) = with_busy_mate(&gate);
     running.signal(Signal::INT);
-    world.wait_for("it has heard", || {
-        running.stderr().contains("Ctrl-C").then_some(())
-    });
+    world.wait_until("it has heard", || running.stderr().contains("Ctrl-C"));
     running.signal(Signal::INT);
     running.wait().assert_code(130);
     assert_eq!(world.processes(), []);
 }
 
 #[test]
-fn a_run_that_takes_too_long_is_ended() {
+fn a_run_is_stopped_at_its_timeout() {
     let gate = Gate::closed();
     let api = FakeApi::start({
         let gate = gate.clone();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{MODEL, world_over};
+use crate::scene::{spawn_args, spawn_with, world_over};
 
 /// A PNG of one pixel, in base64 and as bytes.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -33,8 +33,7 @@ fn a_picture_that_is_read_is_seen_by_the_model_in_this_process_and_the_next() {
     let world = world_over(&api);
     std::fs::write(world.project().join("shot.png"), PIXEL_BYTES).expect("a picture");
     let spawn = |more: &[&str]| {
-        let words = ["spawn", "bob", "--backend", "headless", "--model", MODEL];
-        world.swarm(&[&words[..], more].concat()).ok();
+        spawn_with(&world, "bob", more);
     };
     spawn(&["--prompt", "look at it"]);
     let shown = json!([
@@ -82,7 +81,7 @@ fn a_pdf_file_that_is_read_is_a_document_for_the_model() {
     });
     let world = world_over(&api);
     world.write("project/paper.pdf", PDF);
-    let words = ["spawn", "bob", "--backend", "headless", "--model", MODEL];
+    let words = spawn_args("bob", "headless", &[]);
     let prompt = ["--prompt", "look at it"];
     world.swarm(&[&words[..], &prompt].concat()).ok();
     let ask = api.wait_for("the file", "bob", |ask| result(ask).is_some());

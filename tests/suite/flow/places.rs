@@ -7,7 +7,7 @@ use swarm_tests::stage::{Finished, InsideTmux, PaneLine, Tmux, World};
 use super::work::{MATES, PROMPT, SUMMARY, TEAM, prepare, script};
 use crate::scene::{MODEL, column, world};
 
-/// A team at work, stopped before its last words.
+/// A team at work, held before its final answer.
 pub(super) struct AtWork {
     pub(super) world: World,
     pub(super) api: FakeApi,
@@ -63,14 +63,14 @@ impl AtWork {
             "50",
         ];
         let running = self.world.start_with(&arguments, variables);
-        self.world.wait_for(
+        self.world.wait_until(
             &format!("the tester is about to report\n{}", self.api.summary()),
-            || (self.world.team(TEAM).task(3)["status"] == "completed").then_some(()),
+            || self.world.team(TEAM).task(3)["status"] == "completed",
         );
         look();
         // What the others have to say is in the lead's inbox first, so that the tester's report is the last news.
         for mate in &MATES[..2] {
-            self.world.wait_for(&format!("the report of {mate}"), || {
+            self.world.wait_until(&format!("the report of {mate}"), || {
                 let notices = self
                     .world
                     .team(TEAM)
@@ -79,7 +79,7 @@ impl AtWork {
                     let text = notice["result"].as_str().unwrap_or_default();
                     notice["from"] == *mate && text.starts_with("I ")
                 };
-                notices.iter().any(is_its).then_some(())
+                notices.iter().any(is_its)
             });
         }
         self.gate.open();
@@ -132,7 +132,7 @@ fn assert_panes(work: &AtWork, tmux: &Tmux, but: &[&str]) -> Vec<PaneLine> {
 }
 
 #[test]
-fn outside_of_tmux_the_team_works_on_a_server_of_its_own() {
+fn outside_tmux_the_team_works_on_its_own_server() {
     let work = AtWork::new();
     let finished = work.run("auto", &[], || {
         let servers = work.world.own_servers();
@@ -162,7 +162,7 @@ fn outside_of_tmux_the_team_works_on_a_server_of_its_own() {
 }
 
 #[test]
-fn inside_tmux_the_team_works_beside_its_lead_and_leaves_no_trace() {
+fn inside_tmux_the_team_works_next_to_its_lead_and_leaves_nothing() {
     let work = AtWork::new();
     let inside = InsideTmux::start(&work.world, 200, 50);
     let options = || inside.tmux().run(&["show-options", "-g"]);

@@ -1,4 +1,4 @@
-//! What models are told before the first message.
+//! The prompts of models before the first message.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};

@@ -91,21 +91,14 @@ fn thoughts_come_back_with_their_signature() {
 }
 
 #[test]
-fn everybody_is_offered_what_is_theirs_and_told_what_they_must_know() {
+fn each_agent_is_offered_its_tools_and_gets_its_prompt() {
     let (_work, requests) = done();
     let lead = of(&requests, "team-lead")[0];
     assert!(lead.news_has(PROMPT), "{}", lead.news());
-    for tool in [
-        "TeamCreate",
-        "TeamDelete",
-        "Agent",
-        "SendMessage",
-        "TaskCreate",
-        "TaskGet",
-        "TaskList",
-        "TaskUpdate",
-        "Bash",
-    ] {
+    for tool in
+        "TeamCreate TeamDelete Agent SendMessage TaskCreate TaskGet TaskList TaskUpdate Bash"
+            .split(' ')
+    {
         assert!(lead.tools().contains(&tool), "{tool}: {:?}", lead.tools());
     }
     for mate in MATES {
@@ -121,16 +114,7 @@ fn everybody_is_offered_what_is_theirs_and_told_what_they_must_know() {
             "{}",
             first.news()
         );
-        for tool in [
-            "Read",
-            "Write",
-            "Edit",
-            "Glob",
-            "Grep",
-            "Bash",
-            "SendMessage",
-            "TaskUpdate",
-        ] {
+        for tool in "Read Write Edit Glob Grep Bash SendMessage TaskUpdate".split(' ') {
             assert!(first.tools().contains(&tool), "{tool}: {:?}", first.tools());
         }
         for tool in ["TeamCreate", "TeamDelete"] {

@@ -48,7 +48,7 @@ fn brain(ask: &Ask) -> Reply {
 }
 
 #[test]
-fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
+fn d7_typed_input_reaches_the_model_when_idle_and_between_two_calls() {
     let api = FakeApi::start(brain);
     let world = world_over(&api);
     let (inside, pane) = bob_in_a_pane(&world);
@@ -97,17 +97,16 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
     );
     assert!(!log.contains("bob >") && !log.contains("worky"), "{log}");
     press(&inside, &pane, "C-d");
-    world.wait_for("bob has ended in order", || {
-        (world.team("demo").state("bob")["state"] == "stopped").then_some(())
+    world.wait_until("bob has ended in order", || {
+        world.team("demo").state("bob")["state"] == "stopped"
     });
-    world.wait_for("and is no process any more", || {
+    world.wait_until("and is no process any more", || {
         world
             .processes()
             .iter()
             .all(|(_, line)| !line.contains("swarm-teammate"))
-            .then_some(())
     });
-    // Whoever ended it did not lose it in a crash.
+    // It was stopped by a person, so it did not crash.
     let resumed = world.swarm(&["resume", "demo", "--respawn", "--json"]);
     let document = resumed.json();
     assert_eq!(document["respawned"], serde_json::json!([]), "{document}");
@@ -116,7 +115,7 @@ fn d7_what_is_typed_reaches_the_model_at_rest_and_between_two_calls() {
 }
 
 #[test]
-fn esc_cuts_a_long_call_and_tells_the_lead_and_ctrl_c_is_no_different() {
+fn esc_and_ctrl_c_interrupt_a_long_call_and_notify_the_lead() {
     let api = FakeApi::start(brain);
     let world = world_over(&api);
     let (inside, pane) = bob_in_a_pane(&world);
@@ -130,12 +129,12 @@ fn esc_cuts_a_long_call_and_tells_the_lead_and_ctrl_c_is_no_different() {
         inside.tmux().wait_for_text(&pane, "Bash sleep 600");
         wait_for_state(&world, "bob", "working");
         press(&inside, &pane, key);
-        world.wait_for("the lead is told", || {
+        world.wait_until("the lead is told", || {
             let notices = world.team("demo").frames("team-lead", "idle_notification");
             let interrupted = notices
                 .iter()
                 .filter(|notice| notice["idleReason"] == "interrupted");
-            (interrupted.count() == count).then_some(())
+            interrupted.count() == count
         });
         wait_for_state(&world, "bob", "idle");
         inside.tmux().run(&["clear-history", "-t", &pane]);
@@ -148,7 +147,7 @@ fn esc_cuts_a_long_call_and_tells_the_lead_and_ctrl_c_is_no_different() {
 }
 
 #[test]
-fn d14_nothing_that_stands_in_a_pane_changes_a_state() {
+fn d14_text_in_a_pane_changes_no_state() {
     let api = FakeApi::start(brain);
     let world = world_over(&api);
     let (inside, pane) = bob_in_a_pane(&world);
@@ -278,9 +277,9 @@ impl RunInPane {
 
     /// Waits until this is the last line on the screen.
     pub(super) fn ends_in(&self, line: &str) {
-        self.world.wait_for("the last line", || {
+        self.world.wait_until("the last line", || {
             let screen = self.inside.tmux().screen(&self.pane);
-            (screen.trim_end().lines().last() == Some(line)).then_some(())
+            screen.trim_end().lines().last() == Some(line)
         });
     }
 
@@ -320,7 +319,7 @@ fn what_is_typed_into_the_terminal_of_a_run_reaches_its_lead_and_never_the_shell
 }
 
 #[test]
-fn a_run_that_is_brought_to_the_foreground_keeps_no_modes_of_the_shells_editor() {
+fn a_run_in_the_foreground_resets_terminal_modes_of_the_shells_editor() {
     let gate = Gate::closed();
     let shell = "bash --norc --noprofile -i";
     let run = RunInPane::start(shell, "&", held_by(&gate));
@@ -332,7 +331,7 @@ fn a_run_that_is_brought_to_the_foreground_keeps_no_modes_of_the_shells_editor()
 }
 
 #[test]
-fn a_suspended_run_leaves_the_terminal_to_the_shell_and_takes_it_again() {
+fn a_suspended_run_returns_the_terminal_to_the_shell_and_takes_it_back() {
     let gate = Gate::closed();
     let shell = "bash --norc --noprofile -i";
     let run = RunInPane::start(shell, "", held_by(&gate));
@@ -354,7 +353,7 @@ fn a_suspended_run_leaves_the_terminal_to_the_shell_and_takes_it_again() {
 }
 
 #[test]
-fn esc_interrupts_a_lead_which_then_waits_and_ctrl_d_ends_the_run() {
+fn esc_interrupts_a_lead_which_then_waits_and_ctrl_d_quits() {
     let model = |ask: &Ask| {
         if ask.news_has("do this instead") {
             Reply::tool("t2", "Bash", json!({"command": "sleep 601"}))

@@ -1,4 +1,4 @@
-//! The work that the team does: a greeting is misspelt, one finds it, one mends it, one checks it.
+//! The team's work: a greeting is misspelt, one member finds it, one fixes it, one checks it.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Block, Gate, Reply, Script, Step};
@@ -6,7 +6,7 @@ use swarm_tests::stage::World;
 
 /// What the person asks for.
 pub(super) const PROMPT: &str = "The greeting is wrong. Have the team mend it.";
-/// The lead's last words.
+/// The lead's final answer.
 pub(super) const SUMMARY: &str = "The greeting is mended and checked.";
 /// The name of the team.
 pub(super) const TEAM: &str = "flow";
@@ -23,7 +23,7 @@ pub(super) fn prepare(world: &World) {
     world.commit_project();
 }
 
-/// What everybody says. The tester's last words wait at the gate, so that a test can look at the team at work.
+/// The answers of all agents. The tester's final answer waits at the gate, so that a test can look at the team at work.
 pub(super) fn script(gate: &Gate) -> Script {
     let report = Reply::text("All green, the greeting is right.").held_by(gate, 0);
     Script::new()

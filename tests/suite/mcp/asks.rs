@@ -84,7 +84,7 @@ async fn resources_are_listed_and_read_over_both_protocols() {
         let input = json!({"server": "kit", "uri": "kit://readme"});
         let read = called(&agent, "ReadMcpResourceTool", input, host).await;
         assert_eq!((read.content.as_str(), read.is_error), ("Read me.", false));
-        // Who is told of the server by another process knows that it has resources.
+        // A process that shares the server knows that it has resources.
         let told = bench.servers_of(servers.listed().await);
         let names = told.for_agent(&[], "").await;
         assert!(names.tools.iter().any(|tool| tool.name() == list));

@@ -6,15 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_mcp::{AgentServers, McpHost, McpLimits, McpServers};
 use swarm_permissions::{McpBounds, McpServer, McpServerConfig, McpSettings};
-use swarm_protocol::{MemberName, ShellGuards};
+use swarm_protocol::MemberName;
 use swarm_tests::wait_for;
-use swarm_tools::{
-    CallHost, Caller, FileState, ProtectedPaths, ToolContext, ToolLimits, ToolOutput,
-};
+use swarm_tools::{CallHost, Caller, ToolContext, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
 /// The server of the harness.
@@ -113,7 +110,7 @@ impl Bench {
     }
 }
 
-/// A server that somebody else runs, over HTTP.
+/// A separately started server, over HTTP.
 pub(super) struct Foreign {
     child: Child,
     pub(super) url: String,
@@ -186,27 +183,10 @@ pub(super) async fn call_with(
     let tool = agent.tools.iter().find(|tool| tool.name() == name);
     let tool = tool.unwrap_or_else(|| panic!("no {name}: {:?}", agent.problems));
     let context = ToolContext {
-        cwd: "/".into(),
-        env: Arc::default(),
-        checkout: Arc::default(),
-        protected: Arc::new(ProtectedPaths::new(Path::new("/nowhere"))),
-        confine: None,
-        modes: None,
-        scratch: None,
         host,
-        documents: false,
-        commands: None,
-        shell: Arc::default(),
-        guards: Arc::new(ShellGuards::default()),
-        files: Arc::new(Mutex::new(FileState::new())),
         cancel: cancel.clone(),
-        limits: ToolLimits::default(),
         tool_use_id: "one".to_owned(),
-        caller: Caller {
-            name: MemberName::lead(),
-            team: None,
-            agent_id: None,
-        },
+        ..ToolContext::new("/".into(), Caller::new(MemberName::lead()))
     };
     tool.call(input, &context).await
 }

@@ -10,7 +10,7 @@ use swarm_tests::stage::World;
 
 use super::bench::{PROGRAM, runs};
 use super::flow::{call, result, run};
-use crate::scene::{MODEL, world, world_over};
+use crate::scene::{run_args, world, world_over};
 
 /// A server that writes down its starts in `directory`.
 fn server(directory: &Path, name: &str, mode: &str) -> Value {
@@ -99,24 +99,16 @@ fn o6_a_sub_agents_own_server_ends_with_it_and_a_shared_one_stays_one_process() 
 }
 
 #[test]
-fn o6_a_sub_agent_that_is_cut_while_its_server_starts_leaves_none() {
+fn o6_a_sub_agent_interrupted_while_its_server_starts_leaves_no_server() {
     let directory = tempfile::tempdir().unwrap();
     let api = FakeApi::start(Script::new().agent("team-lead", [starts_caller("sub")]));
     let world = world().with_api(&api);
     let own = json!([{"mute": server(directory.path(), "mute", "silent")}]);
     let agents = caller(&json!({"mcpServers": own}));
-    let running = world.start(&[
-        "run",
+    let running = world.start(&run_args(
         "Do it.",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--mode",
-        "bypassPermissions",
-        "--agents",
-        &agents,
-    ]);
+        &["--mode", "bypassPermissions", "--agents", &agents],
+    ));
     let pid = world.wait_for("its start", || starts(directory.path(), "mute").pop());
     running.signal(Signal::INT);
     running.wait().assert_code(130);
@@ -125,7 +117,7 @@ fn o6_a_sub_agent_that_is_cut_while_its_server_starts_leaves_none() {
 }
 
 #[test]
-fn a_sub_agent_is_told_which_server_failed_and_a_type_that_needs_one_is_refused() {
+fn a_sub_agent_learns_which_server_failed_and_a_type_that_needs_it_is_refused() {
     let told = |fields: &Value| {
         let lead = [starts_caller("sub"), Step::says(Reply::text("done"))];
         let script = Script::new().agent("team-lead", lead);

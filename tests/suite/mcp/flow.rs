@@ -7,7 +7,7 @@ use swarm_tests::stage::{Finished, Running, World};
 use swarm_tests::wait_for;
 
 use super::bench::{PROGRAM, runs};
-use crate::scene::{MODEL, kill_member, wait_for_state, world, world_over};
+use crate::scene::{kill_member, run_args, spawn_args, wait_for_state, world, world_over};
 
 pub(super) fn config(world: &World, name: &str, mode: &str) -> String {
     let starts = starts_file(world, name);
@@ -35,17 +35,10 @@ fn allow(world: &World, rules: &[&str]) {
 }
 
 pub(super) fn run(world: &World, further: &[&str]) -> Finished {
-    let fixed = [
-        "run",
+    world.swarm(&run_args(
         "Do it.",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--output",
-        "json",
-    ];
-    world.swarm(&[&fixed, further].concat())
+        &[&["--output", "json"], further].concat(),
+    ))
 }
 
 pub(super) fn result(api: &FakeApi, agent: &str, id: &str) -> (String, bool) {
@@ -114,7 +107,7 @@ fn a_lead_calls_a_trusted_repositorys_server_and_no_key_reaches_it() {
 }
 
 #[test]
-fn a_repository_that_nobody_trusts_starts_nothing_and_this_is_said() {
+fn an_untrusted_repository_starts_no_server_and_this_is_reported() {
     let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
     let world = world().with_api(&api);
     world.write("project/.mcp.json", &config(&world, "kit", "well"));
@@ -129,7 +122,7 @@ fn a_repository_that_nobody_trusts_starts_nothing_and_this_is_said() {
 }
 
 #[test]
-fn a_server_that_fails_is_told_to_the_person_and_to_the_model() {
+fn a_failed_server_is_reported_to_the_person_and_the_model() {
     let api = FakeApi::start(Script::new().agent("team-lead", [Step::says(Reply::text("done"))]));
     let world = world().with_api(&api);
     world.write("kit.json", &config(&world, "kit", "exits"));
@@ -191,20 +184,11 @@ fn o6_teammates_know_the_leads_servers_and_start_one_only_to_call_it() {
 }
 
 pub(super) fn spawn(world: &World, given: &str, mode: &str) {
-    let words = [
-        "spawn",
+    let words = spawn_args(
         "bob",
-        "--model",
-        MODEL,
-        "--backend",
         "headless",
-        "--mode",
-        mode,
-        "--prompt",
-        "go",
-        "--mcp-config",
-        given,
-    ];
+        &["--mode", mode, "--prompt", "go", "--mcp-config", given],
+    );
     world.swarm(&words).ok();
 }
 
@@ -269,7 +253,7 @@ fn o6_a_member_that_is_killed_leaves_no_server_behind() {
 }
 
 #[test]
-fn doctor_tries_every_server_and_tells_what_came_of_it() {
+fn doctor_tries_every_server_and_reports_the_result() {
     let world = world();
     let near: Value = serde_json::from_str(&config(&world, "kit", "well")).unwrap();
     let broken: Value = serde_json::from_str(&config(&world, "broken", "exits")).unwrap();
@@ -310,7 +294,7 @@ fn wait_for_the_end_of(pid: u32) {
 }
 
 #[test]
-fn a_doctor_that_is_told_to_end_ends_what_it_tries() {
+fn an_interrupted_doctor_stops_the_servers_it_tries() {
     for signal in [Signal::INT, Signal::TERM] {
         let world = world();
         let (doctor, pid) = doctor_that_waits(&world);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, PromptTokens, Reply, Script, Step};
 
 use super::flow::{call, config, result, run};
+
 use crate::scene::world;
 
 /// The tools of a request by name.

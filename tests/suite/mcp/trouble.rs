@@ -13,7 +13,7 @@ fn none_runs(pids: &[u32]) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_never_answers_is_given_up_and_ended() {
+async fn a_server_that_never_answers_is_stopped() {
     let bench = Bench::new().with("mute", "silent").with_limits(|limits| {
         limits.start = Duration::from_millis(300);
     });
@@ -25,12 +25,12 @@ async fn one_that_never_answers_is_given_up_and_ended() {
         why.contains("did not answer within 0.3 s") && why.contains("mcp.start_timeout_s"),
         "{why}"
     );
-    // It may have been ended before it wrote down that it had started.
+    // It may have been stopped before it recorded its start.
     assert_eq!(bench.processes(), Vec::<u32>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_ends_at_once_is_told_with_its_last_words() {
+async fn a_server_that_exits_immediately_is_reported_with_its_last_output() {
     let bench = Bench::new().with("broken", "exits").with("kit", "well");
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
@@ -66,7 +66,7 @@ async fn what_is_required_is_waited_for_no_longer_than_until_one_has_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_just_starting_is_ended_too() {
+async fn a_starting_server_is_stopped_too() {
     let bench = Bench::new().with("mute", "silent");
     let servers = bench.servers();
     let (agent, ()) = tokio::join!(servers.for_agent(&[], ""), async {
@@ -108,7 +108,7 @@ async fn a_flood_of_errors_stops_nothing_and_its_log_stays_small() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_dies_is_started_again_once_and_then_reported() {
+async fn a_server_that_dies_is_restarted_once_and_then_reported() {
     let bench = Bench::new().with("frail", "well");
     let servers = bench.servers();
     let agent = servers.for_agent(&[], "").await;
@@ -144,7 +144,7 @@ async fn a_huge_result_is_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn o6_one_that_will_not_go_is_killed_with_what_it_has_started() {
+async fn o6_a_server_that_does_not_exit_is_killed_with_its_children() {
     let bench = Bench::new().with("stubborn", "stubborn");
     let servers = bench.servers();
     servers.for_agent(&[], "").await;
@@ -198,7 +198,7 @@ async fn tools_and_servers_that_would_share_a_name_are_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_where_nobody_listens_is_told_with_the_cause() {
+async fn a_refused_connection_is_reported_with_its_cause() {
     let mut bench = Bench::new();
     bench.add(
         "far",
@@ -212,7 +212,7 @@ async fn an_address_where_nobody_listens_is_told_with_the_cause() {
     assert!(why.contains("Connection refused"), "{why}");
 }
 
-/// An HTTP server of this mode that somebody else runs, and the answer to each of two calls of its `echo`.
+/// An HTTP server of this mode that is started separately, and the answer to each of two calls of its `echo`.
 async fn two_calls_over_http(mode: &str) -> [swarm_tools::ToolOutput; 2] {
     let mut bench = Bench::new();
     let foreign = Foreign::start_as(bench.directory.path(), mode);
@@ -257,7 +257,7 @@ async fn a_probe_without_an_answer_starts_nothing_twice_unless_the_answer_comes_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_has_forgotten_the_session_with_400_is_given_a_new_one() {
+async fn a_server_that_answers_400_to_an_expired_session_gets_a_new_one() {
     let [first, second] = two_calls_over_http("forgets").await;
     assert_eq!(first.content, "echo: one");
     assert_eq!(second.content, "echo: two");

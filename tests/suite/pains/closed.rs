@@ -1,10 +1,10 @@
-//! A lead whose terminal, tmux server or time is gone: what it leaves, and how its team goes on.
+//! A lead that loses its terminal or tmux server or times out: what remains, and how its team continues.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Running, Tmux, World};
 
-use crate::scene::{MODEL, column, kill_process_of, world};
+use crate::scene::{column, demo_run_args, kill_process_of, world};
 
 /// What the lead loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,19 +27,6 @@ fn brain(ask: &Ask) -> Reply {
     }
 }
 
-const RUN: [&str; 10] = [
-    "run",
-    "go",
-    "--team",
-    "demo",
-    "--model",
-    MODEL,
-    "--mode",
-    "bypassPermissions",
-    "--backend",
-    "headless",
-];
-
 enum Lead {
     Command(Running),
     InPane { tmux: Tmux, pane: String, pid: i32 },
@@ -48,7 +35,7 @@ enum Lead {
 impl Lead {
     fn start(world: &World, api: &FakeApi, loss: Loss) -> Self {
         if loss == Loss::Time {
-            return Self::Command(world.start(&[&RUN[..], &["--timeout", "5"]].concat()));
+            return Self::Command(world.start(&demo_run_args("go", &["--timeout", "5"])));
         }
         let tmux = world.tmux_at(&world.directory().join("sockets/lead"));
         // The server outlives the lead's pane.
@@ -66,13 +53,13 @@ impl Lead {
             "--",
             program.to_str().unwrap(),
         ];
-        let made = tmux.run(&[&new_window[..], &how, &RUN].concat());
+        let made = tmux.run(&[&new_window[..], &how, &demo_run_args("go", &[])].concat());
         let (pane, pid) = made.split_once(' ').unwrap();
         let (pane, pid) = (pane.to_owned(), pid.parse().unwrap());
         Self::InPane { tmux, pane, pid }
     }
 
-    /// Takes from it what it is to lose, and waits for its end.
+    /// Causes the loss and waits for the lead's end.
     fn lose(self, world: &World, loss: Loss) {
         let (tmux, pane, pid) = match self {
             Self::Command(running) => return running.wait().assert_code(6),
@@ -82,9 +69,9 @@ impl Lead {
             Loss::Server => tmux.run(&["kill-server"]),
             _ => tmux.run(&["kill-pane", "-t", &pane]),
         };
-        world.wait_for("the lead has ended", || {
+        world.wait_until("the lead has ended", || {
             let mut living = world.processes().into_iter();
-            living.all(|(living, _)| living != pid).then_some(())
+            living.all(|(living, _)| living != pid)
         });
         if loss != Loss::Server {
             tmux.end();
@@ -98,19 +85,15 @@ fn is_resumed_after(loss: Loss) {
     let lead = Lead::start(&world, &api, loss);
     let team = world.team("demo");
     api.wait_for("bob's first turn", "bob", |_| true);
-    world.wait_for("the turn is over", || {
-        let has_ended = team
-            .events("turn_ended")
+    world.wait_until("the turn is over", || {
+        team.events("turn_ended")
             .iter()
-            .any(|event| event["member"] == "bob");
-        has_ended.then_some(())
+            .any(|event| event["member"] == "bob")
     });
     let before = team.member("bob").unwrap();
     let pid = team.hello("bob")["pid"].clone();
     lead.lose(&world, loss);
-    world.wait_for("bob has parked", || {
-        (team.state("bob")["state"] == "parked").then_some(())
-    });
+    world.wait_until("bob has parked", || team.state("bob")["state"] == "parked");
     let kept = |key: &str| {
         let now: Value = team.member("bob").unwrap_or_default();
         assert_eq!(now[key], before[key], "{loss:?}: {key}");
@@ -150,6 +133,6 @@ fn l9_a_killed_tmux_server_keeps_members_and_their_conversations() {
 }
 
 #[test]
-fn l9_a_run_whose_time_is_up_keeps_members_and_their_conversations() {
+fn l9_a_run_that_times_out_keeps_members_and_their_conversations() {
     is_resumed_after(Loss::Time);
 }

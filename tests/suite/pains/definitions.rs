@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, wait_for_state, world_over};
+use crate::scene::{MODEL, spawn_args, wait_for_state, world_over};
 
 const REVIEWER: &str = "\
 ---
@@ -35,7 +35,7 @@ fn spawn(world: &World, name: &str, more: &[&str]) -> swarm_tests::stage::Finish
 }
 
 #[test]
-fn c2_a_teammate_is_what_its_definition_says() {
+fn c2_a_teammate_follows_its_definition() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     world.write("project/.claude/agents/reviewer.md", REVIEWER);
@@ -89,7 +89,7 @@ fn c2_a_teammate_is_what_its_definition_says() {
 }
 
 #[test]
-fn c2_a_definition_for_claude_code_counts_and_whoever_spawns_hears_what_is_left_out() {
+fn c2_a_claude_code_definition_is_used_and_spawn_reports_what_is_ignored() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool("t1", "Bash", json!({"command": "touch made"})),
         Some(_) => Reply::text("done"),
@@ -171,52 +171,26 @@ fn c2_a_definition_for_claude_code_counts_and_whoever_spawns_hears_what_is_left_
 }
 
 #[test]
-fn c2_what_cannot_be_had_is_refused_before_anything_is_started() {
+fn c2_an_impossible_spawn_is_refused_before_anything_is_started() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     world.write("project/.claude/agents/reviewer.md", REVIEWER);
     let error = spawn(&world, "ann", &["--agent", "reviwer"]).error(3);
-    assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("general-purpose, reviewer"),
-        "{error}"
-    );
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("general-purpose, reviewer"), "{error}");
     assert_eq!(error["hint"], "did you mean `reviewer`?");
-    // The definition holds it to plan mode, and a model that nobody knows is no reason to take another.
-    let error = spawn(
-        &world,
-        "ann",
-        &["--agent", "reviewer", "--mode", "acceptEdits"],
-    )
-    .error(5);
-    assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("holds it to plan"),
-        "{error}"
-    );
-    let error = spawn(
-        &world,
-        "ann",
-        &["--agent", "reviewer", "--model", "no/such"],
-    )
-    .error(2);
-    assert!(
-        error["message"].as_str().unwrap().contains("no/such"),
-        "{error}"
-    );
-    // The skill is missing here; the child says so and the spawn is undone.
-    let error = spawn(&world, "ann", &["--agent", "reviewer"]).error(9);
-    assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("names the skill `style`"),
-        "{error}"
-    );
+    for (more, code, why) in [
+        // The definition requires plan mode, and an unknown model is not replaced by another.
+        (&["--mode", "acceptEdits"][..], 5, "holds it to plan"),
+        (&["--model", "no/such"], 2, "no/such"),
+        // The skill is missing here; the child says so and the spawn is undone.
+        (&[], 9, "names the skill `style`"),
+    ] {
+        let arguments = [&["--agent", "reviewer"], more].concat();
+        let error = spawn(&world, "ann", &arguments).error(code);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(why), "{error}");
+    }
     assert_eq!(world.team("demo").names(), ["team-lead"]);
     assert_eq!(world.processes(), []);
 }
@@ -242,16 +216,7 @@ fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
     let world = world_over(&api);
     let mut offers: Vec<Vec<String>> = Vec::new();
     for (name, backend) in [("ann", "headless"), ("bob", "tmux")] {
-        let arguments = [
-            "spawn",
-            name,
-            "--backend",
-            backend,
-            "--model",
-            MODEL,
-            "--prompt",
-            "go",
-        ];
+        let arguments = spawn_args(name, backend, &["--prompt", "go"]);
         world.swarm(&arguments).ok();
         let request = api.wait_for("its first prompt", name, |ask| ask.news_has("go"));
         offers.push(request.ask.tools().into_iter().map(str::to_owned).collect());
@@ -267,17 +232,7 @@ fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
             "{tool} in {table:?}"
         );
     }
-    for tool in [
-        "Read",
-        "Write",
-        "Edit",
-        "Glob",
-        "Grep",
-        "Bash",
-        "Agent",
-        "SendMessage",
-        "TaskUpdate",
-    ] {
+    for tool in "Read Write Edit Glob Grep Bash Agent SendMessage TaskUpdate".split(' ') {
         assert!(offers[0].iter().any(|offered| offered == tool), "{tool}");
     }
     world.swarm(&["kill", "--all"]).ok();
@@ -315,7 +270,7 @@ fn models_are_chosen(backend: &str, inside: bool) {
 }
 
 #[test]
-fn c1_a_model_that_cannot_be_used_is_named_with_who_asked_for_it() {
+fn c1_an_unusable_model_is_named_with_its_origin() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     world.write(
@@ -356,7 +311,7 @@ fn c1_call_and_definition_choose_the_model_on_a_server_of_its_own() {
 }
 
 #[test]
-fn c2_effort_turns_and_hooks_of_a_definition_are_a_teammates() {
+fn c2_effort_turn_limit_and_hooks_of_a_definition_apply_to_a_teammate() {
     let api = FakeApi::start(|ask: &Ask| {
         let id = format!("t{}", ask.number);
         Reply::tool(id, "Glob", json!({"pattern": "*"}))

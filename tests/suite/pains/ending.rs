@@ -1,4 +1,4 @@
-//! Members and teams that do not want to end, and what they would leave behind.
+//! Members and teams that resist being stopped, and what they would leave behind.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -8,9 +8,12 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, kill_member, signal_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{
+    demo_run_args, kill_member, run_args, signal_member, spawn_args, spawn_idle, spawn_over,
+    wait_for_no_process, wait_for_state, world_over,
+};
 
-/// Members that run the shell command they are sent, and else are idle.
+/// Members that run the shell command in a message, and are idle otherwise.
 fn obedient() -> FakeApi {
     FakeApi::start(|ask: &Ask| {
         let command = ask.news().rsplit_once("run: ").map(|(_, rest)| {
@@ -24,15 +27,15 @@ fn obedient() -> FakeApi {
     })
 }
 
-/// Lets a member run a command and waits until that has made the file `made`.
+/// Lets a member run a command and waits until it has created the file `made`.
 fn has_run(world: &World, name: &str, command: &str, made: &str) {
     world
         .swarm(&["send", name, &format!("run: {command}")])
         .ok();
-    world.wait_for(made, || world.project().join(made).exists().then_some(()));
+    world.wait_until(made, || world.project().join(made).exists());
 }
 
-/// A program that ignores every polite signal, with a child in a session of its own.
+/// A program that ignores every signal but SIGKILL, with a child in its own session.
 const STUBBORN: &str = "trap '' TERM HUP INT; setsid sleep 600 & touch stuck; sleep 600; sleep 600";
 
 #[test]
@@ -40,8 +43,7 @@ fn l2_a_team_of_frozen_crashed_and_busy_members_is_deleted_within_seconds() {
     let api = obedient();
     let world = world_over(&api);
     for name in ["frozen", "crashed", "busy"] {
-        spawn_over(&world, name);
-        wait_for_state(&world, name, "idle");
+        spawn_idle(&world, name);
     }
     has_run(&world, "busy", STUBBORN, "stuck");
     signal_member(&world, "demo", "frozen", Signal::STOP);
@@ -60,21 +62,12 @@ fn l2_a_team_of_frozen_crashed_and_busy_members_is_deleted_within_seconds() {
 }
 
 #[test]
-fn l3_after_a_delete_there_is_no_process_no_pane_and_no_directory() {
+fn l3_a_deleted_team_leaves_no_process_pane_or_directory() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     let panes = inside.tmux().panes().len();
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--prompt",
-        "hello",
-    ];
+    let arguments = spawn_args("bob", "tmux", &["--prompt", "hello"]);
     for round in 0..6 {
         world.swarm(&["team", "create", "demo"]);
         let spawning = world.start_with(&arguments, inside.variables());
@@ -86,20 +79,20 @@ fn l3_after_a_delete_there_is_no_process_no_pane_and_no_directory() {
                 assert_eq!(inside.tmux().panes().len(), panes + 1);
             }
         } else {
-            // In the middle of its start.
+            // During its start.
             world.wait_for("its place is held", || world.team("demo").member("bob"));
         }
         world
             .swarm(&["team", "delete", "demo", "--force", "--purge"])
             .ok();
         assert!(!world.team("demo").directory().exists(), "round {round}");
-        world.wait_for("panes are as before", || {
-            (inside.tmux().panes().len() == panes).then_some(())
+        world.wait_until("panes are as before", || {
+            inside.tmux().panes().len() == panes
         });
-        world.wait_for("no process is left", || {
+        world.wait_until("no process is left", || {
             let mut left = world.processes();
             left.retain(|(_, command)| command.contains("swarm-teammate"));
-            left.is_empty().then_some(())
+            left.is_empty()
         });
     }
 }
@@ -111,20 +104,20 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
     let inside = InsideTmux::start(&world, 200, 50);
     spawn_over(&world, "bob");
     // Panes in the user's tmux and on a server of swarm's own.
-    let spawning = |name| ["spawn", name, "--model", MODEL, "--backend", "tmux"];
+    let spawning = |name| spawn_args(name, "tmux", &[]);
     world
         .start_with(&spawning("eve"), inside.variables())
         .wait()
         .ok();
     world.swarm(&spawning("zoe")).ok();
-    // What is only to be read in it keeps a pane, not a process.
+    // A dead member keeps a pane for reading, not a process.
     kill_member(&world, "zoe");
     let roster = world.team("demo").directory().join("config.json");
-    // A member that is just noting that it is idle writes the whole of it once more.
-    world.wait_for("the damage to stay", || {
+    // A member that reports idle at this moment rewrites the whole file.
+    world.wait_until("the damage to stay", || {
         std::fs::write(&roster, "{ not a roster").unwrap();
         let refused = world.swarm(&["team", "delete", "demo"]);
-        (refused.code == Some(8)).then_some(())
+        refused.code == Some(8)
     });
     let deleted = world.swarm(&["team", "delete", "demo", "--force"]);
     assert!(!deleted.ok().stderr.contains("pane"), "{}", deleted.story());
@@ -139,24 +132,19 @@ fn l3_a_team_with_a_damaged_roster_is_deleted_when_forced() {
     }
     assert!(!world.team("demo").directory().exists());
     inside.tmux().end();
-    world.wait_for("no process is left", || {
-        world.processes().is_empty().then_some(())
-    });
+    wait_for_no_process(&world);
 }
 
 #[test]
 fn l3_a_team_whose_roster_was_moved_away_is_deleted_when_forced() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let directory = world.team("demo").directory();
     std::fs::rename(directory.join("config.json"), directory.join("config.bad")).unwrap();
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     assert!(!directory.exists());
-    world.wait_for("no process is left", || {
-        world.processes().is_empty().then_some(())
-    });
+    wait_for_no_process(&world);
     world
         .swarm(&["team", "delete", "demo", "--force"])
         .assert_code(3);
@@ -171,10 +159,9 @@ fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
     spawn_over(&world, "bob");
     wait_for_state(&world, "bob", "working");
     let ending = world.start(&["shutdown", "bob"]);
-    world.wait_for("it says whom it waits for", || {
+    world.wait_until("it says whom it waits for", || {
         let said = ending.stderr();
         said.contains("waiting for bob (working) to end; whoever has not after ")
-            .then_some(())
     });
     gate.open();
     let ended = ending.wait();
@@ -185,10 +172,9 @@ fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
 fn l5_a_stuck_member_is_killed_with_its_tree_by_any_of_its_names() {
     let api = obedient();
     let world = world_over(&api);
-    // One that would clear up after itself, and one that cannot.
+    // A member that could clean up after itself, and one that cannot.
     for (name, frozen) in [("bob", false), ("bob@demo", true)] {
-        spawn_over(&world, "bob");
-        wait_for_state(&world, "bob", "idle");
+        spawn_idle(&world, "bob");
         drop(std::fs::remove_file(world.project().join("stuck")));
         has_run(&world, "bob", STUBBORN, "stuck");
         if frozen {
@@ -209,11 +195,10 @@ fn l13_the_port_of_a_server_that_a_member_left_is_free_after_its_stop_and_after_
         env!("CARGO_BIN_EXE_serves")
     );
     let told = world.project().join("port");
-    // Of somebody else, and none of the team's business.
+    // A server that does not belong to the team.
     let neighbour = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     for ending in ["shutdown", "death"] {
-        spawn_over(&world, "bob");
-        wait_for_state(&world, "bob", "idle");
+        spawn_idle(&world, "bob");
         drop(std::fs::remove_file(&told));
         has_run(&world, "bob", &leaves_one, "port");
         wait_for_state(&world, "bob", "idle");
@@ -228,7 +213,7 @@ fn l13_the_port_of_a_server_that_a_member_left_is_free_after_its_stop_and_after_
         } else {
             kill_member(&world, "bob");
             assert!(is_served(), "it outlives its member by itself");
-            // Nobody leads this team; whoever opens it next clears up.
+            // This team has no lead; the next command that opens it cleans up.
             world.swarm(&["status"]).ok();
         }
         assert!(!is_served(), "after its {ending}: {:?}", world.processes());
@@ -245,15 +230,7 @@ fn l14_a_cap_names_its_holders_and_finished_members_hold_no_place() {
     world.write("root/swarm.toml", "[spawn]\nmax_members = 2\n");
     spawn_over(&world, "ann");
     spawn_over(&world, "bob");
-    let full = [
-        "spawn",
-        "eve",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    let full = spawn_args("eve", "headless", &["--json"]);
     let refused = world.swarm(&full).error(5);
     let told = refused["message"].as_str().unwrap();
     assert!(
@@ -270,20 +247,19 @@ fn l14_a_cap_names_its_holders_and_finished_members_hold_no_place() {
 }
 
 #[test]
-fn l14_a_wait_ends_at_its_deadline_even_for_a_frozen_member() {
+fn l14_a_wait_for_a_frozen_member_times_out() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     signal_member(&world, "demo", "bob", Signal::STOP);
-    // It never acknowledges, so an end of the wait is its deadline.
+    // It never acknowledges, so the wait ends at its deadline.
     let waited = world.swarm(&["send", "bob", "hello", "--wait", "acked", "--timeout", "1"]);
     waited.assert_code(6);
     world.swarm(&["kill", "bob"]).ok();
 }
 
 #[test]
-fn l14_the_end_of_a_run_says_whom_it_waits_for_and_counts_the_time() {
+fn l14_an_interrupted_run_names_the_members_it_waits_for_and_reports_its_duration() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |ask: &Ask| {
@@ -299,28 +275,14 @@ fn l14_the_end_of_a_run_says_whom_it_waits_for_and_counts_the_time() {
         }
     });
     let world = crate::scene::world().with_api(&api);
-    let arguments = [
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--output",
-        "json",
-    ];
+    let arguments = run_args("go", &["--team", "demo", "--output", "json"]);
     let running = world.start(&arguments);
     wait_for_state(&world, "bob", "working");
-    // A member that does not hear the request.
+    // A member that does not read the request.
     signal_member(&world, "demo", "bob", Signal::STOP);
     running.signal(Signal::INT);
-    world.wait_for("it says whom it waits for", || {
-        running
-            .stderr()
-            .contains("waiting for bob (working for")
-            .then_some(())
+    world.wait_until("it says whom it waits for", || {
+        running.stderr().contains("waiting for bob (working for")
     });
     let finished = running.wait();
     finished.assert_code(130);
@@ -334,7 +296,7 @@ fn l14_the_end_of_a_run_says_whom_it_waits_for_and_counts_the_time() {
 const CUT_SHORT: Duration = Duration::from_secs(6);
 
 #[test]
-fn l14_ctrl_c_ends_a_run_in_time_whose_commands_and_hooks_do_not_want_to_end() {
+fn l14_ctrl_c_stops_a_run_in_time_though_commands_and_hooks_ignore_signals() {
     let api = FakeApi::start(|ask: &Ask| {
         let is_lead = ask.agent == "team-lead";
         if is_lead && ask.result_of("spawn").is_none() {
@@ -351,22 +313,11 @@ fn l14_ctrl_c_ends_a_run_in_time_whose_commands_and_hooks_do_not_want_to_end() {
     let hook = json!([{"hooks": [{"type": "command", "command": "sleep 600"}]}]);
     let settings = json!({"hooks": {"SessionEnd": hook}});
     world.write("root/settings.json", &settings.to_string());
-    let arguments = [
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ];
+    let arguments = demo_run_args("go", &[]);
     let running = world.start(&arguments);
     for agent in ["team-lead", "bob"] {
         let made = world.project().join(agent);
-        world.wait_for("the command runs", || made.exists().then_some(()));
+        world.wait_until("the command runs", || made.exists());
     }
     let began = Instant::now();
     running.signal(Signal::INT);

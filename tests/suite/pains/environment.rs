@@ -8,7 +8,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, world, world_over};
+use crate::scene::{MODEL, run_args, world, world_over};
 
 /// The owner and group of a process's files in `/proc`: those of its user, or root's where the process is closed to
 /// inspection.
@@ -32,23 +32,14 @@ fn leads_and_members_are_closed_to_inspection_and_what_they_start_is_not() {
     });
     let world = world().with_api(&api);
     let user = rustix::process::getuid();
-    // Root's own files look alike either way, so the group tells.
+    // Files of root have the same owner either way, so the group shows the difference.
     let group = if user.is_root() {
         65534
     } else {
         rustix::process::getgid().as_raw()
     };
     let mut lead = world.command(world.program("swarm"));
-    let run = [
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-    ];
+    let run = run_args("go", &["--team", "demo"]);
     lead.args(run)
         .args(["--mode", "bypassPermissions"])
         .gid(group);
@@ -76,7 +67,7 @@ fn path_with(world: &World, first: &str) -> String {
     format!("{first}:{ours}:/usr/local/bin:/usr/bin:/bin")
 }
 
-/// A directory with nothing but a program called tmux, which only tells a version.
+/// A directory with only a program called tmux, which prints a version.
 fn tmux_that_says(world: &World, version: &str) -> String {
     let path = world.write("fake/tmux", &format!("#!/bin/sh\necho '{version}'\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -169,7 +160,7 @@ fn r4_doctor_and_every_start_say_what_an_old_tmux_lacks() {
 }
 
 #[test]
-fn r4_a_tmux_that_nobody_tried_is_a_warning_and_what_is_no_tmux_is_told() {
+fn r4_an_untested_tmux_version_is_a_warning_and_a_program_that_is_not_tmux_is_reported() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     let path = path_with(&world, &tmux_that_says(&world, "tmux 9.1"));
@@ -193,7 +184,7 @@ fn r4_a_tmux_that_nobody_tried_is_a_warning_and_what_is_no_tmux_is_told() {
 }
 
 #[test]
-fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
+fn r2_r4_without_tmux_headless_is_chosen_and_reported_and_tmux_is_refused() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     let variables = [("PATH".to_owned(), directory_without_tmux(&world))];
@@ -245,7 +236,7 @@ fn r2_r4_without_tmux_headless_is_taken_and_told_and_tmux_is_refused() {
 }
 
 #[test]
-fn doctor_names_what_is_missing_and_ends_with_7_only_then() {
+fn doctor_names_what_is_missing_and_only_then_exits_with_7() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
     let well = world.swarm(&["doctor"]);

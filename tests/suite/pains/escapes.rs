@@ -78,7 +78,7 @@ fn kept(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn i2_a_spawned_members_shell_does_not_get_out_of_its_work_tree() {
+fn i2_the_shell_of_a_member_cannot_write_outside_its_worktree() {
     if kernel_has_none() {
         return;
     }
@@ -118,7 +118,7 @@ fn i2_a_spawned_members_shell_does_not_get_out_of_its_work_tree() {
             "{attempt}: {told}"
         );
     }
-    // It is told what holds it, and its work is not hindered.
+    // It is told what confines it, and its work is not blocked.
     let (told, _) = last.ask.result_of("attempt-0").expect("a result");
     assert!(told.contains("in your worktree"), "{told}");
     let (told, failed) = last.ask.result_of("works").expect("a result");
@@ -143,7 +143,7 @@ const FORGES_PLAINLY: &str = "echo no > $HOME/before; mkdir -p fake; echo . > fa
                               echo gitdir: fake > .git; echo forged";
 
 #[test]
-fn i2_a_git_file_that_an_agent_writes_opens_no_way_out() {
+fn i2_a_git_file_written_by_an_agent_is_no_escape() {
     if kernel_has_none() {
         return;
     }
@@ -181,7 +181,7 @@ fn i2_a_git_file_that_an_agent_writes_opens_no_way_out() {
 }
 
 #[tokio::test]
-async fn i2_directories_that_an_agent_replaces_by_links_open_no_way_out() {
+async fn i2_directories_replaced_by_links_are_no_escape() {
     if kernel_has_none() {
         return;
     }
@@ -218,7 +218,7 @@ async fn i2_directories_that_an_agent_replaces_by_links_open_no_way_out() {
 }
 
 #[tokio::test]
-async fn i2_without_a_work_tree_a_forged_git_file_opens_no_way_out_either() {
+async fn i2_without_a_worktree_a_forged_git_file_is_no_escape_either() {
     if kernel_has_none() {
         return;
     }

@@ -1,13 +1,16 @@
-//! Processes and terminals that stand still, and ends that are seen at once.
+//! Frozen processes and terminals, and deaths that are noticed immediately.
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, signal_member, spawn_over, wait_for_state, wait_until_gone, world_over};
+use crate::scene::{
+    run_args, signal_member, spawn_args, spawn_idle, spawn_in_pane, spawns, wait_for_first_turn,
+    wait_for_state, wait_until_gone, world_over,
+};
 
-/// A process that stands still until this is dropped, also when the test fails: nobody could be ended else.
+/// A process that is stopped until this is dropped, also when the test fails: otherwise it could not be terminated.
 struct Frozen(Pid);
 
 impl Frozen {
@@ -16,7 +19,7 @@ impl Frozen {
         Self(pid)
     }
 
-    /// The tmux server in which the person sits.
+    /// The tmux server of the user.
     fn server(inside: &InsideTmux) -> Self {
         Self::new(server_of(inside))
     }
@@ -24,7 +27,7 @@ impl Frozen {
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        // It may have been ended.
+        // It may have exited.
         kill_process(self.0, Signal::CONT).ok();
     }
 }
@@ -34,21 +37,10 @@ fn server_of(inside: &InsideTmux) -> Pid {
     Pid::from_raw(pid.trim().parse().expect("a pid")).expect("a pid")
 }
 
-fn spawn_in_pane(world: &World, inside: &InsideTmux, name: &str) {
-    let arguments = [
-        "spawn",
-        name,
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hello",
-    ];
-    world.start_with(&arguments, inside.variables()).wait().ok();
-    wait_for_state(world, name, "idle");
+fn spawn_bob_in_pane(world: &World, inside: &InsideTmux) {
+    let more = ["--mode", "bypassPermissions", "--prompt", "hello"];
+    spawn_in_pane(world, inside, "bob", &more).ok();
+    wait_for_state(world, "bob", "idle");
 }
 
 /// The process of bob.
@@ -60,8 +52,8 @@ fn bob(world: &World) -> Pid {
 }
 
 #[test]
-fn a_member_whose_terminal_nobody_reads_works_on_takes_its_mail_and_ends_when_asked() {
-    // More than a terminal holds that nobody reads.
+fn a_member_with_a_blocked_terminal_works_reads_mail_and_shuts_down() {
+    // More than the buffer of a terminal that is not read.
     let long = "all that there is to be said about it ".repeat(10_000);
     let api = FakeApi::start(move |ask: &Ask| {
         if ask.news_has("knock") {
@@ -72,7 +64,7 @@ fn a_member_whose_terminal_nobody_reads_works_on_takes_its_mail_and_ends_when_as
     });
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    spawn_in_pane(&world, &inside, "bob");
+    spawn_bob_in_pane(&world, &inside);
     let pid = bob(&world);
     let server = Frozen::server(&inside);
     for number in 0..3 {
@@ -93,7 +85,7 @@ fn a_member_whose_terminal_nobody_reads_works_on_takes_its_mail_and_ends_when_as
 }
 
 #[test]
-fn l6_the_first_look_after_an_end_sees_it_whatever_ended_it() {
+fn l6_the_first_status_after_a_death_shows_it_whatever_the_cause() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     for way in [
         "kill -9",
@@ -103,7 +95,7 @@ fn l6_the_first_look_after_an_end_sees_it_whatever_ended_it() {
     ] {
         let world = world_over(&api);
         let inside = InsideTmux::start(&world, 200, 50);
-        spawn_in_pane(&world, &inside, "bob");
+        spawn_bob_in_pane(&world, &inside);
         let pid = bob(&world);
         match way {
             "kill -9" => {
@@ -127,11 +119,10 @@ fn l6_the_first_look_after_an_end_sees_it_whatever_ended_it() {
 }
 
 #[test]
-fn a_member_that_stands_still_keeps_its_mail_and_its_place_and_goes_on() {
+fn a_frozen_member_keeps_its_mail_and_its_place_and_resumes() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let frozen = Frozen::new(signal_member(&world, "demo", "bob", Signal::STOP));
     let sent = world.swarm(&[
         "send",
@@ -145,15 +136,7 @@ fn a_member_that_stands_still_keeps_its_mail_and_its_place_and_goes_on() {
     sent.assert_code(6);
     let status = world.swarm(&["status", "--json"]).json();
     assert_eq!(status["members"][1]["state"], "idle", "it lives: {status}");
-    let taken = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    let taken = spawn_args("bob", "headless", &["--json"]);
     world.swarm(&taken).error(4);
     drop(frozen);
     let asked = api.wait_for("the turn", "bob", |ask| ask.news_has("are you there?"));
@@ -164,34 +147,20 @@ fn a_member_that_stands_still_keeps_its_mail_and_its_place_and_goes_on() {
 }
 
 #[test]
-fn members_of_a_lead_that_stands_still_work_on_and_do_not_park() {
+fn members_of_a_frozen_lead_work_on_and_do_not_park() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(
         move |ask: &Ask| match (ask.agent.as_str(), ask.result_of("bob")) {
-            ("team-lead", None) => {
-                let input = json!({"name": "bob", "description": "work", "prompt": "hello"});
-                Reply::tool("bob", "Agent", input)
-            }
+            ("team-lead", None) => spawns("bob"),
             ("team-lead", Some(_)) => Reply::text("well done").held_by(&held, 1),
             _ => Reply::text("here"),
         },
     );
     let world = crate::scene::world().with_api(&api);
-    let words = [
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-    ];
+    let words = run_args("go", &["--team", "demo"]);
     let leading = world.start(&words);
-    world.wait_for("bob is there", || {
-        (world.team("demo").state("bob")["state"] == "idle").then_some(())
-    });
+    wait_for_state(&world, "bob", "idle");
     let pid = i32::try_from(leading.pid())
         .ok()
         .and_then(Pid::from_raw)
@@ -220,36 +189,33 @@ fn members_of_a_lead_that_stands_still_work_on_and_do_not_park() {
 }
 
 #[test]
-fn a_member_that_stands_still_is_told_to_be_frozen_wherever_its_state_is() {
+fn a_frozen_member_is_reported_as_frozen_wherever_its_state_is_shown() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
+    wait_for_first_turn(&world, "bob");
     let frozen = |is: bool| {
-        world.wait_for(&format!("frozen: {is}"), || {
+        world.wait_until(&format!("frozen: {is}"), || {
             let status = world.swarm(&["status", "--json"]).json();
             let bob = &status["members"][1];
             assert_eq!(bob["state"], "idle", "{bob}");
-            (bob["frozen"] == is).then_some(())
+            bob["frozen"] == is
         });
     };
     frozen(false);
     let pid = bob(&world);
     let stopped = Frozen::new(pid);
     frozen(true);
-    let let_go = format!("kill -CONT {}", pid.as_raw_nonzero());
-    for (command, words) in [
-        (&["status"][..], ["idle, frozen", &let_go]),
-        (&["team", "show"], ["idle, frozen", "bob"]),
-        (&["ps"], ["idle", &let_go]),
-    ] {
+    for command in [&["status"][..], &["team", "show"]] {
         let shown = world.swarm(command).ok().stdout.clone();
-        for words in words {
-            assert!(shown.contains(words), "{shown}");
-        }
+        let name = format!("frozen-{}", command.join("-"));
+        insta::assert_snapshot!(name, world.stable(&shown));
     }
+    let shown = world.swarm(&["ps"]).ok().stdout.clone();
+    let resume = format!("kill -CONT {}", pid.as_raw_nonzero());
+    assert!(shown.contains("idle") && shown.contains(&resume), "{shown}");
     let ps = world.swarm(&["ps", "--json"]).json();
-    // Those of other roots are listed as well.
+    // Processes of other config directories are listed as well.
     let its = |one: &&Value| one["pid"] == pid.as_raw_nonzero().get();
     let listed = ps.as_array().and_then(|all| all.iter().find(its));
     assert_eq!(listed.map(|one| &one["frozen"]), Some(&true.into()), "{ps}");

@@ -9,12 +9,9 @@ use swarm_protocol::{MemberName, SandboxUse, ShellGuards};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 use swarm_tools::sandbox::{HELPER_WORD, SandboxLevel, sandbox_level};
-use swarm_tools::{
-    Caller, Confinement, ProtectedPaths, ToolContext, ToolLimits, ToolOutput, builtin,
-};
-use tokio_util::sync::CancellationToken;
+use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext, ToolOutput, builtin};
 
-use crate::scene::{spawn_over, wait_for_state, world, world_over};
+use crate::scene::{spawn_idle, world, world_over};
 
 /// A repository with worktrees for two mates, and the real programs.
 pub(super) struct Repository {
@@ -45,7 +42,7 @@ impl Repository {
         self.main().join(".claude/worktrees").join(mate)
     }
 
-    /// What a mate's calls get, with the sandbox and the programs that stand between.
+    /// The context of a mate's calls, with the sandbox and the wrapper programs.
     pub(super) fn context(&self, mate: &str) -> ToolContext {
         let program = self.world.program("swarm-teammate");
         let shims = self.world.directory().join("shims");
@@ -70,32 +67,18 @@ impl Repository {
                 format!("{mate}@example.com"),
             ),
         ]);
+        let caller = Caller::new(MemberName::parse(mate).unwrap());
         ToolContext {
             confine: Some(Arc::new(Confinement::new(&self.tree(mate)))),
-            cwd: self.tree(mate),
             env: Arc::new(env),
-            checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(&self.world.root())),
-            shell: Arc::default(),
             guards: Arc::new(ShellGuards {
                 helper: vec![text(&program), HELPER_WORD.to_owned()],
                 shims: Some(shims),
                 ..ShellGuards::default()
             }),
-            files: Arc::default(),
-            modes: None,
-            scratch: None,
-            host: None,
-            documents: false,
-            commands: None,
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
             tool_use_id: "t".to_owned(),
-            caller: Caller {
-                name: MemberName::parse(mate).unwrap(),
-                team: None,
-                agent_id: None,
-            },
+            ..ToolContext::new(self.tree(mate), caller)
         }
     }
 }
@@ -137,7 +120,7 @@ pub(super) fn kernel_has_none() -> bool {
 }
 
 #[tokio::test]
-async fn i2_file_tools_write_in_ones_own_work_tree_and_name_the_right_path() {
+async fn i2_file_tools_write_only_in_the_own_worktree_and_name_the_right_path() {
     let repository = Repository::new();
     let ctx = repository.context("one");
     let outside = repository.main().join("a.txt");
@@ -181,7 +164,7 @@ async fn a_command_leads_a_session_without_a_terminal_with_the_sandbox_and_witho
 }
 
 #[tokio::test]
-async fn i2_commands_write_in_ones_own_work_tree_alone() {
+async fn i2_commands_write_only_in_the_own_worktree() {
     if kernel_has_none() {
         return;
     }
@@ -229,7 +212,7 @@ async fn i2_commands_write_in_ones_own_work_tree_alone() {
 }
 
 #[tokio::test]
-async fn i2_git_works_as_ever_in_a_sandboxed_work_tree() {
+async fn i2_git_works_normally_in_a_sandboxed_worktree() {
     if kernel_has_none() {
         return;
     }
@@ -266,7 +249,7 @@ async fn i2_git_works_as_ever_in_a_sandboxed_work_tree() {
 }
 
 #[tokio::test]
-async fn i2_what_git_has_concluded_in_a_sandboxed_work_tree_is_over() {
+async fn i2_a_finished_git_operation_in_a_sandboxed_worktree_leaves_no_state() {
     if kernel_has_none() {
         return;
     }
@@ -321,7 +304,7 @@ async fn i2_what_git_has_concluded_in_a_sandboxed_work_tree_is_over() {
         );
         bash("git reset -q --hard before", &ctx).await;
     }
-    // What cannot be done is said in words.
+    // An unsupported operation is explained.
     let told = bash("git branch -D side", &ctx).await;
     assert!(
         told.is_error
@@ -334,7 +317,7 @@ async fn i2_what_git_has_concluded_in_a_sandboxed_work_tree_is_over() {
 }
 
 #[tokio::test]
-async fn i2_without_a_sandbox_file_tools_still_hold_and_a_required_one_stops_commands() {
+async fn i2_without_a_sandbox_file_tools_stay_confined_and_a_required_sandbox_refuses_commands() {
     let repository = Repository::new();
     let mut ctx = repository.context("one");
     // As on a kernel that has none.
@@ -393,7 +376,7 @@ async fn i6_mates_that_stash_and_pop_a_hundred_times_keep_their_own_files() {
 }
 
 #[test]
-fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
+fn i6_a_mate_without_a_worktree_cannot_switch_branches_but_the_person_can() {
     let api = FakeApi::start(|ask: &Ask| {
         let bash = |id: &str, command: &str| Reply::tool(id, "Bash", json!({ "command": command }));
         match (
@@ -422,8 +405,7 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
     world.write("project/b.txt", "not committed\n");
     world.write("project/of-the-person.txt", "not known\n");
     let before = git(&world, &world.project(), &["branch", "--show-current"]);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let last = api.requests().last().unwrap().ask.clone();
     for id in ["t1", "t2"] {
         let (told, failed) = last.result_of(id).unwrap();
@@ -431,7 +413,7 @@ fn i6_a_mate_without_a_work_tree_switches_no_branch_and_the_person_does() {
     }
     let (told, failed) = last.result_of("t3").unwrap();
     assert!(!failed && told.contains("git version"), "{told}");
-    // Nor does it throw away what may be somebody else's.
+    // Nor does it drop what may belong to another agent.
     let (told, _) = last.result_of("t4").unwrap();
     assert!(
         !told.contains("GONE") && told.contains("not committed"),

@@ -1,55 +1,31 @@
-//! Members without a lead, and members that a person stops for a while.
+//! Members without a lead, and paused members.
 
 use rustix::process::Signal;
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply, Script, Step};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 
-use crate::scene::{MODEL, spawn_over, wait_for_state, world, world_over};
+use crate::scene::{
+    busy_bob_and_idle_eve, run_args, spawn_idle, wait_for_state, world, world_over,
+};
 
 #[test]
-fn l4_members_of_a_killed_lead_park_at_once_and_spend_nothing() {
+fn l4_members_of_a_killed_lead_park_immediately_and_make_no_requests() {
     let gate = Gate::closed();
-    let agents = [("a", "bob"), ("b", "eve")].map(|(id, name)| {
-        let input = json!({"name": name, "description": "work", "prompt": "work for long"});
-        Block::tool(id, "Agent", input)
-    });
-    let script = Script::new()
-        .agent(
-            "team-lead",
-            [
-                Step::says(Reply::blocks(agents)),
-                Step::says(Reply::text("both work")),
-            ],
-        )
-        .agent(
-            "bob",
-            [Step::says(Reply::text("at last").held_by(&gate, 1))],
-        )
-        .agent("eve", [Step::says(Reply::text("I am done"))]);
-    let api = FakeApi::start(script);
+    let api = FakeApi::start(busy_bob_and_idle_eve(&gate));
     let world = world().with_api(&api);
-    let arguments = [
-        "run",
-        "have them work",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ];
+    let arguments = run_args("have them work", &["--mode", "bypassPermissions"]);
     let lead = world.start(&arguments);
     api.wait_for("bob's turn", "bob", |_| true);
     let teams = world.swarm(&["team", "list", "--json"]).json();
     let team = teams[0]["name"].as_str().expect("a team").to_owned();
     let state = |name: &str| world.team(&team).state(name)["state"].clone();
-    world.wait_for("eve is idle", || (state("eve") == "idle").then_some(()));
+    world.wait_until("eve is idle", || state("eve") == "idle");
 
     lead.signal(Signal::KILL);
     for name in ["bob", "eve"] {
-        world.wait_for("it is parked", || (state(name) == "parked").then_some(()));
+        world.wait_until("it is parked", || state(name) == "parked");
     }
-    // A request that the lead made as it died may still come in.
+    // A request that the lead sent as it died may still arrive.
     let asked = || ["bob", "eve"].map(|name| api.requests_of(name).len());
     let before = asked();
     gate.open();
@@ -59,8 +35,8 @@ fn l4_members_of_a_killed_lead_park_at_once_and_spend_nothing() {
     let members = status["members"].as_array().unwrap();
     let eve = members.iter().find(|member| member["name"] == "eve");
     assert_eq!(eve.unwrap()["unread"], 1, "{status}");
-    world.wait_for("both say so in the journal", || {
-        (world.team(&team).events("member_parked").len() == 2).then_some(())
+    world.wait_until("both say so in the journal", || {
+        world.team(&team).events("member_parked").len() == 2
     });
 
     let ended = world.swarm(&["shutdown", "--all", "--json"]).json();
@@ -71,7 +47,7 @@ fn l4_members_of_a_killed_lead_park_at_once_and_spend_nothing() {
 }
 
 #[test]
-fn l5_pause_lets_the_turn_end_and_holds_the_next_until_continue() {
+fn l5_pause_takes_effect_after_the_current_turn_until_continue() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |ask: &Ask| {
@@ -82,8 +58,7 @@ fn l5_pause_lets_the_turn_end_and_holds_the_next_until_continue() {
         }
     });
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "long work"]).ok();
     api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
 
@@ -131,8 +106,7 @@ fn l5_an_agent_can_neither_pause_nor_continue() {
         }
     });
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "try it"]).ok();
     api.wait_for("the result", "bob", |ask| {
         ask.news().lines().filter(|line| line.trim() == "5").count() == 2

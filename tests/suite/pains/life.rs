@@ -1,13 +1,15 @@
-//! Ends that do not come, and deaths that nobody notices.
+//! Members that do not stop, and deaths that go unnoticed.
 
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 
-use crate::scene::{kill_member, signal_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{
+    kill_member, signal_member, spawn_idle, spawn_with, wait_for_state, world_over,
+};
 
 #[test]
-fn l1_a_member_in_a_turn_that_never_ends_is_ended_all_the_same() {
+fn l1_a_member_in_an_endless_turn_is_stopped() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.news_has("work for ever") {
             Reply::tool(
@@ -20,8 +22,7 @@ fn l1_a_member_in_a_turn_that_never_ends_is_ended_all_the_same() {
         }
     });
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "work for ever"]).ok();
     wait_for_state(&world, "bob", "working");
     let ended = world
@@ -33,11 +34,10 @@ fn l1_a_member_in_a_turn_that_never_ends_is_ended_all_the_same() {
 }
 
 #[test]
-fn l1_a_member_that_is_frozen_is_ended_from_outside() {
+fn l1_a_frozen_member_is_killed() {
     let api = FakeApi::start(|_: &Ask| Reply::text("idle"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     signal_member(&world, "demo", "bob", Signal::STOP);
     let ended = world
         .swarm(&["shutdown", "bob", "--timeout", "1", "--json"])
@@ -51,7 +51,7 @@ fn l1_a_member_that_is_frozen_is_ended_from_outside() {
 }
 
 #[test]
-fn l1_an_agent_may_refuse_with_a_reason_and_then_nothing_happens_to_it() {
+fn l1_an_agent_may_refuse_a_shutdown_with_a_reason_and_keeps_running() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |ask: &Ask| {
@@ -76,8 +76,7 @@ fn l1_an_agent_may_refuse_with_a_reason_and_then_nothing_happens_to_it() {
         }
     });
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "long work"]).ok();
     api.wait_for("the turn", "bob", |ask| ask.news_has("long work"));
     let asking = world.start(&[
@@ -89,12 +88,11 @@ fn l1_an_agent_may_refuse_with_a_reason_and_then_nothing_happens_to_it() {
         "15",
         "--json",
     ]);
-    world.wait_for("the request is in the inbox", || {
-        (!world
+    world.wait_until("the request is in the inbox", || {
+        !world
             .team("demo")
             .frames("bob", "shutdown_request")
-            .is_empty())
-        .then_some(())
+            .is_empty()
     });
     gate.open();
     let refused = asking.wait();
@@ -115,8 +113,7 @@ fn l1_an_agent_may_refuse_with_a_reason_and_then_nothing_happens_to_it() {
 fn l6_a_lead_hears_once_of_a_dead_member_and_its_task_is_free() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["task", "create", "unfinished"]).ok();
     world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
     kill_member(&world, "bob");
@@ -136,7 +133,7 @@ fn l6_a_lead_hears_once_of_a_dead_member_and_its_task_is_free() {
 }
 
 #[test]
-fn a_permission_nobody_grants_is_refused_and_one_that_is_granted_counts_once() {
+fn an_unanswered_permission_is_denied_and_a_granted_one_counts_once() {
     let api = FakeApi::start(|ask: &Ask| {
         let call = |id: &str| Reply::tool(id, "Bash", json!({"command": "touch made"}));
         match (ask.result_of("t1"), ask.result_of("t2")) {
@@ -146,20 +143,7 @@ fn a_permission_nobody_grants_is_refused_and_one_that_is_granted_counts_once() {
         }
     });
     let world = world_over(&api);
-    world
-        .swarm(&[
-            "spawn",
-            "bob",
-            "--model",
-            crate::scene::MODEL,
-            "--backend",
-            "headless",
-            "--mode",
-            "default",
-            "--prompt",
-            "make it",
-        ])
-        .ok();
+    spawn_with(&world, "bob", &["--mode", "default", "--prompt", "make it"]);
     let open = |count: usize| {
         world.wait_for(&format!("request {count}"), || {
             let mut requests = world.team("demo").requests();

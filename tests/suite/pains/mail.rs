@@ -1,10 +1,12 @@
-//! Messages that get lost, come twice, or wake nobody.
+//! Messages that are lost, arrive twice, or wake no member.
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{
+    kill_member, spawn_idle, spawn_over, wait_for_file, wait_for_state, world_over,
+};
 
 /// The last request of a member.
 fn last_request(api: &FakeApi, agent: &str) -> Ask {
@@ -20,7 +22,7 @@ fn unread(world: &World, member: &str) -> usize {
 }
 
 #[test]
-fn d2_a_member_killed_in_its_turn_takes_the_mail_up_again_and_once_only() {
+fn d2_a_member_killed_in_its_turn_reads_the_mail_again_exactly_once() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |ask: &Ask| {
@@ -31,8 +33,7 @@ fn d2_a_member_killed_in_its_turn_takes_the_mail_up_again_and_once_only() {
         }
     });
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "precious words"]).ok();
     api.wait_for("the first attempt", "bob", |ask| ask.news_has("precious"));
     kill_member(&world, "bob");
@@ -56,7 +57,7 @@ fn d2_a_member_killed_in_its_turn_takes_the_mail_up_again_and_once_only() {
 }
 
 #[test]
-fn d5_the_last_words_of_a_turn_reach_the_lead_unless_it_wrote_itself() {
+fn d5_the_final_text_of_a_turn_reaches_the_lead_unless_the_member_sent_a_message() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.news_has("write to me") {
             let input = json!({"to": "team-lead", "message": "by mail", "summary": "s"});
@@ -87,11 +88,10 @@ fn d5_the_last_words_of_a_turn_reach_the_lead_unless_it_wrote_itself() {
 }
 
 #[test]
-fn d9_a_message_that_turns_up_again_is_acknowledged_again_and_not_worked_on_again() {
+fn d9_a_redelivered_message_is_acknowledged_and_not_processed_again() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world
         .swarm(&["send", "bob", "once is enough", "--wait", "acked"])
         .ok();
@@ -106,9 +106,7 @@ fn d9_a_message_that_turns_up_again_is_acknowledged_again_and_not_worked_on_agai
     let aside = path.with_extension("aside");
     std::fs::write(&aside, Value::from(entries).to_string()).unwrap();
     std::fs::rename(&aside, &path).unwrap();
-    world.wait_for("it is acknowledged again", || {
-        (unread(&world, "bob") == 0).then_some(())
-    });
+    world.wait_until("it is acknowledged again", || unread(&world, "bob") == 0);
     world
         .swarm(&["send", "bob", "something else", "--wait", "acked"])
         .ok();
@@ -155,12 +153,9 @@ fn d7_urgent_mail_is_seen_at_the_next_tool_boundary_and_other_mail_after_the_tur
         }
     });
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["send", "bob", "start working"]).ok();
-    world.wait_for("bob is in its first call", || {
-        world.project().join("begun").exists().then_some(())
-    });
+    wait_for_file(&world, "begun");
     let asked = api.requests_of("bob").len();
     let told = world
         .swarm(&["send", "bob", "no hurry"])
@@ -207,8 +202,7 @@ fn d11_d18_a_report_with_tags_or_a_frame_in_it_arrives_as_the_text_of_its_sender
     });
     let world = world_over(&api);
     for name in ["ann", "bob"] {
-        spawn_over(&world, name);
-        wait_for_state(&world, name, "idle");
+        spawn_idle(&world, name);
     }
     world.swarm(&["send", "ann", "tell bob"]).ok();
     let heard = api.wait_for("the report", "bob", |ask| ask.has_seen("obey"));
@@ -228,12 +222,12 @@ fn d11_d18_a_report_with_tags_or_a_frame_in_it_arrives_as_the_text_of_its_sender
     wait_for_state(&world, "bob", "idle");
     let team = world.team("demo");
     // A message is there before its sender has noted that it sent it.
-    world.wait_for("each delivery to have its sending", || {
+    world.wait_until("each delivery to have its sending", || {
         let queued = team.events("queued");
         let mut delivered = team.events("delivered");
         delivered.retain(|event| event["to"] == "bob");
         let was_sent = |event: &Value| queued.iter().any(|sent| sent["msgId"] == event["msgId"]);
-        (delivered.len() >= 3 && delivered.iter().all(was_sent)).then_some(())
+        delivered.len() >= 3 && delivered.iter().all(was_sent)
     });
     assert!(team.events("shutdown_requested").is_empty());
     let mode = std::fs::metadata(team.directory()).unwrap().permissions();

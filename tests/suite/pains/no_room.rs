@@ -1,8 +1,8 @@
-//! A disk that takes nothing more while somebody ends: what is there can be looked at, and it is entered once there is room.
+//! A full disk while a member ends: files stay readable, and the end is recorded once there is space.
 
 use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{kill_member, spawn_idle, world_over};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
@@ -42,8 +42,7 @@ fn without_room(world: &World, words: &[&str]) -> Option<Finished> {
 fn world_of_the_dead() -> World {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     kill_member(&world, "bob");
     world
 }
@@ -87,7 +86,7 @@ fn who_ended_without_room_for_it_is_seen_and_entered_once_there_is() {
 }
 
 #[test]
-fn a_team_of_the_dead_is_deleted_by_force_where_their_end_cannot_be_entered() {
+fn a_team_of_dead_members_is_deleted_by_force_when_their_deaths_cannot_be_recorded() {
     let world = world_of_the_dead();
     let words = ["team", "delete", "demo", "--force", "--purge"];
     let Some(deleted) = without_room(&world, &words) else {

@@ -1,21 +1,12 @@
-//! A tmux server of swarm's own, which nobody sees who is not told where it is.
+//! swarm's own tmux server, which a person finds only if told where it is.
 
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Finished, InsideTmux, World};
 
-use crate::scene::{MODEL, kill_member, wait_for_state, world_over};
+use crate::scene::{kill_member, spawn_args, spawn_in_pane, wait_for_state, world_over};
 
 fn spawn(world: &World, name: &str) -> Finished {
-    let arguments = [
-        "spawn",
-        name,
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--prompt",
-        "hello",
-    ];
+    let arguments = spawn_args(name, "tmux", &["--prompt", "hello"]);
     let spawned = world.swarm(&arguments);
     spawned.ok();
     wait_for_state(world, name, "idle");
@@ -23,7 +14,7 @@ fn spawn(world: &World, name: &str) -> Finished {
 }
 
 #[test]
-fn the_server_is_told_of_in_full_once_and_each_spawn_says_how_to_see_its_member() {
+fn the_server_is_described_once_and_each_spawn_prints_its_attach_command() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let first = spawn(&world, "ann").stderr;
@@ -38,7 +29,7 @@ fn the_server_is_told_of_in_full_once_and_each_spawn_says_how_to_see_its_member(
 }
 
 #[test]
-fn a_server_that_an_agent_has_started_marks_nobodys_shell_as_an_agents() {
+fn a_server_started_by_an_agent_passes_no_agent_variables_to_shells() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api).with_variable("CLAUDECODE", "1");
     spawn(&world, "ann");
@@ -60,7 +51,7 @@ fn first_spawns_in_parallel_share_one_server() {
     let names: Vec<String> = (0..8).map(|n| format!("mate-{n}")).collect();
     let started: Vec<_> = names
         .iter()
-        .map(|name| world.start(&["spawn", name, "--model", MODEL, "--backend", "tmux"]))
+        .map(|name| world.start(&spawn_args(name, "tmux", &[])))
         .collect();
     for spawned in started {
         spawned.wait().ok();
@@ -73,7 +64,7 @@ fn first_spawns_in_parallel_share_one_server() {
 }
 
 #[test]
-fn attach_without_a_name_shows_a_pane_in_which_somebody_lives() {
+fn attach_without_a_name_shows_the_pane_of_a_running_member() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     spawn(&world, "ann");
@@ -92,7 +83,7 @@ fn attach_without_a_name_shows_a_pane_in_which_somebody_lives() {
 }
 
 #[test]
-fn panes_on_several_servers_are_told_apart() {
+fn panes_on_several_servers_are_distinguished() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     spawn(&world, "ann");
@@ -104,8 +95,7 @@ fn panes_on_several_servers_are_told_apart() {
         assert!(!alone.contains(own), "{alone}");
     }
     let inside = InsideTmux::start(&world, 200, 50);
-    let arguments = ["spawn", "bob", "--model", MODEL, "--backend", "tmux"];
-    world.start_with(&arguments, inside.variables()).wait().ok();
+    spawn_in_pane(&world, &inside, "bob", &[]).ok();
     let users = inside
         .tmux()
         .socket()

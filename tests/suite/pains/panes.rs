@@ -1,26 +1,19 @@
-//! Panes: the user's terminal stays the user's, and what is in a pane is what is said of it.
+//! Panes: the user's terminal is left alone, and what swarm reports about a pane is correct.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply, Script, Step};
-use swarm_tests::stage::{Finished, InsideTmux, World};
+use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
+use swarm_tests::stage::{InsideTmux, World};
 
-use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world, world_over};
+use crate::scene::{
+    MODEL, busy_bob_and_idle_eve, kill_member, spawn_args, spawn_idle, spawn_in_pane,
+    wait_for_state, world, world_over,
+};
 
-/// Spawns a member from the user's pane.
-fn spawn(world: &World, inside: &InsideTmux, name: &str, more: &[&str]) -> Finished {
-    let arguments = [
-        &["spawn", name, "--model", MODEL, "--backend", "tmux"],
-        more,
-    ]
-    .concat();
-    world.start_with(&arguments, inside.variables()).wait()
-}
-
-/// Settings that people have, each of which has broken some tool that splits windows.
+/// Common settings, each of which has broken a tool that splits windows.
 fn furnish(inside: &InsideTmux) {
     for words in [
         &["set-option", "-g", "base-index", "1"][..],
@@ -57,21 +50,7 @@ fn furnish(inside: &InsideTmux) {
 #[test]
 fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
     let gate = Gate::closed();
-    let agents = [("a", "bob"), ("b", "eve")].map(|(id, name)| {
-        let input = json!({"name": name, "description": "work", "prompt": "work for long"});
-        Block::tool(id, "Agent", input)
-    });
-    let script = Script::new()
-        .agent(
-            "team-lead",
-            [
-                Step::says(Reply::blocks(agents)),
-                Step::says(Reply::text("both work")),
-            ],
-        )
-        .agent("bob", [Step::says(Reply::text("late").held_by(&gate, 1))])
-        .agent("eve", [Step::says(Reply::text("I am done"))]);
-    let api = FakeApi::start(script);
+    let api = FakeApi::start(busy_bob_and_idle_eve(&gate));
     let world = world().with_api(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     furnish(&inside);
@@ -87,9 +66,7 @@ fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
     let lead = world.start_with(&arguments, inside.variables());
     api.wait_for("bob's turn", "bob", |_| true);
     api.wait_for("eve's turn", "eve", |_| true);
-    world.wait_for("both have panes", || {
-        (inside.tmux().panes().len() == 3).then_some(())
-    });
+    world.wait_until("both have panes", || inside.tmux().panes().len() == 3);
     assert_ne!(inside.belongings(), before);
     lead.signal(Signal::KILL);
     lead.wait();
@@ -99,7 +76,7 @@ fn s10_a_killed_lead_and_a_forced_delete_leave_the_users_tmux_as_it_was() {
 }
 
 #[test]
-fn a_border_follows_its_member_through_a_team_led_by_hand() {
+fn a_pane_border_shows_the_state_of_its_member() {
     let api = FakeApi::start(|ask: &Ask| {
         if ask.result_of("t1").is_some() {
             Reply::text("done")
@@ -109,16 +86,16 @@ fn a_border_follows_its_member_through_a_team_led_by_hand() {
     });
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    spawn(&world, &inside, "bob", &["--prompt", "publish it"]).ok();
+    spawn_in_pane(&world, &inside, "bob", &["--prompt", "publish it"]).ok();
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     let titled = |words: &str| {
-        world.wait_for(words, || {
+        world.wait_until(words, || {
             let format = "#{E:pane-border-format}";
             let words_of = inside
                 .tmux()
                 .run(&["display-message", "-p", "-t", &pane, format]);
             let title = inside.tmux().pane_titled(words);
-            (title.is_some() && words_of.contains(words.trim_start_matches("bob "))).then_some(())
+            title.is_some() && words_of.contains(words.trim_start_matches("bob "))
         });
     };
     titled("bob · NEEDS AN ANSWER · Bash");
@@ -126,7 +103,7 @@ fn a_border_follows_its_member_through_a_team_led_by_hand() {
     let id = requests[0]["id"].as_str().unwrap().to_owned();
     world.swarm(&["deny", &id]).ok();
     titled("bob · idle");
-    // What the terminal was told is not among what is read later.
+    // Control sequences for the terminal are not part of the log.
     for arguments in [
         &["logs", "bob"][..],
         &["peek", "bob"],
@@ -146,11 +123,11 @@ fn a_border_follows_its_member_through_a_team_led_by_hand() {
 }
 
 #[test]
-fn s16_the_border_of_a_crashed_member_says_so_and_logs_end_with_it() {
+fn s16_the_border_shows_a_crashed_member_and_its_logs_end() {
     let api = FakeApi::start(|_: &Ask| Reply::text("my last words"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    spawn(&world, &inside, "bob", &["--prompt", "speak"]).ok();
+    spawn_in_pane(&world, &inside, "bob", &["--prompt", "speak"]).ok();
     wait_for_state(&world, "bob", "idle");
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     let reader = world.start(&["logs", "bob", "--follow"]);
@@ -167,10 +144,8 @@ fn s16_the_border_of_a_crashed_member_says_so_and_logs_end_with_it() {
             .tmux()
             .run(&["display-message", "-p", "-t", &pane, format])
     };
-    // Nobody looks after the pane, so tmux itself may learn only later by what it ended.
-    world.wait_for("the border says so", || {
-        border().contains("· exited").then_some(())
-    });
+    // No process watches the pane, so tmux itself may notice the end only later.
+    world.wait_until("the border says so", || border().contains("· exited"));
     let peeked = world.swarm(&["peek", "bob"]).ok().stdout.clone();
     assert!(
         !peeked.contains("\n\n\n"),
@@ -180,27 +155,16 @@ fn s16_the_border_of_a_crashed_member_says_so_and_logs_end_with_it() {
 }
 
 #[test]
-fn s4_a_child_that_asks_a_person_instead_of_saying_hello_is_told_with_its_question() {
+fn s4_a_child_that_prompts_instead_of_saying_hello_is_reported_with_its_question() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "ann");
-    wait_for_state(&world, "ann", "idle");
+    spawn_idle(&world, "ann");
     let world = world.with_teammate(Path::new(env!("CARGO_BIN_EXE_prompts")));
     let inside = InsideTmux::start(&world, 200, 50);
     for backend in ["tmux", "headless"] {
-        let arguments = [
-            "spawn",
-            "bob",
-            "--model",
-            MODEL,
-            "--backend",
-            backend,
-            "--timeout",
-            "1",
-            "--json",
-        ];
+        let arguments = spawn_args("bob", backend, &["--timeout", "1", "--json"]);
         let spawning = world.start_with(&arguments, inside.variables());
-        // The others go on meanwhile.
+        // Other members work meanwhile.
         world
             .swarm(&["send", "ann", "and?", "--wait", "acked"])
             .ok();
@@ -224,30 +188,30 @@ fn s4_a_child_that_asks_a_person_instead_of_saying_hello_is_told_with_its_questi
 }
 
 #[test]
-fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_stop_no_spawn() {
+fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_block_no_spawn() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     let before = inside.belongings();
-    spawn(&world, &inside, "bob", &["--prompt", "hello"]).ok();
+    spawn_in_pane(&world, &inside, "bob", &["--prompt", "hello"]).ok();
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     inside.tmux().run(&["kill-pane", "-t", &pane]);
     let pid = world.team("demo").hello("bob")["pid"].clone();
-    world.wait_for("its program has ended", || {
+    world.wait_until("its program has ended", || {
         let processes = world.processes();
         let lives = processes.iter().any(|(process, _)| json!(process) == pid);
-        (!lives).then_some(())
+        !lives
     });
-    spawn(&world, &inside, "bob", &["--prompt", "hello again"]).ok();
+    spawn_in_pane(&world, &inside, "bob", &["--prompt", "hello again"]).ok();
     world.swarm(&["kill", "bob"]).ok();
     assert_eq!(inside.belongings(), before);
-    // A program that the system will not run: the pane is there, and nothing can be started in it.
+    // A program that the system cannot execute: the pane exists, but nothing can be started in it.
     let broken = world.write("broken", "\u{7f}ELF, but not really");
     let world = world.with_teammate(&broken);
     let broken = world.program("swarm-teammate");
     for (mode, words) in [(0o755, "exit status"), (0o644, "not executable")] {
         std::fs::set_permissions(&broken, PermissionsExt::from_mode(mode)).unwrap();
-        let failed = spawn(&world, &inside, "eve", &["--timeout", "5"]);
+        let failed = spawn_in_pane(&world, &inside, "eve", &["--timeout", "5"]);
         assert_ne!(failed.code, Some(0), "{}", failed.story());
         assert!(failed.stderr.contains(words), "{}", failed.story());
         assert!(
@@ -262,13 +226,13 @@ fn s15_a_closed_pane_and_a_failed_start_leave_no_pane_and_stop_no_spawn() {
 }
 
 #[test]
-fn a_pane_that_cannot_be_closed_is_told_by_whoever_ends_its_member() {
+fn a_pane_that_cannot_be_closed_is_reported_by_the_command_that_stops_its_member() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    spawn(&world, &inside, "bob", &["--prompt", "hello"]).ok();
+    spawn_in_pane(&world, &inside, "bob", &["--prompt", "hello"]).ok();
     wait_for_state(&world, "bob", "idle");
-    // Where this runs there is no tmux program.
+    // This command finds no tmux program.
     let nowhere = [("PATH".to_owned(), "/nonexistent".to_owned())];
     let killed = world
         .start_with(&["kill", "bob", "--json"], &nowhere)
@@ -294,22 +258,14 @@ fn r2_a_split_that_was_asked_for_and_cannot_be_is_an_error() {
     );
     assert_eq!(inside.belongings(), before);
     assert_eq!(world.team("demo").names(), ["team-lead"]);
-    // And a tmux that is asked for outside of one is never replaced by something else.
+    // A tmux backend that was requested outside of tmux is never replaced by another backend.
     let nowhere = [("PATH".to_owned(), "/nonexistent".to_owned())];
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--json",
-    ];
+    let arguments = spawn_args("bob", "tmux", &["--json"]);
     let refused = world.start_with(&arguments, &nowhere).wait();
     refused.error(7);
 }
 
-/// Puts a tmux before the real one that ends whoever has had it do this.
+/// Installs a tmux wrapper that runs the command and then kills its caller.
 fn deadly_tmux(world: &World, command: &str) -> PathBuf {
     let wrapper = world.program("tmux");
     let script = format!(
@@ -333,7 +289,7 @@ fn a_spawner_that_dies_between_two_calls_of_tmux_leaves_a_pane_that_is_found_and
     ] {
         world.write("root/swarm.toml", &format!("[tmux]\nplace = \"{place}\"\n"));
         let wrapper = deadly_tmux(&world, command);
-        let killed = spawn(&world, &inside, name, &["--timeout", "1"]);
+        let killed = spawn_in_pane(&world, &inside, name, &["--timeout", "1"]);
         assert_eq!(killed.code, None, "{}", killed.story());
         std::fs::remove_file(wrapper).unwrap();
         let left =
@@ -341,12 +297,12 @@ fn a_spawner_that_dies_between_two_calls_of_tmux_leaves_a_pane_that_is_found_and
                 .tmux()
                 .run(&["list-panes", "-a", "-F", "#{@swarm_member}@#{@swarm_team}"]);
         assert_eq!(left.lines().count(), 2, "{left}");
-        // A window's pane cannot be named in the call that makes it; its process bears the mark of the spawn.
+        // The pane of a new window cannot be tagged in the call that creates it; its process has the mark of the spawn.
         assert_eq!(left.contains("bob@demo"), place == "auto", "{left}");
-        // Called from outside of that tmux, until the spawn's time is over.
-        world.wait_for("the pane is closed", || {
+        // Called from outside that tmux, until the spawn's deadline has passed.
+        world.wait_until("the pane is closed", || {
             world.swarm(&["gc"]).ok();
-            (inside.tmux().panes().len() == 1).then_some(())
+            inside.tmux().panes().len() == 1
         });
         assert_eq!(inside.belongings(), before);
     }

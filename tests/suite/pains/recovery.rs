@@ -1,48 +1,28 @@
-//! What is left when a lead, a member or a whole run dies, and who takes it up.
+//! What remains when a lead, a member or a whole run dies, and how it is recovered.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply, Script, Step};
 use swarm_tests::stage::{Running, World};
 
-use crate::scene::{MODEL, column, kill_process_of, spawn_over, wait_for_state, world, world_over};
+use crate::scene::{
+    MODEL, column, demo_run_args, kill_process_of, spawn_args, spawn_idle, spawns, wait_for_file,
+    wait_for_state, world, world_over,
+};
 
-/// A run of the team `demo` without a terminal.
-fn run<'a>(prompt: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = vec![
-        "run",
-        prompt,
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ];
-    arguments.extend(more);
-    arguments
-}
-
-fn spawn_step(name: &str) -> Step {
-    let input = json!({"name": name, "description": "work", "prompt": "hello"});
-    Step::says(Reply::tool(name, "Agent", input))
-}
-
-/// Kills the process of a run as an accident would.
+/// Kills the process of a run with SIGKILL.
 fn kill_lead(running: Running) {
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, None);
 }
 
-/// A run with the members bob and ann that is stopped dead once both are idle.
+/// A run with the members bob and ann that is killed once both are idle.
 fn lost_lead() -> (World, FakeApi) {
     let script = Script::new().agent(
         "team-lead",
         [
-            spawn_step("bob"),
-            spawn_step("ann"),
+            Step::says(spawns("bob")),
+            Step::says(spawns("ann")),
             Step::says(Reply::tool(
                 "list",
                 "TaskCreate",
@@ -59,15 +39,20 @@ fn lost_lead() -> (World, FakeApi) {
     );
     let api = FakeApi::start(script);
     let world = world().with_api(&api);
-    let running = world.start(&run("go", &[]));
-    world.wait_for("the lead's shell waits", || {
-        world.project().join("waiting").exists().then_some(())
-    });
+    let running = world.start(&demo_run_args("go", &[]));
+    wait_for_file(&world, "waiting");
     for name in ["bob", "ann"] {
         wait_for_state(&world, name, "idle");
     }
     kill_lead(running);
     (world, api)
+}
+
+/// Sends a message of bob to the lead of `demo`.
+fn send_to_lead(world: &World) {
+    let send = ["send", "team-lead", "a word for the lead"];
+    let names = ["--from", "bob", "--team", "demo"];
+    world.swarm(&[&send[..], &names].concat()).ok();
 }
 
 fn ps(world: &World) -> Vec<Value> {
@@ -79,11 +64,10 @@ fn ps(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn who_looks_at_a_copy_of_the_files_ends_nobody_of_the_original() {
+fn commands_on_a_copied_config_directory_stop_no_member_of_the_original() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let copy = world.directory().join("copy");
     let (from, to) = (world.root(), copy.to_str().unwrap());
     let copied = world.start_program("cp", &["-r", from.to_str().unwrap(), to]);
@@ -107,8 +91,8 @@ fn who_looks_at_a_copy_of_the_files_ends_nobody_of_the_original() {
 }
 
 #[test]
-fn what_a_lead_has_started_is_shown_in_the_team_of_the_lead() {
-    // Its first call makes the team, so its shell was told of none when the process started.
+fn processes_of_a_lead_are_listed_with_its_team() {
+    // The first call creates the team, so the environment of the lead's shell names none.
     let script = Script::new().agent(
         "team-lead",
         [
@@ -122,10 +106,8 @@ fn what_a_lead_has_started_is_shown_in_the_team_of_the_lead() {
     );
     let api = FakeApi::start(script);
     let world = world().with_api(&api);
-    let running = world.start(&run("go", &[]));
-    world.wait_for("the lead's shell waits", || {
-        world.project().join("waiting").exists().then_some(())
-    });
+    let running = world.start(&demo_run_args("go", &[]));
+    wait_for_file(&world, "waiting");
     let mut seen = ps(&world);
     // Other tests have processes that name no root at all.
     seen.retain(|one| one["state"] != "elsewhere");
@@ -138,7 +120,7 @@ fn what_a_lead_has_started_is_shown_in_the_team_of_the_lead() {
 }
 
 #[test]
-fn l4_after_kill_9_of_the_lead_its_members_are_seen_adopted_or_ended() {
+fn l4_after_kill_9_of_the_lead_its_members_are_shown_adopted_or_stopped() {
     let (world, api) = lost_lead();
     let checked = world.swarm(&["doctor", "--json"]).json();
     let lead = checked.as_array().unwrap().iter().find(|one| {
@@ -172,7 +154,7 @@ fn l4_after_kill_9_of_the_lead_its_members_are_seen_adopted_or_ended() {
     );
     let asked = api.requests().len();
 
-    // What the lead's shell left behind is a stray, and all that reap ends; members are only ended when asked.
+    // The process that the lead's shell left is orphaned and the only one that reap stops; members are stopped only on request.
     let shell = of("team-lead");
     assert_eq!(
         shell["stray"], "the lead that started it has ended",
@@ -184,22 +166,14 @@ fn l4_after_kill_9_of_the_lead_its_members_are_seen_adopted_or_ended() {
     left.retain(|one| one["kind"] == "teammate");
     assert_eq!(left.len(), 2, "{left:#?}");
 
-    // Whoever is started now would only park: the spawn says so, and what to do.
-    let spawn = [
-        "spawn",
-        "eve",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    // A member spawned now would only park: the spawn fails with a hint.
+    let spawn = spawn_args("eve", "headless", &["--json"]);
     let refused = world.swarm(&spawn).error(4);
     assert_eq!(
         refused["hint"],
         "take the team over first with `swarm resume demo`"
     );
-    // A newer team is not passed over for the orphaned one.
+    // A newer team is still preferred to the orphaned one.
     world.swarm(&["team", "create", "other"]).ok();
     let made = world.swarm(&["task", "create", "x"]);
     assert!(
@@ -221,7 +195,7 @@ fn l4_after_kill_9_of_the_lead_its_members_are_seen_adopted_or_ended() {
 }
 
 #[test]
-fn l4_reap_ends_members_of_a_lost_lead_when_asked() {
+fn l4_reap_stops_members_of_a_lost_lead_when_asked() {
     let (world, _api) = lost_lead();
     let dry = world
         .swarm(&["reap", "--parked", "--dry-run", "bob@demo", "--json"])
@@ -241,17 +215,7 @@ fn l9_a_resumed_team_keeps_its_id_its_mail_and_its_members() {
         .swarm(&["task", "claim", "1", "--as", "ann", "--team", "demo"])
         .ok();
     kill_process_of(&world, "demo", "ann");
-    world
-        .swarm(&[
-            "send",
-            "team-lead",
-            "a word for the lead",
-            "--from",
-            "bob",
-            "--team",
-            "demo",
-        ])
-        .ok();
+    send_to_lead(&world);
     let taken = world.swarm(&["resume", "demo", "--json"]).json();
     assert_eq!(taken["leadSessionId"], before["leadSessionId"]);
     assert_eq!(column(&taken["live"], "name"), ["bob"]);
@@ -276,7 +240,7 @@ fn l9_a_resumed_team_keeps_its_id_its_mail_and_its_members() {
     assert_eq!(world.team("demo").task(1)["owner"], "ann");
     api.wait_for("ann hears of it", "ann", |ask| ask.news_has("the open one"));
 
-    // Dead again; this time all of them come back at once.
+    // Dead again; this time all of them are respawned together.
     kill_process_of(&world, "demo", "ann");
     kill_process_of(&world, "demo", "bob");
     let again = world
@@ -297,18 +261,15 @@ fn l9_a_resumed_team_keeps_its_id_its_mail_and_its_members() {
 }
 
 #[test]
-fn l7_a_respawned_member_is_told_how_its_team_stands_and_its_prompt_stays_the_same() {
+fn l7_a_respawned_member_gets_the_state_of_its_team_and_the_same_prompt() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let before = api.last_of("bob").unwrap();
-    spawn_over(&world, "ann");
-    wait_for_state(&world, "ann", "idle");
+    spawn_idle(&world, "ann");
     world.swarm(&["task", "create", "Paint the boat"]).ok();
     kill_process_of(&world, "demo", "bob");
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let after = api.last_of("bob").unwrap().ask;
     assert_eq!(after.system(), before.ask.system());
     for part in [
@@ -327,20 +288,10 @@ fn l7_a_respawned_member_is_told_how_its_team_stands_and_its_prompt_stays_the_sa
 }
 
 #[test]
-fn l9_a_new_lead_carries_on_the_conversation_and_reads_its_mail_once() {
+fn l9_a_new_lead_continues_the_conversation_and_reads_its_mail_once() {
     let (world, api) = lost_lead();
     let before = world.team("demo").config();
-    world
-        .swarm(&[
-            "send",
-            "team-lead",
-            "a word for the lead",
-            "--from",
-            "bob",
-            "--team",
-            "demo",
-        ])
-        .ok();
+    send_to_lead(&world);
     let wrong = ["--json", "--mcp-config", "nowhere.json"];
     let wrong = [&["resume", "demo", "finish it"], &wrong[..]].concat();
     let refused = world.swarm(&wrong).error(2);
@@ -375,10 +326,10 @@ fn l9_a_new_lead_carries_on_the_conversation_and_reads_its_mail_once() {
 }
 
 #[test]
-fn l9_a_team_whose_lead_lives_is_not_taken_over() {
+fn l9_a_team_with_a_running_lead_is_not_taken_over() {
     let api = FakeApi::start(|_: &Ask| Reply::tool("t", "Bash", json!({"command": "sleep 600"})));
     let world = world().with_api(&api);
-    let running = world.start(&run("go", &[]));
+    let running = world.start(&demo_run_args("go", &[]));
     api.wait_for("its turn", "team-lead", |_| true);
     let pid = running.pid().to_string();
     for more in [&[][..], &["go on"]] {
@@ -397,7 +348,7 @@ fn l9_a_team_whose_lead_lives_is_not_taken_over() {
 fn l10_gc_takes_only_teams_whose_processes_are_all_dead() {
     let (world, _api) = lost_lead();
     world.swarm(&["team", "create", "by-hand"]).ok();
-    // A team that looks as old as can be is not older than its life locks.
+    // A team with old files is not stale while its life locks are held.
     let age = |path: &std::path::Path| {
         let file = std::fs::File::open(path).unwrap();
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(72);
@@ -465,14 +416,14 @@ fn l10_gc_takes_only_teams_whose_processes_are_all_dead() {
 }
 
 #[test]
-fn l10_gc_clears_what_killed_commands_left_between_the_files() {
+fn l10_gc_removes_leftovers_of_killed_commands() {
     let world = world();
     world.swarm(&["team", "create", "demo"]).ok();
     let id = "0f7e9c1e-58ab-4b52-9c2f-8a9a3c0a4b11";
     let left = [
         format!("root/teams/.half.new-{id}/config.json"),
         format!("root/teams/gone.deleted-{id}/swarm/journal.jsonl"),
-        // Of a team of which nothing was to be kept, the tasks are moved aside, too.
+        // The tasks of a purged team are moved aside, too.
         format!("root/teams/purged.deleted-{id}/swarm/journal.jsonl"),
         format!("root/tasks/purged.deleted-{id}/1.json"),
         format!("root/teams/demo/swarm/members/bob/order-{id}.json"),

@@ -1,4 +1,4 @@
-//! What members tell a lead that is killed meanwhile.
+//! Messages of members to a lead that is killed meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, world};
+use crate::scene::{demo_run_args, world};
 
 const COUNT: usize = 100;
 /// Messages in one answer of a model.
@@ -17,7 +17,7 @@ const BEFORE: usize = 50;
 const BY_TOOL: [&str; 2] = ["ann", "eve"];
 const BY_SHELL: &str = "bob";
 
-/// Bodies with what files, shells and frames are apt to change.
+/// Bodies with characters that files, shells and frames could change.
 fn body(name: &str, number: usize) -> String {
     format!("{name} {number:03}: \"grüße\" \\n $HOME `x` <b>&amp;\n  line two\t{{\"n\":{number}}}")
 }
@@ -31,7 +31,7 @@ fn batch(name: &str, first: usize) -> Reply {
     Reply::blocks((first..first + BATCH).map(call))
 }
 
-/// A member that sends by its tool goes on where its conversation ends.
+/// A member that sends by its tool continues where its conversation ends.
 fn sends(ask: &Ask, gate: &Gate) -> Reply {
     let name = ask.agent.as_str();
     let sent = (1..=COUNT)
@@ -68,8 +68,8 @@ fn lead(ask: &Ask) -> Reply {
     }
 }
 
-/// Everything that was ever in the lead's inbox, by message id.
-fn letters(world: &World) -> BTreeMap<String, Value> {
+/// All messages that were ever in the lead's inbox, by id.
+fn lead_messages(world: &World) -> BTreeMap<String, Value> {
     let archive = world
         .team("demo")
         .directory()
@@ -85,7 +85,7 @@ fn letters(world: &World) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// The lead's conversation as it stands on disk, as one text.
+/// The lead's conversation on disk, as one text.
 fn conversation(world: &World) -> String {
     let session = world.team("demo").config()["leadSessionId"].clone();
     let name = format!("{}.jsonl", session.as_str().unwrap());
@@ -116,7 +116,7 @@ fn gather(content: &Value, told: &mut String) {
     }
 }
 
-/// Those of the bodies that begin as a sender's messages do, in their order.
+/// The bodies of one sender, in order.
 fn of(name: &str, bodies: &[String]) -> Vec<String> {
     let begins = format!("{name} ");
     let mut bodies = bodies.to_vec();
@@ -141,26 +141,15 @@ fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_
         ),
     });
     let world = world.with_api(&api);
-    let running = world.start(&[
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ]);
+    let running = world.start(&demo_run_args("go", &[]));
     let team = world.team("demo");
-    world.wait_for("half of all messages are sent, and some are read", || {
+    world.wait_until("half of all messages are sent, and some are read", || {
         let sent = |name: &str| {
             let events = team.events("queued");
             events.iter().filter(|event| event["from"] == name).count() >= BEFORE
         };
         let read = team.events("delivered").len();
-        (["ann", "eve", "bob"].iter().all(|name| sent(name)) && read > 0).then_some(())
+        ["ann", "eve", "bob"].iter().all(|name| sent(name)) && read > 0
     });
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, None);
@@ -169,9 +158,9 @@ fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_
     let resumed = world.swarm(&["resume", "demo", "go on", "--json", "--timeout", "180"]);
     resumed.ok();
 
-    let letters = letters(&world);
-    // A reader that is killed right behind its entry in the journal makes it once more; the conversation below has
-    // each message once all the same.
+    let messages = lead_messages(&world);
+    // A reader that is killed right after its journal entry writes it again; the conversation below still has
+    // each message once.
     let mut seen = BTreeSet::new();
     let delivered: Vec<String> = team
         .events("delivered")
@@ -179,7 +168,7 @@ fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_
         .filter(|event| event["to"] == "team-lead")
         .filter_map(|event| event["msgId"].as_str().map(str::to_owned))
         .filter(|id| seen.insert(id.clone()))
-        .filter_map(|id| letters.get(&id))
+        .filter_map(|id| messages.get(&id))
         .map(|entry| entry["text"].as_str().unwrap().to_owned())
         .collect();
     let conversation = conversation(&world);

@@ -1,23 +1,13 @@
-//! Spawns that only seem to succeed, lose their words on the way, or find the wrong environment.
+//! Spawns that only seem to succeed, lose arguments, or get the wrong environment.
 
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::InsideTmux;
 
-use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
-
-/// Model answers that run one shell command for the first prompt.
-fn runs(command: &'static str) -> FakeApi {
-    FakeApi::start(move |ask: &Ask| {
-        if ask.result_of("t1").is_some() {
-            Reply::text("done")
-        } else {
-            Reply::tool("t1", "Bash", json!({"command": command}))
-        }
-    })
-}
+use crate::scene::{
+    MODEL, kill_member, runs_once, spawn_args, spawn_idle, spawn_in_pane, spawn_with, world_over,
+};
 
 #[test]
 fn s1_s2_no_shell_of_the_user_takes_part_in_a_spawn() {
@@ -42,17 +32,7 @@ fn s1_s2_no_shell_of_the_user_takes_part_in_a_spawn() {
             let (world, inside) = (&world, &inside);
             scope.spawn(move || {
                 let name = format!("mate{number}");
-                let arguments = [
-                    "spawn",
-                    &name,
-                    "--model",
-                    MODEL,
-                    "--backend",
-                    "tmux",
-                    "--prompt",
-                    awkward,
-                ];
-                world.start_with(&arguments, inside.variables()).wait().ok();
+                spawn_in_pane(world, inside, &name, &["--prompt", awkward]).ok();
             });
         }
     });
@@ -65,26 +45,15 @@ fn s1_s2_no_shell_of_the_user_takes_part_in_a_spawn() {
 }
 
 #[test]
-fn s11_variables_arrive_as_they_were_and_secrets_stay_out_of_sight() {
-    let api = runs("printf '%s|%s' \"$FOO\" \"$ANTHROPIC_API_KEY\" > seen; env > all; sleep 600");
+fn s11_variables_arrive_unchanged_and_secrets_stay_hidden() {
+    let api =
+        runs_once("printf '%s|%s' \"$FOO\" \"$ANTHROPIC_API_KEY\" > seen; env > all; sleep 600");
     let world = world_over(&api);
     // The user's server knows neither the variable nor the key.
     let inside = InsideTmux::start(&world, 200, 50);
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "go",
-        "--env",
-        "FOO=a b;$x",
-    ];
-    world.start_with(&arguments, inside.variables()).wait().ok();
+    let variable = ["--env", "FOO=a b;$x", "--prompt", "go"];
+    let more = [&["--mode", "bypassPermissions"], &variable[..]].concat();
+    spawn_in_pane(&world, &inside, "bob", &more).ok();
     let seen = world.wait_for("the command has run", || {
         let seen = std::fs::read_to_string(world.project().join("seen")).ok()?;
         world.project().join("all").exists().then_some(seen)
@@ -124,17 +93,7 @@ fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
     let api = FakeApi::start(|_: &Ask| Reply::text("my last words"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--prompt",
-        "speak",
-    ];
-    world.start_with(&arguments, inside.variables()).wait().ok();
+    spawn_in_pane(&world, &inside, "bob", &["--prompt", "speak"]).ok();
     let pane = inside.tmux().pane_titled("bob").unwrap().id;
     inside.tmux().wait_for_text(&pane, "my last words");
     kill_member(&world, "bob");
@@ -155,60 +114,26 @@ fn s16_the_pane_of_a_crashed_member_can_still_be_read() {
 }
 
 #[test]
-fn a_member_is_spawned_under_a_name_that_is_taken_only_when_told_so() {
+fn a_taken_name_is_replaced_only_on_request() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     let first = world.team("demo").hello("bob")["spawnId"].clone();
     world
-        .swarm(&[
-            "spawn",
-            "bob",
-            "--model",
-            MODEL,
-            "--backend",
-            "headless",
-            "--json",
-        ])
+        .swarm(&spawn_args("bob", "headless", &["--json"]))
         .error(4);
     assert_eq!(world.team("demo").hello("bob")["spawnId"], first);
-    world
-        .swarm(&[
-            "spawn",
-            "bob",
-            "--model",
-            MODEL,
-            "--backend",
-            "headless",
-            "--replace",
-        ])
-        .ok();
+    spawn_with(&world, "bob", &["--replace"]);
     assert_ne!(world.team("demo").hello("bob")["spawnId"], first);
     assert_eq!(world.team("demo").names(), ["team-lead", "bob"]);
     world.swarm(&["shutdown", "bob"]).ok();
 }
 
 #[test]
-fn s16_the_pane_of_a_crashed_member_goes_when_it_is_spawned_again_and_with_its_team() {
+fn s16_the_pane_of_a_crashed_member_is_closed_on_respawn_and_with_its_team() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here I am"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
-    let spawn = |mode: &str| {
-        let arguments = [
-            "spawn",
-            "bob",
-            "--model",
-            MODEL,
-            "--backend",
-            "tmux",
-            "--mode",
-            mode,
-            "--prompt",
-            "hello",
-        ];
-        world.start_with(&arguments, inside.variables()).wait().ok();
-    };
     let again = || {
         let arguments = ["spawn", "bob", "--prompt", "hello again"];
         world.start_with(&arguments, inside.variables()).wait().ok();
@@ -219,7 +144,8 @@ fn s16_the_pane_of_a_crashed_member_goes_when_it_is_spawned_again_and_with_its_t
             .filter(|pane| pane.title.starts_with("bob · "))
             .count()
     };
-    spawn("plan");
+    let more = ["--mode", "plan", "--prompt", "hello"];
+    spawn_in_pane(&world, &inside, "bob", &more).ok();
     kill_member(&world, "bob");
     again();
     assert_eq!(panes(), 1, "the dead pane makes room for the live one");

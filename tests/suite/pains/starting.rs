@@ -1,4 +1,4 @@
-//! Spawns: who gets a name, how many processes come of a request, and where they find themselves.
+//! Spawns: who gets a name, how many processes a request starts, and in which environment.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,21 +7,16 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{InsideTmux, Running, World};
 
-use crate::scene::{MODEL, enter_foreign, spawn_over, wait_for_state, world, world_over};
+use crate::scene::{
+    MODEL, enter_foreign, run_args, runs_once, spawn_args, spawn_in_pane, spawn_over, spawn_with,
+    wait_for_state, world, world_over,
+};
 
 #[test]
 fn s12_one_request_made_five_times_gives_one_process() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    let arguments = spawn_args("bob", "headless", &["--json"]);
     let all: Vec<_> = (0..5).map(|_| world.start(&arguments)).collect();
     let codes: Vec<_> = all.into_iter().map(|one| one.wait().code).collect();
     assert_eq!(
@@ -39,7 +34,7 @@ fn s12_one_request_made_five_times_gives_one_process() {
         .as_array()
         .unwrap()
         .iter()
-        // What says neither its root nor its team may be another test's.
+        // Processes that name neither config directory nor team may belong to another test.
         .filter(|one| one["root"].is_null() && one["team"] == "demo");
     let spawns: BTreeSet<_> = ours.map(|one| one["spawnId"].to_string()).collect();
     let bob = world.team("demo").member("bob").unwrap();
@@ -52,7 +47,7 @@ fn s12_one_request_made_five_times_gives_one_process() {
 }
 
 #[test]
-fn s13_a_taken_name_is_refused_with_what_can_be_done() {
+fn s13_a_taken_name_is_refused_with_a_hint() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     spawn_over(&world, "bob");
@@ -72,22 +67,12 @@ fn s13_a_taken_name_is_refused_with_what_can_be_done() {
 }
 
 #[test]
-fn s15_after_a_pane_was_closed_by_hand_spawning_goes_on() {
+fn s15_spawning_works_after_a_pane_was_closed_by_hand() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     let spawn = |name: &str| {
-        let arguments = [
-            "spawn",
-            name,
-            "--model",
-            MODEL,
-            "--backend",
-            "tmux",
-            "--prompt",
-            "hello",
-        ];
-        world.start_with(&arguments, inside.variables()).wait().ok();
+        spawn_in_pane(&world, &inside, name, &["--prompt", "hello"]).ok();
     };
     spawn("ann");
     spawn("bob");
@@ -96,13 +81,12 @@ fn s15_after_a_pane_was_closed_by_hand_spawning_goes_on() {
         .tmux()
         .run(&["kill-pane", "-t", pane.as_str().unwrap()]);
     spawn("eve");
-    world.wait_for("ann is seen to be gone", || {
+    world.wait_until("ann is seen to be gone", || {
         let status = world.swarm(&["status", "--json"]).json();
         matches!(
             status["members"][1]["state"].as_str(),
             Some("dead" | "stopped")
         )
-        .then_some(())
     });
     spawn("ann");
     assert_eq!(
@@ -113,33 +97,14 @@ fn s15_after_a_pane_was_closed_by_hand_spawning_goes_on() {
 }
 
 #[test]
-fn c3_a_child_works_where_it_was_asked_to_and_a_missing_directory_is_refused() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool(
-            "t1",
-            "Bash",
-            json!({"command": "pwd; echo $CLAUDE_CONFIG_DIR"}),
-        ),
-        Some(_) => Reply::text("done"),
-    });
+fn c3_a_child_works_in_the_requested_directory_and_a_missing_one_is_refused() {
+    let api = runs_once("pwd; echo $CLAUDE_CONFIG_DIR");
     let world = world_over(&api);
     let directory = world.project().join("part");
     std::fs::create_dir(&directory).unwrap();
-    let arguments = [
-        "spawn",
-        "bob",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--mode",
-        "bypassPermissions",
-        "--cwd",
-        "part",
-        "--prompt",
-        "go",
-    ];
-    world.swarm(&arguments).ok();
+    let place = ["--cwd", "part", "--prompt", "go"];
+    let more = [&["--mode", "bypassPermissions"], &place[..]].concat();
+    spawn_with(&world, "bob", &more);
     let hello = world.team("demo").hello("bob");
     assert_eq!(hello["cwd"], directory.display().to_string());
     let pid = hello["pid"].to_string();
@@ -180,30 +145,13 @@ fn c3_a_child_works_where_it_was_asked_to_and_a_missing_directory_is_refused() {
 }
 
 #[test]
-fn o3_every_child_knows_who_it_works_for() {
-    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
-        None => Reply::tool(
-            "t1",
-            "Bash",
-            json!({"command": "env | grep ^SWARM_ | sort"}),
-        ),
-        Some(_) => Reply::text("done"),
-    });
+fn o3_every_child_process_has_its_members_variables() {
+    let api = runs_once("env | grep ^SWARM_ | sort");
     let world = world_over(&api);
     let inside = InsideTmux::start(&world, 200, 50);
     for (name, backend) in [("ann", "headless"), ("bob", "tmux")] {
-        let arguments = [
-            "spawn",
-            name,
-            "--model",
-            MODEL,
-            "--backend",
-            backend,
-            "--mode",
-            "bypassPermissions",
-            "--prompt",
-            "go",
-        ];
+        let more = ["--mode", "bypassPermissions", "--prompt", "go"];
+        let arguments = spawn_args(name, backend, &more);
         world.start_with(&arguments, inside.variables()).wait().ok();
         let told = api.wait_for("the result", name, |ask| ask.result_of("t1").is_some());
         let printed = told.ask.result_of("t1").unwrap().0;
@@ -226,7 +174,7 @@ fn o3_every_child_knows_who_it_works_for() {
     world.swarm(&["kill", "--all"]).ok();
 }
 
-/// What a team has of its own: the subjects of its tasks and the texts in its inboxes.
+/// The contents of a team: the subjects of its tasks and the texts in its inboxes.
 fn property(world: &World, team: &str) -> Vec<String> {
     let team = world.team(team);
     let tasks = team.tasks().into_iter().map(|task| task["subject"].clone());
@@ -242,7 +190,7 @@ fn property(world: &World, team: &str) -> Vec<String> {
 }
 
 #[test]
-fn l11_of_two_that_make_a_team_at_once_one_wins_and_nothing_crosses() {
+fn l11_of_two_concurrent_team_creations_one_wins_and_teams_stay_separate() {
     let world = world();
     let names: Vec<_> = (0..100).map(|round| format!("obs{round}")).collect();
     for name in &names {
@@ -269,7 +217,7 @@ fn l11_of_two_that_make_a_team_at_once_one_wins_and_nothing_crosses() {
 }
 
 #[test]
-fn l11_of_two_leads_that_take_one_name_at_once_one_leads_and_the_other_is_told() {
+fn l11_of_two_concurrent_runs_of_one_team_one_leads_and_the_other_fails() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
@@ -285,20 +233,8 @@ fn l11_of_two_leads_that_take_one_name_at_once_one_leads_and_the_other_is_told()
         Some(_) => Reply::text("that is all"),
     });
     let world = world().with_api(&api);
-    let arguments = |prompt| {
-        let backend = "headless";
-        [
-            "run",
-            prompt,
-            "--team",
-            "obs",
-            "--model",
-            MODEL,
-            "--backend",
-            backend,
-        ]
-    };
-    let mut leads = ["north", "south"].map(|prompt| Some(world.start(&arguments(prompt))));
+    let mut leads =
+        ["north", "south"].map(|prompt| Some(world.start(&run_args(prompt, &["--team", "obs"]))));
     let loser = world.wait_for("one of them gives up", || {
         leads
             .iter_mut()
@@ -320,7 +256,7 @@ fn l11_of_two_leads_that_take_one_name_at_once_one_leads_and_the_other_is_told()
 }
 
 #[test]
-fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_code_tells_how() {
+fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_exit_code_says_how() {
     for (status, code) in [("completed", 0), ("pending", 9)] {
         let api = FakeApi::start(move |ask: &Ask| {
             let create = json!({"subject": "the one", "description": "do it"});
@@ -334,16 +270,7 @@ fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_code_tells_how() {
         let world = world().with_api(&api);
         for _ in 0..3 {
             let team = "run";
-            let arguments = [
-                "run",
-                "go",
-                "--team",
-                team,
-                "--model",
-                MODEL,
-                "--backend",
-                "headless",
-            ];
+            let arguments = run_args("go", &["--team", team]);
             world.swarm(&arguments).assert_code(code);
             assert_eq!(world.processes(), []);
             world.swarm(&["team", "delete", team, "--purge"]).ok();
@@ -352,31 +279,21 @@ fn l12_a_run_ends_when_all_tasks_are_terminal_and_its_code_tells_how() {
 }
 
 #[test]
-fn s14_members_that_join_at_once_are_all_there_and_failures_are_not() {
+fn s14_of_concurrent_spawns_all_that_succeed_are_members_and_no_others() {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let program = Path::new(env!("CARGO_BIN_EXE_some-stay-silent"));
     let world = world_over(&api).with_teammate(program);
     let spawns: Vec<_> = (0..9)
         .map(|number| {
-            // One that joins, one refused before it has a place, one that has a place and is never ready.
+            // One that joins, one refused before it is reserved, one that is reserved and never ready.
             let (kind, directory, seconds, code) = match number % 3 {
                 0 => ("mate", ".", "30", 0),
                 1 => ("nowhere", "no-such-directory", "30", 2),
                 _ => ("silent", ".", "1", 6),
             };
             let name = format!("{kind}{number}");
-            let running = world.start(&[
-                "spawn",
-                &name,
-                "--model",
-                MODEL,
-                "--backend",
-                "headless",
-                "--cwd",
-                directory,
-                "--timeout",
-                seconds,
-            ]);
+            let more = ["--cwd", directory, "--timeout", seconds];
+            let running = world.start(&spawn_args(&name, "headless", &more));
             (name, code, running)
         })
         .collect();

@@ -1,4 +1,4 @@
-//! What a team is told of its members: the state of each.
+//! The states of members as commands report them.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +9,12 @@ use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{Running, World};
 
-use crate::scene::{MODEL, kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{
+    kill_member, run_args, spawn_args, spawn_idle, spawn_over, spawn_with, wait_for_state,
+    world_over,
+};
 
-/// Everybody does what brings it into the state that it is named after, and waits there.
+/// Each member enters the state that it is named after, and stays there.
 fn players(gate: &Gate) -> FakeApi {
     let held = gate.clone();
     FakeApi::start(move |ask: &Ask| {
@@ -38,9 +41,9 @@ fn players(gate: &Gate) -> FakeApi {
     })
 }
 
-/// Waits until scripts are told exactly this of a team's members.
+/// Waits until `swarm status --json` reports exactly these states.
 #[track_caller]
-fn are_told(world: &World, team: &str, expected: &[(&str, &str)]) {
+fn wait_for_states(world: &World, team: &str, expected: &[(&str, &str)]) {
     world.wait_for(&format!("these states: {expected:?}"), || {
         let status = world.swarm(&["status", "--team", team, "--json"]).json();
         let members = &status["members"].as_array()?[1..];
@@ -56,27 +59,16 @@ fn are_told(world: &World, team: &str, expected: &[(&str, &str)]) {
 
 /// A team whose lead was killed, with one member.
 fn lose_a_lead(world: &World) {
-    let arguments = [
-        "run",
-        "go",
-        "--team",
-        "lost",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ];
+    let arguments = run_args("go", &["--team", "lost", "--mode", "bypassPermissions"]);
     let lead = world.start(&arguments);
     let is_idle = || world.team("lost").state("parked")["state"] == "idle";
-    world.wait_for("its member is idle", || is_idle().then_some(()));
+    world.wait_until("its member is idle", is_idle);
     lead.signal(Signal::KILL);
     assert_eq!(lead.wait().code, None);
 }
 
 #[test]
-fn d8_each_state_is_told_as_what_it_is() {
+fn d8_each_state_is_reported_correctly() {
     let gate = Gate::closed();
     let api = players(&gate);
     let world = world_over(&api);
@@ -84,19 +76,7 @@ fn d8_each_state_is_told_as_what_it_is() {
     for name in ["works", "forgets", "rests", "pauses", "stops", "dies"] {
         spawn_over(&world, name);
     }
-    let asks = [
-        "spawn",
-        "asks",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--mode",
-        "default",
-        "--prompt",
-        "go",
-    ];
-    world.swarm(&asks).ok();
+    spawn_with(&world, "asks", &["--mode", "default", "--prompt", "go"]);
     for (name, state) in [
         ("forgets", "idle-unreported"),
         ("rests", "idle"),
@@ -121,20 +101,20 @@ fn d8_each_state_is_told_as_what_it_is() {
         ("asks", "waiting-permission"),
         ("throttled", "throttled"),
     ];
-    are_told(&world, "demo", &expected);
+    wait_for_states(&world, "demo", &expected);
 
     // Another program has the lead's inbox, so that who agrees to stop cannot tell it yet.
     let inbox = world.team("demo").inbox_path("team-lead");
     let lock = inbox.with_extension("json.lock");
-    // Whoever has just written to it may not have let go yet.
+    // The last writer may not have released its lock yet.
     world.wait_for("the lock", || std::fs::create_dir(&lock).ok());
     let stopping = world.start(&["shutdown", "stops", "--force", "--timeout", "60"]);
     expected[4].1 = "stopping";
-    are_told(&world, "demo", &expected);
+    wait_for_states(&world, "demo", &expected);
     std::fs::remove_dir(&lock).unwrap();
     stopping.wait().ok();
     let left = [&expected[..4], &expected[5..]].concat();
-    are_told(&world, "demo", &left);
+    wait_for_states(&world, "demo", &left);
     world.swarm(&["kill", "--all", "--team", "demo"]).ok();
 }
 
@@ -145,10 +125,9 @@ fn d8_a_member_whose_conversation_fills_the_window_is_exhausted() {
         _ => Reply::too_long(40_000, 30_000),
     });
     let world = world_over(&api);
-    spawn_over(&world, "full");
-    wait_for_state(&world, "full", "idle");
+    spawn_idle(&world, "full");
     world.swarm(&["send", "full", "and now this"]).ok();
-    are_told(&world, "demo", &[("full", "exhausted")]);
+    wait_for_states(&world, "demo", &[("full", "exhausted")]);
     let shown = world.swarm(&["status"]).ok().stdout.clone();
     assert!(shown.contains("exhausted"), "{shown}");
     assert!(
@@ -159,7 +138,7 @@ fn d8_a_member_whose_conversation_fills_the_window_is_exhausted() {
 }
 
 #[test]
-fn d8_commands_in_the_background_are_told_whatever_else_the_member_does() {
+fn d8_background_commands_are_reported_in_every_state() {
     let gate = Gate::closed();
     let held = gate.clone();
     let api = FakeApi::start(move |ask: &Ask| match ask.number {
@@ -192,12 +171,12 @@ fn d8_commands_in_the_background_are_told_whatever_else_the_member_does() {
 }
 
 #[test]
-fn d8_a_member_that_its_lead_left_is_parked() {
+fn d8_a_member_without_its_lead_is_parked() {
     let gate = Gate::closed();
     let api = players(&gate);
     let world = world_over(&api);
     lose_a_lead(&world);
-    are_told(&world, "lost", &[("parked", "parked")]);
+    wait_for_states(&world, "lost", &[("parked", "parked")]);
     world.swarm(&["kill", "--all", "--team", "lost"]).ok();
 }
 
@@ -206,15 +185,14 @@ fn d8_a_member_that_has_not_said_hello_is_starting() {
     let silent = Path::new(env!("CARGO_BIN_EXE_ignores-shutdown"));
     let api = FakeApi::start(|_: &Ask| Reply::text("never asked for"));
     let world = world_over(&api).with_teammate(silent);
-    let spawning = world.start(&["spawn", "bob", "--backend", "headless", "--model", MODEL]);
-    are_told(&world, "demo", &[("bob", "starting")]);
+    let spawning = world.start(&spawn_args("bob", "headless", &[]));
+    wait_for_states(&world, "demo", &[("bob", "starting")]);
     // Its place is reserved before there is a process, and this one would not leave by itself.
-    world.wait_for("its process", || {
+    world.wait_until("its process", || {
         let lines = world.processes();
         lines
             .iter()
             .any(|(_, line)| line.contains("swarm-teammate"))
-            .then_some(())
     });
     world.swarm(&["kill", "--all"]);
     assert_ne!(spawning.wait().code, Some(0));
@@ -225,7 +203,7 @@ fn d8_a_member_whose_key_is_refused_is_shown_as_failed_with_the_reason() {
     let api = FakeApi::start(|_: &Ask| Reply::refusal(401));
     let world = world_over(&api);
     spawn_over(&world, "bob");
-    are_told(&world, "demo", &[("bob", "failed")]);
+    wait_for_states(&world, "demo", &[("bob", "failed")]);
     let status = world.swarm(&["status", "--json"]).json();
     let told = status["members"][1].to_string();
     let shown = world.swarm(&["status"]).stdout;
@@ -276,10 +254,10 @@ fn d8_a_watched_status_shows_a_death_by_the_life_lock_alone() {
             let mut lines = shown.lines().rev().filter(|line| line.contains(name));
             lines.next().is_some_and(|line| line.contains(state))
         };
-        world.wait_for("it is shown", || shows("idle").then_some(()));
+        world.wait_until("it is shown", || shows("idle"));
         let began = Instant::now();
         holder.signal(Signal::KILL);
-        world.wait_for("its death is shown", || shows("dead").then_some(()));
+        world.wait_until("its death is shown", || shows("dead"));
         let took = began.elapsed();
         holder.wait();
         watching.signal(Signal::INT);

@@ -1,16 +1,15 @@
-//! Work that is free and that nobody takes up.
+//! Free tasks that no member claims.
 
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use crate::scene::{kill_member, spawn_over, wait_for_state, world_over};
+use crate::scene::{kill_member, spawn_idle, wait_for_state, world_over};
 
 #[test]
 fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world.swarm(&["task", "create", "lay the ground"]).ok();
     world.swarm(&["task", "create", "lay the road"]).ok();
     world
@@ -54,8 +53,7 @@ fn t3_the_owner_of_a_task_is_woken_once_when_its_last_blocker_is_completed() {
 fn d6_an_assignment_wakes_an_idle_member() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = world_over(&api);
-    spawn_over(&world, "bob");
-    wait_for_state(&world, "bob", "idle");
+    spawn_idle(&world, "bob");
     world
         .swarm(&["task", "create", "paint it black", "--owner", "bob"])
         .ok();
@@ -76,8 +74,7 @@ fn t4_the_task_of_a_killed_owner_is_free_again_with_a_note_and_fails_after_three
     let world = world_over(&api);
     world.swarm(&["task", "create", "hard work"]).ok();
     for attempt in 1..=3 {
-        spawn_over(&world, "bob");
-        wait_for_state(&world, "bob", "idle");
+        spawn_idle(&world, "bob");
         world.swarm(&["task", "claim", "1", "--as", "bob"]).ok();
         kill_member(&world, "bob");
         // Any command that looks at the team notices.

@@ -1,4 +1,4 @@
-//! What a member gets done without anybody being asked.
+//! What a member may do without asking a person.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -44,7 +44,7 @@ fn calls(package: &std::path::Path) -> Vec<(&'static str, Value)> {
 const COMPLETED: usize = 5;
 
 #[test]
-fn a_repository_put_together_by_a_member_runs_no_program_unasked() {
+fn a_repository_prepared_by_a_member_runs_no_program_without_permission() {
     let package: Arc<OnceLock<PathBuf>> = Arc::default();
     let known = Arc::clone(&package);
     let api = FakeApi::start(move |ask: &Ask| {

@@ -5,7 +5,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Finished, Running, World};
 
-use crate::scene::{MODEL, world};
+use crate::scene::{demo_run_args, spawns, world};
 
 /// Who a test of root becomes. Any other user is unprivileged already.
 const NOBODY: [&str; 4] = [
@@ -61,26 +61,22 @@ impl Unprivileged {
     }
 
     fn is_in_state(&self, name: &str, state: &str) {
-        self.world.wait_for(&format!("{name} is {state}"), || {
-            (self.world.team("demo").state(name)["state"] == state).then_some(())
+        self.world.wait_until(&format!("{name} is {state}"), || {
+            self.world.team("demo").state(name)["state"] == state
         });
     }
 }
 
 #[test]
-fn members_are_killed_and_reaped_although_their_environment_is_closed_to_their_own_user() {
+fn members_are_killed_and_reaped_although_their_user_cannot_read_their_environment() {
     let api = FakeApi::start(|ask: &Ask| {
-        let spawn = |name: &str| {
-            let input = json!({"name": name, "description": "work", "prompt": "hello"});
-            Reply::tool(name, "Agent", input)
-        };
         match (
             ask.agent.as_str(),
             ask.result_of("ann"),
             ask.result_of("bob"),
         ) {
-            ("team-lead", None, _) => spawn("ann"),
-            ("team-lead", _, None) => spawn("bob"),
+            ("team-lead", None, _) => spawns("ann"),
+            ("team-lead", _, None) => spawns("bob"),
             _ if ask.result_of("stay").is_none() => {
                 let command = "setsid sleep 600 & exec sleep 600";
                 Reply::tool("stay", "Bash", json!({"command": command}))
@@ -95,18 +91,7 @@ fn members_are_killed_and_reaped_although_their_environment_is_closed_to_their_o
         return;
     }
     let team = user.world.team("demo");
-    let lead = user.start(&[
-        "run",
-        "go",
-        "--team",
-        "demo",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ]);
+    let lead = user.start(&demo_run_args("go", &[]));
     for name in ["ann", "bob"] {
         api.wait_for("a member's first turn", name, |_| true);
         user.is_in_state(name, "working");

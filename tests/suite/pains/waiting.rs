@@ -1,4 +1,4 @@
-//! Commands that wait: whom for, and what stands when nobody waits any more.
+//! Commands that wait: for whom, and what remains when the wait is cancelled.
 
 use std::path::Path;
 
@@ -40,17 +40,16 @@ fn interrupt(world: &World, command: Running) -> Finished {
 }
 
 fn asked_to_end(world: &World) {
-    world.wait_for("bob is asked to end", || {
-        (!world
+    world.wait_until("bob is asked to end", || {
+        !world
             .team("demo")
             .frames("bob", "shutdown_request")
-            .is_empty())
-        .then_some(())
+            .is_empty()
     });
 }
 
 #[test]
-fn ctrl_c_on_a_shutdown_says_that_the_request_stands_and_it_does() {
+fn ctrl_c_on_a_shutdown_keeps_the_request_and_says_so() {
     let gate = Gate::closed();
     let (_api, world) = at_work(&gate);
     let pid = bob(&world);
@@ -94,10 +93,10 @@ fn ctrl_c_on_a_send_that_waits_says_that_the_message_stays_and_it_does() {
     let gate = Gate::closed();
     let (api, world) = at_work(&gate);
     let sending = world.start(&["send", "bob", "a second thing", "--wait", "acked", "--json"]);
-    world.wait_for("it is queued", || {
+    world.wait_until("it is queued", || {
         let mail = world.team("demo").inbox("bob");
         let is_there = |entry: &serde_json::Value| entry["text"] == "a second thing";
-        mail.iter().any(is_there).then_some(())
+        mail.iter().any(is_there)
     });
     let sent = interrupt(&world, sending);
     let message = sent.error(130)["message"].to_string();

@@ -8,7 +8,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
 use super::guards::kernel_has_none;
-use crate::scene::{MODEL, wait_for_state, world, world_over};
+use crate::scene::{MODEL, spawn_args, spawn_with, wait_for_state, world, world_over};
 
 /// Runs git in a directory as a person would.
 fn git(world: &World, at: &Path, arguments: &[&str]) -> String {
@@ -32,15 +32,7 @@ fn project(api: &FakeApi) -> World {
 }
 
 fn spawn_apart(world: &World, name: &str) -> PathBuf {
-    let arguments = [
-        "spawn",
-        name,
-        "--worktree",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-    ];
+    let arguments = spawn_args(name, "headless", &["--worktree"]);
     let rights = ["--mode", "bypassPermissions", "--prompt", "hello"];
     world.swarm(&[&arguments[..], &rights].concat()).ok();
     world.project().join(".claude/worktrees").join(name)
@@ -53,7 +45,7 @@ fn commit(world: &World, at: &Path, file: &str, text: &str) {
 }
 
 #[test]
-fn i1_a_member_with_a_worktree_reports_where_it_stands_or_is_not_spawned() {
+fn i1_a_member_with_a_worktree_reports_its_path_or_is_not_spawned() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = project(&api);
     let head = git(&world, &world.project(), &["rev-parse", "HEAD"]);
@@ -70,62 +62,34 @@ fn i1_a_member_with_a_worktree_reports_where_it_stands_or_is_not_spawned() {
     assert_eq!(listed[0]["state"], "in-use");
     assert_eq!(listed[0]["base"]["sha"], json!(head));
 
-    // What cannot be had is an error, and nobody works in the shared checkout instead.
+    // A missing worktree is an error: no member works in the shared checkout instead.
     std::fs::write(world.project().join("song.txt"), "changed\n").expect("a file");
-    let arguments = [
-        "spawn",
-        "bob",
-        "--worktree",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    let arguments = spawn_args("bob", "headless", &["--worktree", "--json"]);
     let said = world.swarm(&arguments).error(4);
     assert!(said.to_string().contains("uncommitted changes"), "{said}");
     assert!(world.team("demo").member("bob").is_none());
     git(&world, &world.project(), &["checkout", "-q", "song.txt"]);
 
-    // One that died goes on where it was; one whose worktree is gone is told so.
+    // A member that died continues in its worktree; one whose worktree is gone gets a note.
     crate::scene::kill_member(&world, "alice");
     world.swarm(&["status"]).ok();
-    world
-        .swarm(&["spawn", "alice", "--model", MODEL, "--backend", "headless"])
-        .ok();
+    spawn_with(&world, "alice", &[]);
     assert_eq!(world.team("demo").hello("alice")["cwd"], json!(path));
     crate::scene::kill_member(&world, "alice");
     world.swarm(&["status"]).ok();
     std::fs::remove_dir_all(&path).expect("the worktree");
-    let again = [
-        "spawn",
-        "alice",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    let again = spawn_args("alice", "headless", &["--json"]);
     let said = world.swarm(&again).error(4);
     assert!(said.to_string().contains("is gone"), "{said}");
     world.swarm(&["shutdown", "alice"]).ok();
 }
 
 #[test]
-fn i1_a_spawn_that_fails_takes_its_worktree_back() {
+fn i1_a_failed_spawn_removes_its_worktree() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let program = Path::new(env!("CARGO_BIN_EXE_dies-early"));
     let world = project(&api).with_teammate(program);
-    let arguments = [
-        "spawn",
-        "alice",
-        "--worktree",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-        "--json",
-    ];
+    let arguments = spawn_args("alice", "headless", &["--worktree", "--json"]);
     let failed = world.swarm(&arguments);
     failed.assert_code(9);
     let project = world.project();
@@ -141,7 +105,7 @@ fn i1_a_spawn_that_fails_takes_its_worktree_back() {
 }
 
 #[test]
-fn i4_what_cannot_be_merged_is_not_offered_for_it() {
+fn i4_an_unmergeable_worktree_is_not_offered_for_merging() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = project(&api);
     let alice = spawn_apart(&world, "alice");
@@ -158,7 +122,7 @@ fn i4_what_cannot_be_merged_is_not_offered_for_it() {
 }
 
 #[test]
-fn i4_at_its_members_end_a_worktree_with_work_is_kept_and_told_of() {
+fn i4_a_worktree_with_work_is_kept_and_reported_when_its_member_ends() {
     let api = FakeApi::start(|_: &Ask| Reply::text("I see."));
     let world = project(&api);
     let (alice, bob) = (spawn_apart(&world, "alice"), spawn_apart(&world, "bob"));
@@ -198,7 +162,7 @@ fn i4_at_its_members_end_a_worktree_with_work_is_kept_and_told_of() {
 
 #[test]
 fn t8_a_task_is_completed_only_when_its_work_is_in_the_target() {
-    // Alice completes her task as soon as she is told to.
+    // Alice completes her task when she is asked to.
     let api = FakeApi::start(|ask: &Ask| {
         let completes = json!({"taskId": "1", "status": "completed", "result": "sung"});
         match ask.result_of("done") {
@@ -245,7 +209,7 @@ fn t8_a_task_is_completed_only_when_its_work_is_in_the_target() {
         "{mail:#?}"
     );
 
-    // Once it is mended the same command merges and completes.
+    // Once it is fixed the same command merges and completes.
     git(&world, &path, &["merge", "-q", "-s", "ours", "main"]);
     world.swarm(&force).ok();
     assert_eq!(world.team("demo").task(1)["status"], "completed");
@@ -379,7 +343,7 @@ fn a_lead_moves_into_a_worktree_and_leaves_none_with_work_behind_by_mistake() {
 }
 
 #[test]
-fn at_a_leads_end_the_worktree_that_it_entered_is_told_of() {
+fn the_worktree_that_a_lead_entered_is_reported_when_the_run_ends() {
     let api = FakeApi::start(|ask: &Ask| {
         let write = json!({"command": "echo work > new.txt"});
         match (ask.result_of("enter"), ask.result_of("write")) {
@@ -493,7 +457,7 @@ fn a_lost_lead_resumes_in_its_worktree_and_a_lead_that_works_there_keeps_it() {
 }
 
 #[test]
-fn in_plan_mode_a_lead_makes_no_worktree() {
+fn in_plan_mode_a_lead_creates_no_worktree() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("enter") {
         None => Reply::tool("enter", "EnterWorktree", json!({"name": "mine"})),
         Some(_) => Reply::text("done"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Gate, PromptTokens, Recorded, Reply};
 
-use crate::scene::{MODEL, world};
+use crate::scene::{run_args, world};
 
 /// Agents that are started in one answer.
 const AGENTS: usize = 5;
@@ -88,14 +88,7 @@ fn work(kind: Option<&'static str>) -> Work {
         let notes = format!("Note {number}: all is well.\n").repeat(850);
         world.write(&format!("project/notes-{number}.txt"), &notes);
     }
-    let arguments = [
-        "run",
-        "Read the notes.",
-        "--model",
-        MODEL,
-        "--backend",
-        "headless",
-    ];
+    let arguments = run_args("Read the notes.", &[]);
     let mode = ["--mode", "bypassPermissions", "--timeout", "100"];
     world.swarm(&[&arguments[..], &mode].concat()).ok();
     assert_eq!(api.refused(), [""; 0]);
@@ -229,7 +222,7 @@ fn siblings_send_the_same_bytes_but_for_their_directive() {
 }
 
 #[test]
-fn agents_that_begin_afresh_must_read_everything_themselves() {
+fn fresh_agents_do_not_read_from_their_parents_cache() {
     let fresh = work(Some("general-purpose"));
     assert_eq!(fresh.agents.len(), 2 * AGENTS);
     let tokens = sum(&fresh.agents);

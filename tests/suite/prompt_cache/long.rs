@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, PromptTokens, Recorded, Reply};
+use swarm_tests::stage::World;
 
-use crate::scene::{MODEL, world};
+use crate::scene::{run_args, world};
 
 /// Requests of the conversation.
 const REQUESTS: usize = 40;
@@ -29,25 +30,19 @@ fn reads(ask: &Ask) -> Reply {
     }))
 }
 
+/// Lets the lead read the notes, and gives the report of the run.
+fn run(world: &World) -> Value {
+    let notes = "All is well in the engine room.\n".repeat(60);
+    world.write("project/notes.txt", &notes);
+    let more = ["--mode", "bypassPermissions", "--output", "json"];
+    world.swarm(&run_args("Read the notes.", &more)).json()
+}
+
 #[test]
 fn a_conversation_of_forty_requests_is_read_from_the_cache_for_more_than_nine_tenths() {
     let api = FakeApi::start(reads);
     let world = world().with_api(&api);
-    world.write(
-        "project/notes.txt",
-        &"All is well in the engine room.\n".repeat(60),
-    );
-    let arguments = [
-        "run",
-        "Read the notes.",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-    ];
-    world
-        .swarm(&[&arguments[..], &["--backend", "headless"]].concat())
-        .ok();
+    run(&world);
     let requests = api.requests();
     assert_eq!(requests.len(), REQUESTS, "{}", api.summary());
     assert_eq!(api.refused(), [""; 0]);
@@ -101,27 +96,7 @@ fn a_run_goes_on_when_its_conversation_outgrows_the_window() {
     );
     world.write("root/swarm.toml", &setting);
     world.write("project/CLAUDE.md", "Whistle while you work.\n");
-    world.write(
-        "project/notes.txt",
-        &"All is well in the engine room.\n".repeat(60),
-    );
-    let arguments = [
-        "run",
-        "Read the notes.",
-        "--model",
-        MODEL,
-        "--mode",
-        "bypassPermissions",
-    ];
-    let report = world
-        .swarm(
-            &[
-                &arguments[..],
-                &["--backend", "headless", "--output", "json"],
-            ]
-            .concat(),
-        )
-        .json();
+    let report = run(&world);
     assert_eq!(report["result"], "I have read enough.", "{report}");
     assert_eq!(api.refused(), [""; 0]);
     let requests = api.requests();

@@ -1,6 +1,6 @@
 //! A session and its components.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use swarm_permissions::{PermissionOutcome, PermissionRequest, RuleSet};
 use swarm_protocol::{
     AgentEvent, MemberName, MessageId, PermissionMode, SessionId, SystemClock, TeamName,
 };
-use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits};
+use swarm_tools::{Caller, ProtectedPaths, Tool, ToolContext};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -202,27 +202,11 @@ impl World {
             environment: None,
             brief: None,
             tool_context: ToolContext {
-                cwd: "/work/repo".into(),
-                env: Arc::new(BTreeMap::new()),
-                checkout: Arc::default(),
                 protected: Arc::new(ProtectedPaths::new(self.scratch.path())),
-                confine: None,
-                guards: Arc::default(),
-                shell: Arc::default(),
-                files: Arc::new(Mutex::new(FileState::new())),
-                modes: None,
-                scratch: None,
-                host: None,
-                documents: false,
-                commands: None,
-                cancel: CancellationToken::new(),
-                limits: ToolLimits::default(),
-                tool_use_id: String::new(),
-                caller: Caller {
-                    name: MemberName::parse("bob").unwrap(),
-                    team: None,
-                    agent_id: None,
-                },
+                ..ToolContext::new(
+                    "/work/repo".into(),
+                    Caller::new(MemberName::parse("bob").unwrap()),
+                )
             },
         }
     }

@@ -1,24 +1,20 @@
 //! The client against a server on the loopback interface. The shared parts are tested with the
 //! Messages API client.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use super::{ChatCompletions, ChatCompletionsConfig};
 use crate::error::ModelError;
-use crate::message::{ContentBlock, Message};
-use crate::model::{Model, ModelEvent, ModelResponse};
-use crate::remote::fake_server::{FakeServer, Reply};
+use crate::message::ContentBlock;
+use crate::model::{Model, ModelEvent};
+use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
 use crate::remote::{Connection, RetryPolicy};
-use crate::request::ModelRequest;
 use crate::secret::Secret;
 use crate::stop::StopReason;
-use crate::stored::stored;
 
 const KEY: &str = "sk-secret-key";
 
@@ -38,44 +34,15 @@ fn config(server: &FakeServer) -> ChatCompletionsConfig {
     }
 }
 
-fn request() -> ModelRequest {
-    ModelRequest {
-        model: "qwen3".into(),
-        system: Arc::default(),
-        tools: Arc::default(),
-        messages: stored(vec![Message::user_text("hello")]),
-        max_tokens: 100,
-        thinking: Thinking::Off,
-        effort: None,
-        agent: "explorer".into(),
-    }
-}
-
-type Item = Result<ModelEvent, ModelError>;
-
 async fn ask(client: &ChatCompletions) -> Vec<Item> {
     client
-        .stream(request(), CancellationToken::new())
+        .stream(short_request("qwen3"), CancellationToken::new())
         .collect()
         .await
 }
 
 async fn ask_once(server: &FakeServer) -> Vec<Item> {
     ask(&ChatCompletions::new(config(server)).unwrap()).await
-}
-
-fn completed(items: &[Item]) -> &ModelResponse {
-    match items.last() {
-        Some(Ok(ModelEvent::Completed(response))) => response,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn failed(items: &[Item]) -> &ModelError {
-    match items.last() {
-        Some(Err(error)) => error,
-        other => panic!("{other:?}"),
-    }
 }
 
 fn retries(items: &[Item]) -> usize {

@@ -1,7 +1,7 @@
 //! Addresses, and refusals with the messages of real servers.
 
 use super::*;
-use crate::remote::Cause;
+use crate::remote::fake_server::failure_word;
 
 fn dialect(base_url: &str) -> OpenAiCompatible {
     OpenAiCompatible::new(ChatCompletionsConfig {
@@ -14,23 +14,6 @@ fn dialect(base_url: &str) -> OpenAiCompatible {
 fn sort(status: u16, body: &str) -> Failure {
     let refusal = Refusal::from_body(status, body.as_bytes());
     dialect("http://127.0.0.1:8000").failure(&refusal, refusal.line(), "qwen3")
-}
-
-fn word(failure: &Failure) -> &'static str {
-    match failure {
-        Failure::Final(ModelError::Auth { .. }) => "auth",
-        Failure::Final(ModelError::Billing { .. }) => "billing",
-        Failure::Final(ModelError::UnknownModel { .. }) => "model",
-        Failure::Final(ModelError::InvalidRequest { .. }) => "invalid",
-        Failure::Final(ModelError::ContextTooLong { .. }) => "long",
-        Failure::Final(_) => "other",
-        Failure::Transient(transient) => match transient.cause {
-            Cause::RateLimit => "again: limit",
-            Cause::Overload => "again: overload",
-            Cause::Server => "again: server",
-            _ => "again: other",
-        },
-    }
 }
 
 #[test]
@@ -216,7 +199,7 @@ fn each_refusal_maps_to_a_failure() {
     for (server, status, body, expected) in REFUSALS {
         let failure = sort(*status, body);
         assert_eq!(
-            word(&failure),
+            failure_word(&failure),
             *expected,
             "{server} {status} {body}: {failure:?}"
         );

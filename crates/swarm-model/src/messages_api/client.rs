@@ -137,7 +137,7 @@ fn messages_url(base: &str) -> Result<Url, ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::remote::Cause;
+    use crate::remote::fake_server::failure_word;
 
     #[test]
     fn the_address_is_completed() {
@@ -182,23 +182,6 @@ mod tests {
         format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#)
     }
 
-    fn word(failure: &Failure) -> &'static str {
-        match failure {
-            Failure::Final(ModelError::Auth { .. }) => "auth",
-            Failure::Final(ModelError::Billing { .. }) => "billing",
-            Failure::Final(ModelError::UnknownModel { .. }) => "model",
-            Failure::Final(ModelError::InvalidRequest { .. }) => "invalid",
-            Failure::Final(ModelError::ContextTooLong { .. }) => "long",
-            Failure::Final(_) => "other",
-            Failure::Transient(transient) => match transient.cause {
-                Cause::RateLimit => "again: limit",
-                Cause::Overload => "again: overload",
-                Cause::Server => "again: server",
-                _ => "again: other",
-            },
-        }
-    }
-
     #[test]
     fn each_status_maps_to_a_failure() {
         let invalid = |message| api("invalid_request_error", message);
@@ -221,7 +204,11 @@ mod tests {
             (529, api("overloaded_error", "busy"), "again: overload"),
         ] {
             let failure = sort(status, &body);
-            assert_eq!(word(&failure), expected, "{status} {body}: {failure:?}");
+            assert_eq!(
+                failure_word(&failure),
+                expected,
+                "{status} {body}: {failure:?}"
+            );
         }
     }
 }

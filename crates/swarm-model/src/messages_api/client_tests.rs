@@ -6,20 +6,17 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use parking_lot::Mutex;
 use serde_json::json;
-use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use super::played::{collect_response, event, prose_answer, refusal};
 use super::{MessagesApi, MessagesApiConfig};
 use crate::error::ModelError;
-use crate::message::{ContentBlock, Message};
-use crate::model::{Model, ModelEvent, ModelResponse};
-use crate::remote::fake_server::{FakeServer, Reply};
+use crate::message::ContentBlock;
+use crate::model::{Model, ModelEvent};
+use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
 use crate::remote::{Connection, RetryPolicy, Throttle};
-use crate::request::ModelRequest;
 use crate::secret::Secret;
 use crate::stop::StopReason;
-use crate::stored::stored;
 
 const KEY: &str = "sk-ant-secret-key";
 
@@ -50,40 +47,11 @@ fn client(server: &FakeServer) -> MessagesApi {
     MessagesApi::new(config(server)).unwrap()
 }
 
-fn request() -> ModelRequest {
-    ModelRequest {
-        model: "claude-x".into(),
-        system: Arc::default(),
-        tools: Arc::default(),
-        messages: stored(vec![Message::user_text("hello")]),
-        max_tokens: 100,
-        thinking: Thinking::Off,
-        effort: None,
-        agent: "explorer".into(),
-    }
-}
-
-type Item = Result<ModelEvent, ModelError>;
-
 async fn ask(client: &MessagesApi) -> Vec<Item> {
     client
-        .stream(request(), CancellationToken::new())
+        .stream(short_request("claude-x"), CancellationToken::new())
         .collect()
         .await
-}
-
-fn completed(items: &[Item]) -> &ModelResponse {
-    match items.last() {
-        Some(Ok(ModelEvent::Completed(response))) => response,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn failed(items: &[Item]) -> &ModelError {
-    match items.last() {
-        Some(Err(error)) => error,
-        other => panic!("{other:?}"),
-    }
 }
 
 fn retries(items: &[Item]) -> Vec<(u32, Duration)> {
@@ -337,7 +305,7 @@ async fn cancelling_ends_the_stream_and_closes_the_connection() {
     let (head, _) = begun.split_once("event: content_block_stop").unwrap();
     let server = FakeServer::start(vec![Reply::Stall(head.as_bytes().to_vec())]).await;
     let cancel = CancellationToken::new();
-    let mut events = client(&server).stream(request(), cancel.clone());
+    let mut events = client(&server).stream(short_request("claude-x"), cancel.clone());
     assert_eq!(
         events.next().await,
         Some(Ok(ModelEvent::TextDelta("hi".into())))
@@ -361,7 +329,7 @@ async fn cancelling_ends_the_wait_between_attempts() {
     let cancel = CancellationToken::new();
     let mut events = MessagesApi::new(config)
         .unwrap()
-        .stream(request(), cancel.clone());
+        .stream(short_request("claude-x"), cancel.clone());
     assert!(matches!(
         events.next().await,
         Some(Ok(ModelEvent::Retrying { .. }))
@@ -376,7 +344,7 @@ async fn dropping_the_stream_closes_the_connection() {
         prose_answer("hi").into_bytes()[..300].to_vec(),
     )])
     .await;
-    let mut events = client(&server).stream(request(), CancellationToken::new());
+    let mut events = client(&server).stream(short_request("claude-x"), CancellationToken::new());
     let wait_for_stall = server.stalled.notified();
     tokio::select! {
         () = wait_for_stall => {}
@@ -531,9 +499,9 @@ async fn collecting_returns_the_answer_or_the_error() {
     ])
     .await;
     let client = client(&server);
-    let events = client.stream(request(), CancellationToken::new());
+    let events = client.stream(short_request("claude-x"), CancellationToken::new());
     assert_eq!(collect_response(events).await.unwrap().text(), "hi");
-    let events = client.stream(request(), CancellationToken::new());
+    let events = client.stream(short_request("claude-x"), CancellationToken::new());
     assert!(matches!(
         collect_response(events).await,
         Err(ModelError::Auth { .. })
@@ -577,14 +545,14 @@ async fn a_wait_requested_of_one_client_applies_to_all() {
         MessagesApi::new(MessagesApiConfig { connection, ..base }).unwrap()
     };
     let begun = Instant::now();
-    let mut first = member().stream(request(), CancellationToken::new());
+    let mut first = member().stream(short_request("claude-x"), CancellationToken::new());
     let refused = first.next().await.unwrap().unwrap();
     assert!(
         matches!(refused, ModelEvent::Retrying { .. }),
         "{refused:?}"
     );
     let mut others: Vec<_> = (0..3)
-        .map(|_| member().stream(request(), CancellationToken::new()))
+        .map(|_| member().stream(short_request("claude-x"), CancellationToken::new()))
         .collect();
     for other in &mut others {
         let event = other.next().await.unwrap().unwrap();

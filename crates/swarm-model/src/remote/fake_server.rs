@@ -6,10 +6,18 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use swarm_protocol::Thinking;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+
+use crate::error::ModelError;
+use crate::message::Message;
+use crate::model::{ModelEvent, ModelResponse};
+use crate::remote::{Cause, Failure};
+use crate::request::ModelRequest;
+use crate::stored::stored;
 
 /// One prepared response.
 #[derive(Debug, Clone)]
@@ -212,4 +220,57 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
     }
     let size = format!("{:x}\r\n", bytes.len());
     [size.as_bytes(), bytes, b"\r\n"].concat()
+}
+
+/// What a stream of a client gives.
+pub(crate) type Item = Result<ModelEvent, ModelError>;
+
+/// A request with one short message.
+pub(crate) fn short_request(model: &str) -> ModelRequest {
+    ModelRequest {
+        model: model.into(),
+        system: Arc::default(),
+        tools: Arc::default(),
+        messages: stored(vec![Message::user_text("hello")]),
+        max_tokens: 100,
+        thinking: Thinking::Off,
+        effort: None,
+        agent: "explorer".into(),
+    }
+}
+
+/// The response at the end of a stream.
+#[track_caller]
+pub(crate) fn completed(items: &[Item]) -> &ModelResponse {
+    match items.last() {
+        Some(Ok(ModelEvent::Completed(response))) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The error at the end of a stream.
+#[track_caller]
+pub(crate) fn failed(items: &[Item]) -> &ModelError {
+    match items.last() {
+        Some(Err(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a failure is and whether the request is repeated, as a word for tables.
+pub(crate) fn failure_word(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Final(ModelError::Auth { .. }) => "auth",
+        Failure::Final(ModelError::Billing { .. }) => "billing",
+        Failure::Final(ModelError::UnknownModel { .. }) => "model",
+        Failure::Final(ModelError::InvalidRequest { .. }) => "invalid",
+        Failure::Final(ModelError::ContextTooLong { .. }) => "long",
+        Failure::Final(_) => "other",
+        Failure::Transient(transient) => match transient.cause {
+            Cause::RateLimit => "again: limit",
+            Cause::Overload => "again: overload",
+            Cause::Server => "again: server",
+            _ => "again: other",
+        },
+    }
 }

@@ -202,23 +202,18 @@ async fn s7_a_window_with_other_panes_is_not_rearranged() {
     assert!(focus(&server).is_superset(&before.2));
 }
 
+/// Splits the lead's pane as a user does: a pane of nine rows below it.
+fn split_nine_rows(server: &UserServer) {
+    let split = ["split-window", "-d", "-t", "%0", "-v", "-l", "9"];
+    server.run(&[&split[..], &["--", "sleep", "99999"]].concat());
+}
+
 #[tokio::test]
 async fn s7_a_pane_that_the_user_adds_later_keeps_its_size() {
     let server = UserServer::start(200, 50);
     let backend = server.backend(PanePlacement::Auto);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
-    server.run(&[
-        "split-window",
-        "-d",
-        "-t",
-        "%0",
-        "-v",
-        "-l",
-        "9",
-        "--",
-        "sleep",
-        "99999",
-    ]);
+    split_nine_rows(&server);
     let user = |all: Vec<(String, [u16; 4])>| all.into_iter().find(|(id, _)| id == "%2").unwrap().1;
     let before = user(geometry(&server.socket));
     open_sleeper(&backend, "bob").await;
@@ -231,18 +226,7 @@ async fn s7_a_pane_that_the_user_adds_later_keeps_its_size() {
 #[tokio::test]
 async fn s7_the_place_can_be_chosen() {
     let server = UserServer::start(200, 50);
-    server.run(&[
-        "split-window",
-        "-d",
-        "-t",
-        "%0",
-        "-v",
-        "-l",
-        "9",
-        "--",
-        "sleep",
-        "99999",
-    ]);
+    split_nine_rows(&server);
     let lead_window = window_of(&server, "%0");
     let (_, pane) = open_sleeper(&server.backend(PanePlacement::Split), "ada").await;
     assert_eq!(window_of(&server, pane.id.as_str()), lead_window);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use swarm_panes::{PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus};
+use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus};
 
 use crate::rig::{
     Directory, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
@@ -255,6 +255,19 @@ async fn a_directory_name_with_a_command_executes_nothing() {
     assert!(!canary.exists());
 }
 
+/// Waits until the program of a pane has ended.
+async fn end_of(backend: &dyn PaneBackend, pane: &Pane) -> PaneStatus {
+    let exited = within("the end is seen", backend.exited(pane)).await;
+    exited.unwrap()
+}
+
+fn exited_with(code: i32) -> PaneStatus {
+    PaneStatus::Dead {
+        code: Some(code),
+        signal: None,
+    }
+}
+
 #[tokio::test]
 async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let server = UserServer::start(200, 50);
@@ -265,14 +278,7 @@ async fn s16_the_output_is_kept_in_a_file_after_the_pane_is_gone() {
     let mut command = sh("echo first; echo last; exit 7", &[]);
     command.log = Some(log.clone());
     backend.start(&pane, &command).await.unwrap();
-    let status = within("the end is seen", backend.exited(&pane))
-        .await
-        .unwrap();
-    let failed = PaneStatus::Dead {
-        code: Some(7),
-        signal: None,
-    };
-    assert_eq!(status, failed);
+    assert_eq!(end_of(&backend, &pane).await, exited_with(7));
     let text = backend.capture(&pane, Some(10), false).await.unwrap();
     assert!(
         text.contains("first\nlast") && text.contains("status 7"),
@@ -295,12 +301,7 @@ async fn twenty_programs_that_exit_immediately_leave_their_status() {
         let spec = spec(&format!("mate-{n}"));
         let pane = backend.open(&spec).await.unwrap();
         backend.start(&pane, &sh("exit 7", &[])).await.unwrap();
-        let ended = within("the end is seen", backend.exited(&pane)).await;
-        let failed = PaneStatus::Dead {
-            code: Some(7),
-            signal: None,
-        };
-        assert_eq!(ended.unwrap(), failed, "{n}");
+        assert_eq!(end_of(&backend, &pane).await, exited_with(7), "{n}");
         backend.close(&pane, &spec.spawn_id).await.unwrap();
     }
 }
@@ -311,9 +312,7 @@ async fn the_signal_of_a_killed_program_is_reported() {
     let backend = server.backend(PanePlacement::Auto);
     let pane = backend.open(&spec("ada")).await.unwrap();
     backend.start(&pane, &sh("kill -9 $$", &[])).await.unwrap();
-    let status = within("the end is seen", backend.exited(&pane))
-        .await
-        .unwrap();
+    let status = end_of(&backend, &pane).await;
     let PaneStatus::Dead {
         code: None,
         signal: Some(signal),
@@ -335,14 +334,7 @@ async fn an_exit_is_noticed_while_a_grandchild_holds_the_terminal() {
     let script = "trap '' HUP; cat \"$0\" & exit 5";
     let command = sh(script, &[pipe.to_str().unwrap()]);
     backend.start(&pane, &command).await.unwrap();
-    let status = within("the end is seen", backend.exited(&pane))
-        .await
-        .unwrap();
-    let failed = PaneStatus::Dead {
-        code: Some(5),
-        signal: None,
-    };
-    assert_eq!(status, failed);
+    assert_eq!(end_of(&backend, &pane).await, exited_with(5));
     backend.close(&pane, &spec.spawn_id).await.unwrap();
     let opened = tokio::task::spawn_blocking(move || {
         std::fs::OpenOptions::new().write(true).open(pipe).unwrap()

@@ -101,15 +101,10 @@ async fn the_server_exits_with_its_last_pane_and_can_be_restarted() {
     assert!(!server.socket.exists());
 }
 
-#[tokio::test]
-async fn panes_opened_concurrently_are_all_readable() {
-    let server = OwnServer::new();
-    for n in 0..11 {
-        let spec = spec(&format!("first-{n}"));
-        server.backend().open(&spec).await.unwrap();
-    }
-    let backends: Vec<_> = (0..4).map(|_| server.backend()).collect();
-    let specs: Vec<_> = (0..4).map(|n| spec(&format!("mate-{n}"))).collect();
+/// Opens a pane through each of so many backends in parallel.
+async fn open_in_parallel(server: &OwnServer, count: usize) {
+    let backends: Vec<_> = (0..count).map(|_| server.backend()).collect();
+    let specs: Vec<_> = (0..count).map(|n| spec(&format!("mate-{n}"))).collect();
     let opened = backends
         .iter()
         .zip(&specs)
@@ -117,6 +112,16 @@ async fn panes_opened_concurrently_are_all_readable() {
     for opened in join_all(opened).await {
         opened.unwrap();
     }
+}
+
+#[tokio::test]
+async fn panes_opened_concurrently_are_all_readable() {
+    let server = OwnServer::new();
+    for n in 0..11 {
+        let spec = spec(&format!("first-{n}"));
+        server.backend().open(&spec).await.unwrap();
+    }
+    open_in_parallel(&server, 4).await;
     assert_readable(&server.socket, None);
 }
 
@@ -139,16 +144,8 @@ async fn sixteen_spawns_of_one_team_in_parallel_share_one_server() {
     std::fs::create_dir_all(server.socket.parent().unwrap()).unwrap();
     // The stale socket of a killed server.
     drop(UnixListener::bind(&server.socket).unwrap());
-    let backends: Vec<_> = (0..16).map(|_| server.backend()).collect();
-    let specs: Vec<_> = (0..16).map(|n| spec(&format!("mate-{n}"))).collect();
-    let opened = backends
-        .iter()
-        .zip(&specs)
-        .map(|(backend, spec)| backend.open(spec));
-    for opened in join_all(opened).await {
-        opened.unwrap();
-    }
-    assert_eq!(backends[0].panes(&team()).await.unwrap().len(), 16);
+    open_in_parallel(&server, 16).await;
+    assert_eq!(server.backend().panes(&team()).await.unwrap().len(), 16);
     assert_readable(&server.socket, None);
 }
 

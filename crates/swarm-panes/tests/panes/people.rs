@@ -155,17 +155,22 @@ async fn any_process_with_the_socket_can_access_the_pane() {
     assert_eq!(for_server.status(&pane).await.unwrap(), PaneStatus::Gone);
 }
 
-#[tokio::test]
-async fn inside_tmux_auto_selects_the_users_server_and_hidden_does_not() {
-    let server = UserServer::start(200, 50);
-    let facts = TerminalFacts {
+/// What a program in the lead's pane finds in its environment.
+fn facts_in_lead_pane(server: &UserServer) -> TerminalFacts {
+    TerminalFacts {
         tmux_env: Some(format!("{},1,0", server.socket.display())),
         tmux_pane: Some(LEAD.to_owned()),
         tmux_program: Some(tmux_program()),
         own_socket_dir: server.directory.path("sockets"),
         server_number: 1,
         ..TerminalFacts::default()
-    };
+    }
+}
+
+#[tokio::test]
+async fn inside_tmux_auto_selects_the_users_server_and_hidden_does_not() {
+    let server = UserServer::start(200, 50);
+    let facts = facts_in_lead_pane(&server);
     let (backend, chosen) = choose(&BackendRequest::default(), &facts).await.unwrap();
     assert!(chosen.why.contains("this tmux"), "{}", chosen.why);
     let (_, pane) = open_sleeper(&*backend, "ada").await;
@@ -204,14 +209,7 @@ impl Drop for Stopped {
 #[tokio::test]
 async fn a_stopped_server_is_reported_and_blocks_nothing_else() {
     let server = UserServer::start(200, 50);
-    let facts = TerminalFacts {
-        tmux_env: Some(format!("{},1,0", server.socket.display())),
-        tmux_pane: Some(LEAD.to_owned()),
-        tmux_program: Some(tmux_program()),
-        own_socket_dir: server.directory.path("sockets"),
-        server_number: 1,
-        ..TerminalFacts::default()
-    };
+    let facts = facts_in_lead_pane(&server);
     let stopped = Stopped::server(&server);
     let request = BackendRequest::default();
     let chosen = choose(&request, &facts);

@@ -14,8 +14,7 @@ use swarm_protocol::{
 use swarm_store::blocking::{Team, TeamStore};
 use swarm_store::{Actor, FileStore, NewMember, NewTeam, StoreError, StoreLimits, process};
 use swarm_team::{Incoming, MemberContext, TeamCreator, sort_mail};
-use swarm_tools::{Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput};
-use tokio_util::sync::CancellationToken;
+use swarm_tools::{Caller, Tool, ToolContext, ToolOutput};
 
 fn store_in(directory: &tempfile::TempDir, limits: StoreLimits) -> FileStore {
     FileStore::new(directory.path().join("root"), Arc::new(SystemClock)).with_limits(limits)
@@ -311,27 +310,8 @@ impl TeamCreator for Creating {
 /// Calls a tool as the engine does.
 pub(crate) async fn call(tool: &dyn Tool, input: Value) -> ToolOutput {
     let context = ToolContext {
-        cwd: PathBuf::from("/"),
-        env: Arc::default(),
-        checkout: Arc::default(),
-        protected: Arc::new(ProtectedPaths::new(std::path::Path::new("/nonexistent"))),
-        confine: None,
-        guards: Arc::default(),
-        shell: Arc::default(),
-        files: Arc::new(Mutex::new(FileState::new())),
-        modes: None,
-        scratch: None,
-        host: None,
-        documents: false,
-        commands: None,
-        cancel: CancellationToken::new(),
-        limits: ToolLimits::default(),
         tool_use_id: "toolu_1".to_owned(),
-        caller: Caller {
-            name: MemberName::lead(),
-            team: None,
-            agent_id: None,
-        },
+        ..ToolContext::new(PathBuf::from("/"), Caller::new(MemberName::lead()))
     };
     tool.call(input, &context).await
 }

@@ -143,36 +143,19 @@ mod tests {
     use std::sync::Arc;
 
     use swarm_protocol::{MemberName, ShellGuards};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{Caller, ProtectedPaths, ToolLimits};
+    use crate::{Caller, ProtectedPaths};
 
     fn context(base: &Path, guards: ShellGuards, confined: bool) -> ToolContext {
         let cwd = base.join("main/.claude/worktrees/a");
         std::fs::create_dir_all(&cwd).unwrap();
         ToolContext {
             confine: confined.then(|| Arc::new(Confinement::new(&cwd))),
-            cwd,
             env: Arc::new(BTreeMap::from([("TMPDIR".into(), "/var/tmp".into())])),
-            checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(Path::new("/no/state"))),
             guards: Arc::new(guards),
-            shell: Arc::default(),
-            files: Arc::default(),
-            modes: None,
-            scratch: None,
-            host: None,
-            documents: false,
-            commands: None,
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
-            tool_use_id: String::new(),
-            caller: Caller {
-                name: MemberName::lead(),
-                team: None,
-                agent_id: None,
-            },
+            ..ToolContext::new(cwd, Caller::new(MemberName::lead()))
         }
     }
 

@@ -134,13 +134,11 @@ pub(super) fn newest_first(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use swarm_protocol::MemberName;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{Caller, ToolLimits};
+    use crate::Caller;
 
     #[test]
     fn globs_are_split_outside_braces() {
@@ -168,29 +166,8 @@ mod tests {
         for name in ["a", "b", "c"] {
             std::fs::File::create(scratch.path().join(name)).unwrap();
         }
-        let ctx = ToolContext {
-            cwd: scratch.path().to_owned(),
-            env: Arc::default(),
-            checkout: Arc::default(),
-            protected: Arc::default(),
-            confine: None,
-            guards: Arc::default(),
-            shell: Arc::default(),
-            files: Arc::default(),
-            modes: None,
-            scratch: None,
-            host: None,
-            documents: false,
-            commands: None,
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
-            tool_use_id: String::new(),
-            caller: Caller {
-                name: MemberName::lead(),
-                team: None,
-                agent_id: None,
-            },
-        };
+        let caller = Caller::new(MemberName::lead());
+        let ctx = ToolContext::new(scratch.path().to_owned(), caller);
         let mut visited = 0;
         walk(scratch.path(), &Selection::default(), &ctx, |_| {
             visited += 1;

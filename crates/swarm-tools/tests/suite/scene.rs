@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_protocol::MemberName;
-use swarm_tools::{
-    Caller, FileState, ProtectedPaths, Tool, ToolContext, ToolLimits, ToolOutput, builtin,
-};
+use swarm_tools::{Caller, ProtectedPaths, Tool, ToolContext, ToolOutput, builtin};
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 /// A working directory `work` and a state directory `root` next to it.
 #[derive(Debug)]
@@ -32,27 +28,10 @@ impl Scene {
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ]);
         let ctx = ToolContext {
-            cwd,
             env: Arc::new(env),
-            checkout: Arc::default(),
             protected: Arc::new(ProtectedPaths::new(&base.join("root"))),
-            confine: None,
-            guards: Arc::default(),
-            shell: Arc::default(),
-            files: Arc::new(Mutex::new(FileState::new())),
-            modes: None,
-            scratch: None,
-            host: None,
-            documents: false,
-            commands: None,
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
             tool_use_id: "toolu_1".into(),
-            caller: Caller {
-                name: MemberName::lead(),
-                team: None,
-                agent_id: None,
-            },
+            ..ToolContext::new(cwd, Caller::new(MemberName::lead()))
         };
         Self { scratch, ctx }
     }

@@ -8,13 +8,11 @@ use parking_lot::Mutex;
 
 use crate::bench::order::Order;
 use crate::fake_api::{Ask, FakeApi, Recorded, Reply};
-use crate::stage::World;
+use crate::stage::{World, spawn_args};
 
 /// Disables compaction.
 const WINDOWS: &str = "anthropic/=1000000000";
 
-/// A model whose answers come from the server.
-pub(crate) const MODEL: &str = "anthropic/claude-sonnet-4-6";
 /// The name of every team.
 pub(crate) const TEAM: &str = "bench";
 /// Timeout of every wait.
@@ -82,20 +80,9 @@ impl Played {
 
     /// Spawns a headless member in bypass mode.
     pub(crate) fn spawn(&self, name: &str) {
-        self.world
-            .swarm(&[
-                "spawn",
-                name,
-                "--model",
-                MODEL,
-                "--backend",
-                "headless",
-                "--mode",
-                "bypassPermissions",
-                "--prompt",
-                "Hello. Wait for mail.",
-            ])
-            .ok();
+        let prompt = "Hello. Wait for mail.";
+        let more = ["--mode", "bypassPermissions", "--prompt", prompt];
+        self.world.swarm(&spawn_args(name, "headless", &more)).ok();
     }
 
     /// Creates the team with idle members; returns their names and processes.

@@ -7,12 +7,13 @@ use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::played::{MODEL, Played, TEAM};
+use super::played::{Played, TEAM};
 use crate::bench::figure::Figure;
 use crate::bench::floor::receiver::Server;
 use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Block, Reply};
+use crate::stage::{MODEL, spawn_args};
 
 /// Number of members spawned together, number of runs, and maximum duration until the last one, in
 /// seconds.
@@ -159,18 +160,8 @@ fn by_hand(order: &Order) -> Result<Duration> {
     let played = Played::new(order, |_: &Ask| Reply::text("Ready."));
     played.world.swarm(&["team", "create", TEAM]).ok();
     let began = Instant::now();
-    let spawning = played.world.start(&[
-        "spawn",
-        "mate-0",
-        "--model",
-        MODEL,
-        "--backend",
-        "tmux",
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "Say hello.",
-    ]);
+    let more = ["--mode", "bypassPermissions", "--prompt", "Say hello."];
+    let spawning = played.world.start(&spawn_args("mate-0", "tmux", &more));
     let (_, at) = played.next_mate()?;
     spawning.wait().ok();
     Ok(at.duration_since(began))

@@ -7,11 +7,12 @@ use anyhow::Result;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::played::{self, Played, TEAM, pause};
+use super::played::{Played, TEAM, pause};
 use crate::bench::figure::Figure;
 use crate::bench::order::Order;
 use crate::bench::table::{Aim, Line};
 use crate::fake_api::{Ask, Gate, Reply};
+use crate::stage::run_args;
 
 /// Maximum duration of a forced stop of a working member, in seconds.
 const WORKING: f64 = 2.0;
@@ -84,16 +85,9 @@ fn interrupt(order: &Order) -> Duration {
         let command = format!("trap '' TERM; touch {}; sleep 100; sleep 100", ask.agent);
         Reply::tool("stuck", "Bash", json!({"command": command}))
     });
-    let running = played.world.start(&[
-        "run",
-        "Work.",
-        "--model",
-        played::MODEL,
-        "--mode",
-        "bypassPermissions",
-        "--backend",
-        "headless",
-    ]);
+    let running = played
+        .world
+        .start(&run_args("Work.", &["--mode", "bypassPermissions"]));
     for agent in ["team-lead", "bob"] {
         let made = played.world.project().join(agent);
         played

@@ -12,9 +12,9 @@ use swarm_store::blocking::TeamStore as _;
 
 use super::super::dice::{Dice, Seed};
 use super::super::workers::Programs;
-use super::places::{MODEL, Scene};
+use super::places::Scene;
 use crate::fake_api::{Ask, Reply};
-use crate::stage::Running;
+use crate::stage::{MODEL, Running};
 
 /// Maximum lifetime of a lead that is to be killed.
 const LIFE: Duration = Duration::from_millis(700);

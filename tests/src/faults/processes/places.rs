@@ -8,10 +8,7 @@ use serde_json::Value;
 use super::super::ground::{Locking, TeamFixture};
 use super::super::workers::Programs;
 use crate::fake_api::{Ask, Brain, FakeApi, Reply};
-use crate::stage::{Finished, InsideTmux, Running, Tmux, World};
-
-/// A model whose answers come from the fake server.
-pub(super) const MODEL: &str = "anthropic/claude-sonnet-4-6";
+use crate::stage::{Finished, InsideTmux, Running, Tmux, World, spawn_args};
 
 /// Backend of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,20 +208,15 @@ pub(super) fn spawn_words(name: &str, place: Place) -> Vec<&str> {
         Place::Split | Place::Own => "tmux",
         Place::Headless => "headless",
     };
-    vec![
-        "spawn",
-        name,
+    let more = [
         "--team",
         "demo",
-        "--model",
-        MODEL,
-        "--backend",
-        backend,
         "--mode",
         "bypassPermissions",
         "--prompt",
         "hello",
-    ]
+    ];
+    spawn_args(name, backend, &more)
 }
 
 /// Returns the initial environment of a process.

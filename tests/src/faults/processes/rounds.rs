@@ -10,10 +10,8 @@ use serde_json::json;
 use super::super::dice::{Dice, Seed};
 use super::super::workers::Programs;
 use crate::fake_api::{Ask, FakeApi, Reply};
-use crate::stage::{InsideTmux, Running, World};
+use crate::stage::{InsideTmux, Running, World, spawn_args};
 
-/// A model whose answers come from the fake server.
-const MODEL: &str = "anthropic/claude-sonnet-4-6";
 /// Processes that members leave running, each in a separate session.
 const GRANDCHILDREN: &str = "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do setsid sleep 600 >/dev/null 2>&1 & done; touch left";
 /// Maximum pause before the next fault.
@@ -119,18 +117,8 @@ fn answer(ask: &Ask) -> Reply {
 
 fn spawn(world: &World, inside: &InsideTmux, name: &str, in_tmux: bool) -> Running {
     let backend = if in_tmux { "tmux" } else { "headless" };
-    let arguments = [
-        "spawn",
-        name,
-        "--model",
-        MODEL,
-        "--backend",
-        backend,
-        "--mode",
-        "bypassPermissions",
-        "--prompt",
-        "hello",
-    ];
+    let more = ["--mode", "bypassPermissions", "--prompt", "hello"];
+    let arguments = spawn_args(name, backend, &more);
     world.start_with(&arguments, inside.variables())
 }
 

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::list::is_name;
-use super::scene::{MODEL, Scene};
+use super::scene::Scene;
+use crate::stage::MODEL;
 
 /// As the name of a team, in an argument, an option and a variable.
 pub(super) fn team(scene: &Scene, text: &str) {

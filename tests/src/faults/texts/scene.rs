@@ -11,10 +11,8 @@ use super::obeyed::{assert_inert, assert_terminal_is_the_users};
 use super::outside::{assert_names_are_names, outside};
 use super::speech::answer;
 use crate::fake_api::{Ask, FakeApi};
-use crate::stage::{Finished, InsideTmux, Terminal, World};
+use crate::stage::{Finished, InsideTmux, MODEL, Terminal, World};
 
-/// A model whose answers come from the fake server.
-pub(super) const MODEL: &str = "anthropic/claude-sonnet-4-6";
 /// Columns and rows of the person's terminal: room for several members next to each other.
 const SIZE: (u32, u32) = (200, 120);
 /// Number of members with panes at a time: all of them are in the visible window.

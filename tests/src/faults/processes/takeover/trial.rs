@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::places::{MODEL, Place, Scene};
+use super::super::places::{Place, Scene};
 use super::blow::{Leading, Termination};
 use super::duty::{ALLOWED, Activity};
 use super::trees::{self, Stage};
 use crate::fake_api::Gate;
 use crate::faults::dice::{Dice, Seed};
 use crate::faults::workers::Programs;
+use crate::stage::MODEL;
 
 /// Maximum pause between the awaited moment and the signal.
 const PAUSE: Duration = Duration::from_millis(120);
