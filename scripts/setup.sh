@@ -20,7 +20,7 @@ usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 # wrong MESSAGE: exits with the code that `swarm` uses for invalid arguments.
 wrong() {
     say "$(basename "$0"): $*"
-    say "  \`scripts/$(basename "$0") --help\` tells what there is"
+    say "  run \`scripts/$(basename "$0") --help\` for usage"
     exit 2
 }
 

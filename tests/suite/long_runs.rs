@@ -28,13 +28,13 @@ fn said(output: &Output) -> String {
 #[test]
 fn what_makes_no_sense_is_told_before_anything_is_built() {
     for (name, arguments, told) in [
-        ("bench", &["nonsense"][..], "there are message send"),
-        ("bench", &["--what"], "no option --what"),
+        ("bench", &["nonsense"][..], "the rows are message send"),
+        ("bench", &["--what"], "unknown option --what"),
         ("bench", &["--minutes", "soon"], "--minutes needs a number"),
         ("bench", &["soak", "--members"], "--members needs a number"),
-        ("stress", &["nonsense"], "there are mail others"),
+        ("stress", &["nonsense"], "the parts are mail others"),
         ("stress", &["--seed", "x"], "--seed needs a number"),
-        ("stress", &["-x"], "no option -x"),
+        ("stress", &["-x"], "unknown option -x"),
     ] {
         let output = script(name, arguments);
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
@@ -52,7 +52,7 @@ fn what_makes_no_sense_is_told_before_anything_is_built() {
 fn scripts_and_programs_know_the_same_rows_and_parts() {
     let listed = |output: &Output| {
         let said = said(output);
-        let (_, listed) = said.split_once("there are ").unwrap();
+        let (_, listed) = said.split_once(" are ").unwrap();
         let listed = listed.lines().next().unwrap().replace(',', "");
         listed.split(' ').map(str::to_owned).collect::<Vec<_>>()
     };

@@ -138,7 +138,7 @@ fn a_prompt_of_a_server_is_typed_as_a_command_and_a_wrong_one_says_why() {
     run.line("/mcp__kit__review");
     run.shows("missing argument `file`");
     run.line("/mcp__kit__rewrite a");
-    run.shows("its prompts are: review");
+    run.shows("available prompts: review");
     run.line("/mcp__kit__review a.rs very kind");
     let ask = run.api.wait_for("the prompt", "team-lead", |ask| {
         ask.news_has("<command-name>/mcp__kit__review</command-name>")

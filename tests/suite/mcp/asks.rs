@@ -80,7 +80,7 @@ async fn resources_are_listed_and_read_over_both_protocols() {
         assert_eq!(listed[0]["server"], "kit");
         assert_eq!(listed[1]["uriTemplate"], "kit://{name}");
         let unknown = called(&agent, list, json!({"server": "plain"}), Arc::clone(&host)).await;
-        assert!(unknown.is_error && unknown.content.ends_with("there are: kit."));
+        assert!(unknown.is_error && unknown.content.ends_with("available servers: kit."));
         let input = json!({"server": "kit", "uri": "kit://readme"});
         let read = called(&agent, "ReadMcpResourceTool", input, host).await;
         assert_eq!((read.content.as_str(), read.is_error), ("Read me.", false));
@@ -162,7 +162,7 @@ async fn a_form_without_a_person_is_cancelled_and_an_address_is_refused() {
         let input = json!({"text": "url"});
         let said = called(&agent, "mcp__kit__ask", input, host).await.content;
         assert!(
-            said.contains("https://example.org/in, and swarm opens no addresses"),
+            said.contains("https://example.org/in; swarm does not open URLs"),
             "{mode}: {said}"
         );
         servers.close().await;

@@ -22,7 +22,7 @@ async fn a_server_that_never_answers_is_stopped() {
     assert!(agent.tools.is_empty());
     let why = agent.problems[0].to_string();
     assert!(
-        why.contains("did not answer within 0.3 s") && why.contains("mcp.start_timeout_s"),
+        why.contains("no response within 0.3 s") && why.contains("mcp.start_timeout_s"),
         "{why}"
     );
     // It may have been stopped before it recorded its start.

@@ -354,7 +354,7 @@ async fn i6_mates_that_stash_and_pop_a_hundred_times_keep_their_own_files() {
     let (first, second) = tokio::join!(bash(COMMAND, &one), bash(COMMAND, &two));
     for told in [first.content, second.content] {
         assert!(
-            told.contains("refused by swarm: git stash is one stack"),
+            told.contains("refused by swarm: git stash uses one stack"),
             "{told}"
         );
     }
