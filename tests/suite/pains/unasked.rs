@@ -83,7 +83,7 @@ fn a_repository_prepared_by_a_member_runs_no_program_without_permission() {
         (0, false, ""),
         (1, false, ""),
         (2, false, ""),
-        (3, true, "take its directory for a repository"),
+        (3, true, "treat the directory as a repository"),
         (4, false, "On branch"),
         (5, true, "dontAsk"),
         // A rule grants this one: it runs, and git itself refuses.
