@@ -165,7 +165,7 @@ fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
     config_directory::make(&app.root)?;
     let shims = shims(&app.root, program).map_err(|error| {
         let message = format!(
-            "the programs of agents cannot be put below {}: {error}",
+            "cannot create the agent programs directory {}: {error}",
             app.root.display()
         );
         Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")

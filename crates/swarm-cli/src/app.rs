@@ -67,7 +67,7 @@ impl App {
             Err(error) if flags.only_stops => {
                 if !global.json {
                     say(&format!("swarm: {}", plain(&with_causes(&error))));
-                    say("  members are ended with the built-in settings");
+                    say("  stopping members with the built-in settings");
                 }
                 Settings::built_in()?
             }
@@ -119,7 +119,7 @@ impl App {
         };
         let mut found = sources.load();
         if let Some(why) = found.refused.take() {
-            let hint = "correct it, or leave `--mcp-config` out";
+            let hint = "fix it, or omit `--mcp-config`";
             return Err(Failure::usage(why).with_hint(hint));
         }
         found.settings.bounds = mcp_bounds(&self.settings);

@@ -38,11 +38,11 @@ pub(crate) fn make(root: &Path) -> Result<(), Failure> {
         Ok(support) if support.needs_directory_only() && shared_file_system(root).is_none() => {
             Err(unusable(
                 root,
-                "its file system keeps no locks, and messages would be lost there",
+                "its file system does not support locks, so messages would be lost",
             ))
         }
         Ok(_) => Ok(()),
-        Err(OsError::Gone { .. }) => Err(unusable(root, "nothing can be made in it")),
+        Err(OsError::Gone { .. }) => Err(unusable(root, "no files can be created in it")),
         Err(error) => Err(unusable(root, &with_causes(&error))),
     }
 }

@@ -96,7 +96,7 @@ fn print_version() -> ExitCode {
 fn misread(error: &clap::Error) -> ExitCode {
     let asks_for_json = std::env::args_os().any(|word| word == "--json");
     if let Some(sentence) = planned(error) {
-        let failure = Failure::usage(sentence).with_hint("`swarm help` lists what there is");
+        let failure = Failure::usage(sentence).with_hint("`swarm help` lists the commands");
         report(&failure, asks_for_json);
     } else if error.use_stderr() && asks_for_json {
         say_json(&Failure::from_arguments(&rendered(error)).to_json());

@@ -54,7 +54,7 @@ impl Failure {
     fn with_worktree_hint(self, error: &WorktreeError) -> Self {
         match error {
             WorktreeError::Uncommitted { .. } => {
-                self.with_hint("`--snapshot` takes them along into the worktree")
+                self.with_hint("`--snapshot` copies them to the worktree")
             }
             _ => self,
         }

@@ -20,7 +20,7 @@ const SUB_AGENT_MARK: &str = "SWARM_SUB_AGENT_ID";
 
 /// What a person does who is taken for an agent.
 const FROM_OUTSIDE: &str =
-    "run it in a terminal of your own, outside of agents and of tmux servers that agents started";
+    "run it in your own terminal, outside of agents and of tmux servers that agents started";
 
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,14 +89,14 @@ impl Acting {
             }
             Self::Member { team, name, .. } => (
                 format!("this is {name} of the team {team}"),
-                "an agent cannot answer, grant or end; ask the person or the lead",
+                "an agent cannot approve requests, grant permissions or stop members; ask the person or the lead",
             ),
             Self::Orphan => (
-                format!("a member's shell started this one (`{SPAWN_MARK}` is set)"),
+                format!("this shell was started by a member's shell (`{SPAWN_MARK}` is set)"),
                 FROM_OUTSIDE,
             ),
         };
-        let message = format!("`swarm {what}` is for people, and {who}");
+        let message = format!("`swarm {what}` is for people, but {who}");
         Err(Failure::new(ErrorKind::Refused, message).with_hint(hint))
     }
 
@@ -105,7 +105,7 @@ impl Acting {
         self.require_person(what)?;
         match self {
             Self::PersonOrAgent(why) => {
-                let message = format!("`swarm {what}` is not taken here: {why}");
+                let message = format!("`swarm {what}` is not accepted here: {why}");
                 Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
                     "run `swarm {what}` in a terminal outside of it, or allow this one with \
                      `permissions.answer_in_place = \"always\"`"
@@ -113,7 +113,7 @@ impl Acting {
             }
             Self::Agent(shown_by) => {
                 let message =
-                    format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
+                    format!("`swarm {what}` is for people, but an agent runs it: {shown_by}");
                 Err(Failure::new(ErrorKind::Refused, message).with_hint(FROM_OUTSIDE))
             }
             Self::Elsewhere(member) => Err(from_elsewhere(what, member)),
@@ -146,7 +146,7 @@ impl Acting {
         }
         let refused = self.require_no_agent(&format!("{what} --mode {mode}"));
         refused.map_err(|failure| {
-            failure.with_hint("run it in a terminal of your own, or with `--mode default`")
+            failure.with_hint("run it in your own terminal, or with `--mode default`")
         })
     }
 }
@@ -156,7 +156,7 @@ pub(crate) fn from_elsewhere(what: &str, member: &str) -> Failure {
     let message =
         format!("`swarm {what}` is refused in another pid namespace than that of {member}");
     Failure::new(ErrorKind::Refused, message)
-        .with_hint("run it in a terminal of your own on the host or in the container of the team")
+        .with_hint("run it in your own terminal on the host or in the container of the team")
 }
 
 /// What a member says of itself in its life file; it may be dead.

@@ -122,7 +122,7 @@ impl ModelFactory for Factory {
         let text = full.to_string();
         if let Some(only) = names.only.as_ref().filter(|only| **only != text) {
             return Err(format!(
-                "model {text} is not allowed: the machine's policy allows {only} alone"
+                "model {text} is not allowed: the machine's policy only allows {only}"
             ));
         }
         let mut made = self.made.lock();

@@ -163,7 +163,7 @@ pub(crate) fn written(done: io::Result<()>) -> Result<(), Failure> {
         Err(error) => {
             let message = format!("the output could not be written to stdout: {error}");
             Err(Failure::new(ErrorKind::Environment, message)
-                .with_hint("what the command had done before that stands"))
+                .with_hint("earlier effects of the command remain"))
         }
         Ok(()) => Ok(()),
     }

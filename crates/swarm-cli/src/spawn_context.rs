@@ -176,7 +176,7 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
         provider: app.env.provider_with(&BTreeMap::new()),
         model: String::new(),
         resolve_model: Arc::new(|name| {
-            Err(format!("no member is started with model `{name}` here"))
+            Err(format!("members cannot be started with model `{name}` here"))
         }),
         subagent_model: app.env.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         mode: PermissionMode::Plan,
@@ -318,10 +318,10 @@ pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
     }
     env.find_program("swarm-teammate").ok_or_else(|| {
         let message = format!(
-            "swarm-teammate was found neither beside {} nor on the PATH",
+            "swarm-teammate not found next to {} or on the PATH",
             own.display()
         );
-        Failure::new(ErrorKind::Environment, message).with_hint("install both programs of swarm")
+        Failure::new(ErrorKind::Environment, message).with_hint("install both `swarm` and `swarm-teammate`")
     })
 }
 

@@ -82,7 +82,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     let order = SpawnOrder::take(&directory.join(SpawnOrder::file_name(args.spawn_id)))?;
     if order.version != VERSION {
         anyhow::bail!(
-            "this is version {VERSION} but the lead runs {}: install both of one version",
+            "this is version {VERSION}, but the lead runs {}: install the same version of both",
             order.version
         );
     }
@@ -226,10 +226,10 @@ fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeRepor
 fn terminate() -> anyhow::Result<Termination> {
     let termination = Termination::default();
     for (kind, cause) in [
-        (SignalKind::terminate(), "its process was told to end"),
+        (SignalKind::terminate(), "its process was terminated"),
         (
             SignalKind::hangup(),
-            "its pane was closed, or the tmux server ended",
+            "its pane was closed, or the tmux server exited",
         ),
         (SignalKind::interrupt(), "its process was interrupted"),
     ] {

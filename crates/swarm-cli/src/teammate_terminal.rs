@@ -83,14 +83,14 @@ impl Terminal {
         let outlet = match NonBlockingWriter::new(Box::new(io::stdout())) {
             Ok(outlet) => outlet,
             Err(error) => {
-                tracing::warn!(%error, "the terminal is not drawn on");
+                tracing::warn!(%error, "the terminal is not used for output");
                 return Self::plain();
             }
         };
         let before = match keys_one_by_one() {
             Ok(before) => before,
             Err(error) => {
-                tracing::warn!(%error, "the terminal cannot be typed into");
+                tracing::warn!(%error, "the terminal cannot be used for input");
                 return Self::plain();
             }
         };
@@ -114,7 +114,7 @@ impl Terminal {
             tell.send(input).ok();
         });
         if let Err(error) = reading {
-            tracing::warn!(%error, "no keys are read");
+            tracing::warn!(%error, "keyboard input is not read");
         }
         Self {
             screen: Box::new(console.writer()),

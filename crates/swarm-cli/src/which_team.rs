@@ -73,7 +73,7 @@ impl App {
                         self.tell_damaged(&all);
                         let count = all.len();
                         self.out.say(&if is_here {
-                        format!("in team `{team}`, the newest one that works here (of {count} teams)")
+                        format!("in team `{team}`, the newest one in this directory (of {count} teams)")
                     } else {
                         format!("in team `{team}`, the newest of {count} teams")
                     });
@@ -106,9 +106,9 @@ impl App {
         };
         let flag = self.flag_team.as_deref().map(TeamName::parse).transpose()?;
         if let Some(asked) = flag.filter(|asked| *asked != team) {
-            let message = format!("the agent id names the team {team}, but {asked} was asked for");
+            let message = format!("the agent id names the team {team}, but `--team` is {asked}");
             return Err(
-                Failure::usage(message).with_hint("leave `--team` out, or the team in the id")
+                Failure::usage(message).with_hint("omit `--team`, or the team in the id")
             );
         }
         self.in_line(team)
@@ -137,8 +137,8 @@ impl App {
         let (teams, remains) = self.store.teams_and_remains()?;
         match (&teams[..], &remains[..]) {
             ([], []) => {
-                return Err(Failure::new(ErrorKind::NotFound, "there is no team")
-                    .with_hint("make one with `swarm team create NAME`"));
+                return Err(Failure::new(ErrorKind::NotFound, "no teams found")
+                    .with_hint("create one with `swarm team create NAME`"));
             }
             ([only], []) => return Ok(Unnamed::Only(only.clone())),
             ([], [only]) => {
@@ -195,7 +195,7 @@ impl App {
             if let Some(damage) = &one.damage {
                 let (team, why) = (&one.team, with_causes(&damage.why));
                 self.out
-                    .say(&format!("team `{team}` is left out: {}", plain(&why)));
+                    .say(&format!("team `{team}` skipped: {}", plain(&why)));
             }
         }
     }
@@ -224,9 +224,9 @@ fn several(teams: &[Found]) -> Failure {
     };
     let names: Vec<String> = teams.iter().map(name).collect();
     let message = format!("there are several teams: {}", names.join(", "));
-    let mut hint = "say which with --team NAME or SWARM_TEAM".to_owned();
+    let mut hint = "choose one with --team NAME or SWARM_TEAM".to_owned();
     if teams.iter().any(|one| one.damage.is_some()) {
-        hint += "; `swarm doctor` says what is damaged";
+        hint += "; `swarm doctor` reports the damage";
     }
     Failure::usage(message).with_hint(hint)
 }
@@ -234,12 +234,12 @@ fn several(teams: &[Found]) -> Failure {
 /// What to do about a team whose roster is gone.
 pub(crate) fn without_roster(team: &TeamName, damage: TeamDamage) -> Failure {
     Failure::from(damage.why).with_hint(format!(
-        "put it back, or take down what is left with `swarm team delete {team} --force`"
+        "restore it, or remove the rest with `swarm team delete {team} --force`"
     ))
 }
 
 /// What is said where somebody has ended and the disk has no room for it.
 pub(crate) fn not_entered(error: &StoreError) -> String {
     let why = with_causes(error);
-    format!("who has ended is not entered yet: {why}; the next command that can write does that")
+    format!("stopped members are not recorded yet: {why}; the next command that can write records them")
 }

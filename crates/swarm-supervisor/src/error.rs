@@ -39,7 +39,7 @@ pub enum LeadError {
         error: WorktreeError,
     },
     /// The worktree in which a member worked is no longer there.
-    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or name another directory", .path.display())]
+    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or choose another directory", .path.display())]
     WorktreeGone {
         /// Who was to be spawned.
         member: MemberName,
@@ -50,7 +50,7 @@ pub enum LeadError {
     #[error(transparent)]
     Name(NameError),
     /// The program of teammates is not there.
-    #[error("the program swarm-teammate was not found at {}: install it beside swarm", .0.display())]
+    #[error("the program swarm-teammate was not found at {}: install it next to swarm", .0.display())]
     NoProgram(PathBuf),
     /// More rights were asked for than the asker has.
     #[error(
@@ -66,7 +66,7 @@ pub enum LeadError {
     },
     /// The definition gives less than the call asks for.
     #[error(
-        "{member} cannot run in mode {asked}: the definition of {agent_type} holds it to {mode}. Leave the mode out, or choose another type"
+        "{member} cannot run in mode {asked}: the definition of {agent_type} limits it to {mode}. Omit the mode, or choose another type"
     )]
     AboveDefinition {
         /// Who was to be spawned.
@@ -80,7 +80,7 @@ pub enum LeadError {
     },
     /// There is no such type.
     #[error(
-        "{member} was not spawned: there is no agent type `{}`; there are {}",
+        "{member} was not spawned: agent type `{}` not found; available: {}",
         .asked.escape_debug(),
         .known.join(", ")
     )]
@@ -93,7 +93,7 @@ pub enum LeadError {
         known: Vec<String>,
     },
     /// The type is there, but not for this asker.
-    #[error("{member} was not spawned: the agent type {asked} is not to be had: {why}")]
+    #[error("{member} was not spawned: agent type {asked} is not available: {why}")]
     TypeNotToBeHad {
         /// Who was to be spawned.
         member: MemberName,
@@ -119,7 +119,7 @@ pub enum LeadError {
         cwd: PathBuf,
     },
     /// The child ended before it said hello.
-    #[error("{member} was not spawned: its process ended before it was ready ({how}){}", last_lines(.output))]
+    #[error("{member} was not spawned: its process exited before it was ready ({how}){}", last_lines(.output))]
     EarlyExit {
         /// Who was to be spawned.
         member: MemberName,
@@ -139,7 +139,7 @@ pub enum LeadError {
         output: String,
     },
     /// The child lives, said no hello, and stands in an unfinished line: it asks a person something.
-    #[error("{member} was not spawned: instead of its hello there was a prompt within {} s, and it needs a person to answer. Start what asks there once by hand, answer it, and spawn again{}", .waited.as_secs(), last_lines(.output))]
+    #[error("{member} was not spawned: no hello within {} s; a program in its pane is waiting for input. Run that program once manually, answer its prompt, and spawn again{}", .waited.as_secs(), last_lines(.output))]
     NeedsPerson {
         /// Who was to be spawned.
         member: MemberName,
@@ -160,7 +160,7 @@ pub enum LeadError {
     #[error("{0} was not spawned: the spawn was interrupted")]
     Interrupted(MemberName),
     /// A process could not be ended.
-    #[error("{member} could not be ended: {left} of its processes are still there")]
+    #[error("{member} could not be stopped: {left} of its processes are still running")]
     StillAlive {
         /// Who.
         member: MemberName,
@@ -168,7 +168,7 @@ pub enum LeadError {
         left: usize,
     },
     /// A team that was without a lead has been taken over.
-    #[error("{member} was left alone: {team} has been taken over meanwhile")]
+    #[error("{member} was not stopped: {team} has been taken over in the meantime")]
     TakenOver {
         /// Which team.
         team: TeamName,
@@ -176,7 +176,7 @@ pub enum LeadError {
         member: MemberName,
     },
     /// Members of other programs cannot be handled so.
-    #[error("{0} belongs to another program and its process is not known: end it where it runs")]
+    #[error("{0} belongs to another program and its process is not known: stop it in that program")]
     Foreign(MemberName),
 }
 

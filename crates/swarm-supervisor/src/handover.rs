@@ -158,7 +158,7 @@ impl Handover {
             } else {
                 writeln!(
                     text,
-                    "Dead: {name}.{had} Spawn it again under the same name to carry on its conversation."
+                    "Dead: {name}.{had} Spawn it again under the same name to continue its conversation."
                 )
             };
         }
@@ -258,7 +258,7 @@ fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
                 task: updated.task,
             }),
             Err(error) => {
-                tracing::info!(team = %team.name(), member = %name, task = %task.id, %error, "task not given back to its owner");
+                tracing::info!(team = %team.name(), member = %name, task = %task.id, %error, "task not returned to its owner");
                 None
             }
         }

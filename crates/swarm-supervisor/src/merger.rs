@@ -37,7 +37,7 @@ impl WorkMerger for WorktreeMerger {
                 Ok(())
             }
             Ok(None) => Err(format!(
-                "{} is no worktree of swarm any more, so nobody knows where its work is; tell the team lead",
+                "{} is no longer a swarm worktree, so its work cannot be located; tell the team lead",
                 worktree.display()
             )),
             Err(error) => Err(error.to_string()),

@@ -24,7 +24,7 @@ pub fn reconcile_outcome(
     ended: Result<Result<ReconcileReport, StoreError>, JoinError>,
 ) -> Result<ReconcileReport, StoreError> {
     ended.unwrap_or_else(|error| {
-        tracing::error!(%error, "a reconcile broke down");
+        tracing::error!(%error, "a reconcile failed");
         Ok(ReconcileReport::default())
     })
 }

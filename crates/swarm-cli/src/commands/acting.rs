@@ -70,7 +70,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
         } => {
             if is_sub_agent {
                 let message =
-                    format!("`swarm {what}` is for members, and this is a sub-agent of {name}");
+                    format!("`swarm {what}` is for members, but this is a sub-agent of {name}");
                 return Err(Failure::new(ErrorKind::Refused, message).with_hint(
                     "a sub-agent reports to the agent that started it, which can do this",
                 ));
@@ -78,7 +78,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
             if let Some(asked) = app.asked_team()?.filter(|asked| *asked != team) {
                 let message = format!("{name} belongs to the team {team}, not to {asked}");
                 return Err(Failure::new(ErrorKind::Refused, message)
-                    .with_hint("a member acts in its own team only; leave `--team` out"));
+                    .with_hint("a member can only act in its own team; omit `--team`"));
             }
             Ok(Party {
                 team: app.in_line(team)?,
@@ -90,10 +90,10 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
         Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
         Acting::Orphan => {
             let message = format!(
-                "`swarm {what}` was started by a member that is no longer known, and may not act"
+                "`swarm {what}` refused: the member that started it is no longer in the team"
             );
             Err(Failure::new(ErrorKind::Refused, message)
-                .with_hint("a person can run it in a shell that no agent started"))
+                .with_hint("run it in a shell that was not started by an agent"))
         }
     }
 }
@@ -113,7 +113,7 @@ impl Party {
         if self.is_person {
             return Ok(());
         }
-        let message = format!("`{what}` is for people, and this is {}", self.name);
+        let message = format!("`{what}` is for people, but this is {}", self.name);
         Err(Failure::new(ErrorKind::Refused, message)
             .with_hint("a member acts for itself; ask the person or the lead"))
     }

@@ -22,7 +22,7 @@ pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
     if bytes.len() > limit {
         let message = format!("standard input has more than {limit} bytes: nothing was sent");
         return Err(Failure::new(ErrorKind::Refused, message).with_hint(
-            "write it into a file and send the file's path; `[inbox] max_message_bytes` sets the limit",
+            "write it to a file and send its path; `[inbox] max_message_bytes` sets the limit",
         ));
     }
     String::from_utf8(bytes)

@@ -44,9 +44,9 @@ pub(super) fn run(
     };
     let dir = env.cwd.join(dir);
     let failed = |error: io::Error| {
-        let message = format!("pages cannot be written into {}: {error}", dir.display());
+        let message = format!("cannot write pages to {}: {error}", dir.display());
         Failure::new(ErrorKind::Environment, message)
-            .with_hint("name a directory that you may write to")
+            .with_hint("choose a writable directory")
     };
     std::fs::create_dir_all(&dir).map_err(failed)?;
     let mut names = Vec::new();
@@ -83,7 +83,7 @@ fn find<'a>(swarm: &'a Command, words: &[String]) -> Result<&'a Command, Failure
         let found = command.find_subcommand(word);
         found.filter(|found| !found.is_hide_set()).ok_or_else(|| {
             let message = format!(
-                "there is no command `swarm {}`",
+                "command `swarm {}` not found",
                 words.join(" ").escape_debug()
             );
             Failure::new(ErrorKind::NotFound, message).with_hint("`swarm help` lists the commands")

@@ -63,7 +63,7 @@ pub(super) fn is_over(state: MemberState) -> bool {
 
 /// What is said of a process that stands still by a signal.
 pub(super) fn frozen(pid: impl Display) -> String {
-    format!("a signal has stopped its process; `kill -CONT {pid}` lets it go on")
+    format!("its process was stopped by a signal; run `kill -CONT {pid}` to continue it")
 }
 
 /// The file name of the server of a member's pane, where the members' panes are on several.

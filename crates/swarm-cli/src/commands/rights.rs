@@ -53,16 +53,16 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let (files, name, mode) = (app.store.team(&team), &args.name, args.mode);
     known(&files.config()?, name)?;
     if name.is_lead() {
-        let message = "the mode of a lead is not set by command";
+        let message = "the mode of a lead cannot be changed by this command";
         return Err(Failure::usage(message).with_hint("start it with `--mode`"));
     }
     let views = files.member_view()?;
     let view = views.iter().find(|view| view.member.name == *name);
     let Some(view) = view.filter(|view| !is_over(view.state)) else {
-        let message = format!("{name} does not run");
+        let message = format!("{name} is not running");
         return Err(
             Failure::new(ErrorKind::Conflict, message).with_hint(format!(
-                "`swarm spawn {name} --mode {mode}` starts it again"
+                "`swarm spawn {name} --mode {mode}` restarts it"
             )),
         );
     };
@@ -80,7 +80,7 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     while is_ours && !obeyed(&*files, name, mode)? {
         if !watch.wait(Some(end)) {
             let message =
-                format!("{name} has not taken mode {mode} yet; it does when it reads its mail");
+                format!("{name} has not switched to mode {mode} yet; it does when it reads its mail");
             return Err(Failure::new(ErrorKind::TimedOut, message)
                 .with_hint(format!("`swarm permissions {name}` shows its mode")));
         }
@@ -101,7 +101,7 @@ fn show_mode(
         app.out.data(&format!("{name} is in mode {mode}"))?;
     } else {
         app.out.data(&format!(
-            "{name} of another program was asked to take mode {mode}"
+            "{name} (another program) was asked to switch to mode {mode}"
         ))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -123,7 +123,7 @@ fn refuse_above_ceiling(
         rights.ceiling
     );
     Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
-        "start it anew with `swarm spawn {name} --replace --mode {mode}`"
+        "restart it with `swarm spawn {name} --replace --mode {mode}`"
     )))
 }
 
@@ -138,10 +138,10 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
     let team: TeamName = team_to_answer(app, "allow")?;
     let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;
     if rule.tool() == "*" {
-        return Err(Failure::usage("`*` grants nothing: name the tool"));
+        return Err(Failure::usage("`*` is not a rule: name the tool"));
     }
     if let Some(meant) = rule.suggested_tool() {
-        let message = format!("there is no tool `{}`", rule.tool().escape_debug());
+        let message = format!("tool `{}` not found", rule.tool().escape_debug());
         return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
     }
     swarm_team::allow_for_team(&*app.store.team(&team), &rule, person(app))?;
@@ -150,7 +150,7 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
             .json(&json!({"team": team, "rule": rule.to_string()}))?;
     } else {
         app.out
-            .data(&plain(&format!("allowed for everybody in {team}: {rule}")))?;
+            .data(&plain(&format!("allowed for all members of {team}: {rule}")))?;
     }
     Ok(ExitCode::SUCCESS)
 }

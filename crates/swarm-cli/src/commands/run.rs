@@ -108,10 +108,10 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
         config => config?,
     };
     let (is_taken, state) = match lead_standing(&*app.store, &config)? {
-        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => (true, "a lead works in it"),
+        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => (true, "a lead is running in it"),
         LeadStanding::Lost { .. } => (false, "its lead was lost"),
-        LeadStanding::ByHand => (false, "no lead works in it"),
-        LeadStanding::Foreign { .. } => (true, "another program made it"),
+        LeadStanding::ByHand => (false, "it has no lead"),
+        LeadStanding::Foreign { .. } => (true, "another program created it"),
     };
     let hint = if is_taken {
         "choose another name".to_owned()
@@ -134,7 +134,7 @@ pub(super) fn prompt(given: &str) -> Result<String, Failure> {
         std::io::stdin().read_to_string(&mut text)?;
     }
     if text.trim().is_empty() {
-        return Err(Failure::usage("the prompt is empty").with_hint("say what is to be done"));
+        return Err(Failure::usage("the prompt is empty").with_hint("describe the task"));
     }
     Ok(text)
 }

@@ -114,7 +114,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         let found = swarm_supervisor::namesake(&prepared.spawn_context, &team, &name);
         found.map_err(|error| {
             let failure = Failure::from(error);
-            let hint = format!("start {name} without its former conversation with `--fresh`");
+            let hint = format!("start {name} without its earlier conversation with `--fresh`");
             match failure.kind {
                 ErrorKind::Damaged => failure.with_hint(hint),
                 _ => failure,
@@ -190,7 +190,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
-            "its definition asks for mode {asked}, which is above its ceiling; `--mode {asked}` lets it have that"
+            "its definition requests mode {asked}, which is above its ceiling; pass `--mode {asked}` to allow it"
         ));
     }
     Ok(ExitCode::SUCCESS)
@@ -222,7 +222,7 @@ fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "the lead of {team}, process {pid}, is lost: whoever is started there takes no turn"
+        "the lead of {team}, process {pid}, is lost: new members cannot take turns"
     );
     Err(
         Failure::new(ErrorKind::Conflict, message).with_hint(format!(
@@ -256,13 +256,13 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
     if member.hello.mode == PermissionMode::Plan {
         let name = &member.agent_id.name;
         app.out.say(&format!(
-            "{name} plans first; once it has a plan, `swarm requests` shows it and `swarm approve {name}` approves it"
+            "{name} plans first; `swarm requests` shows its plan and `swarm approve {name}` approves it"
         ));
     }
     if member.continues {
         let name = &member.agent_id.name;
         app.out.say(&format!(
-            "{name} carries on its earlier conversation; `--fresh` begins a new one"
+            "{name} continues its earlier conversation; `--fresh` starts a new one"
         ));
     }
     if let Some(made) = &member.worktree {
@@ -307,7 +307,7 @@ fn prompt(args: &SpawnArgs) -> Result<Option<String>, Failure> {
     };
     match text {
         Some(text) if text.trim().is_empty() => Err(Failure::usage("the prompt is empty")
-            .with_hint("say what the teammate shall do, or leave the prompt out")),
+            .with_hint("describe the teammate's task, or omit the prompt")),
         text => Ok(text),
     }
 }
@@ -322,7 +322,7 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
                 return Ok((name.to_owned(), value.to_owned()));
             }
             Err(Failure::usage(format!(
-                "`{}` is not a variable: write it as NAME=VALUE, the name in letters, digits and `_`, and no digit first",
+                "`{}` is not a variable: write NAME=VALUE with a name of letters, digits and `_` that does not start with a digit",
                 name.escape_debug()
             )))
         })

@@ -57,7 +57,7 @@ pub fn verdict(
     if let Some(process) = left {
         let pid = process.pid;
         return kept(format!(
-            "process {pid} of it still runs; `swarm reap {team}` ends it"
+            "its process {pid} is still running; terminate it with `swarm reap {team}`"
         ));
     }
     let found = handover(&*store.team(team))?;
@@ -102,7 +102,7 @@ fn not_dead(
         match member_liveness(&*store.team(&config.name), name)? {
             Liveness::Alive => return Ok(Some((name.clone(), "lives"))),
             Liveness::Foreign if reservation.is_none() && member.swarm.is_none() => {
-                let why = "belongs to another program, and whether it lives is not known";
+                let why = "belongs to another program, and it is unknown whether it is running";
                 return Ok(Some((name.clone(), why)));
             }
             Liveness::Foreign | Liveness::Dead => {}

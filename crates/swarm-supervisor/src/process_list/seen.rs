@@ -46,11 +46,11 @@ pub enum Orphan {
 impl fmt::Display for Orphan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Orphan::TeamGone => "its team is gone",
-            Orphan::NotInRoster => "its member is not in the roster any more",
-            Orphan::EarlierSpawn => "its member has been spawned again since",
+            Orphan::TeamGone => "its team no longer exists",
+            Orphan::NotInRoster => "its member is no longer in the roster",
+            Orphan::EarlierSpawn => "its member has been spawned again",
             Orphan::MemberDead => "the member that started it has died",
-            Orphan::LeadGone => "the lead that started it has ended",
+            Orphan::LeadGone => "the lead that started it has exited",
         })
     }
 }

@@ -110,7 +110,7 @@ pub async fn spawn_in(
         Ok(spawned)
     });
     work.await.unwrap_or_else(|error| {
-        tracing::error!(member = %name, %error, "a spawn broke down");
+        tracing::error!(member = %name, %error, "a spawn failed");
         Err(LeadError::Interrupted(name))
     })
 }

@@ -33,7 +33,7 @@ pub(super) async fn cancel_spawn(
     };
     let undone = files
         .asynchronous()
-        .abort_spawn(&spawn_id, "it was ended before it was ready")
+        .abort_spawn(&spawn_id, "it was stopped before it was ready")
         .await;
     if matches!(undone, Ok(false)) {
         return Ok(false);

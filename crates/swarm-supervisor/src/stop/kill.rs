@@ -70,7 +70,7 @@ pub(crate) async fn end_live_namesake(
     }
     // Only a person replaces a member.
     let options = StopOptions::now(
-        Some("a new process takes over your name".to_owned()),
+        Some("a new process replaces you".to_owned()),
         PERSON,
     );
     shutdown(spawn_context, team, name, &options).await?;

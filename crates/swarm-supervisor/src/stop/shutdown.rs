@@ -132,7 +132,7 @@ async fn send_request(
         Err(StoreError::Fs(error))
             if options.force || matches!(error, OsError::LockTimeout { .. }) =>
         {
-            tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
+            tracing::warn!(%team, member = %name, %error, "shutdown request not sent");
             Ok(None)
         }
         Err(error) => Err(error.into()),

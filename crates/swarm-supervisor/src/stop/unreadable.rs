@@ -32,7 +32,7 @@ pub async fn end_without_roster(
         Ok(spawns) => spawns,
         Err(error) => {
             left.panes.push(format!(
-                "where its panes are is not known ({error}); close by hand what is left of them"
+                "its panes could not be located ({error}); close remaining panes manually"
             ));
             return Ok(left);
         }

@@ -42,7 +42,7 @@ impl LeftWorktree {
         } = self;
         if self.kept && branch.is_empty() {
             format!(
-                "the worktree of {member} is kept: {} ({}); `swarm worktree remove --force {}` has your hook take it away",
+                "the worktree of {member} is kept: {} ({}); `swarm worktree remove --force {}` removes it with your hook",
                 path.display(),
                 self.why.join("; "),
                 self.slug
@@ -50,7 +50,7 @@ impl LeftWorktree {
         } else if self.kept {
             let advice = if self.can_be_merged {
                 format!(
-                    "; `swarm worktree merge {}` merges what is committed",
+                    "; `swarm worktree merge {}` merges its commits",
                     self.slug
                 )
             } else {
@@ -62,7 +62,7 @@ impl LeftWorktree {
                 self.why.join("; "),
             )
         } else {
-            format!("the worktree of {member} held nothing new and is gone, with {branch}")
+            format!("the worktree of {member} had no changes and was removed, with {branch}")
         }
     }
 }

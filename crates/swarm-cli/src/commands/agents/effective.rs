@@ -136,12 +136,12 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     app.out.table(&layers(args, &pool))?;
     for entry in &pool.missing {
         app.out.say(&format!(
-            "swarm: `tools` names `{entry}`, and there is no such tool"
+            "swarm: unknown tool `{entry}` in `tools`"
         ));
     }
     if let Some(why) = hidden {
         app.out
-            .say(&format!("swarm: no model is offered this type: {why}"));
+            .say(&format!("swarm: this type is not offered to models: {why}"));
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ fn mode_line(mode: ChosenMode, ceiling: PermissionMode) -> String {
         mode.mode, mode.source
     );
     if let Some(asked) = mode.definition_lowered {
-        return format!("{line}; the definition asks for {asked}, which is above the ceiling");
+        return format!("{line}; the definition requests {asked}, which is above the ceiling");
     }
     line
 }

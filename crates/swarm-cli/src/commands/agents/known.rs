@@ -26,13 +26,13 @@ pub(in crate::commands) fn known<'a>(
             .collect();
         types.sort_unstable();
         let message = format!(
-            "there is no agent type `{}`; there are {}",
+            "agent type `{}` not found; available: {}",
             name.escape_debug(),
             types.join(", ")
         );
         let hint = match nearest(name, types) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => "`swarm agents list` shows where each comes from, and files that are wrong"
+            None => "run `swarm agents list` to see the types and invalid files"
                 .to_owned(),
         };
         Failure::new(ErrorKind::NotFound, message).with_hint(hint)
@@ -58,7 +58,7 @@ pub(in crate::commands) fn known_again<'a>(
 
 fn given_again(name: &str, member: &MemberName) -> String {
     format!(
-        "{member} was of type `{}`: if `--agents` gave that, give the same again, or take another with `--agent`",
+        "{member} was of type `{}`: if it was defined with `--agents`, pass the same definition again, or choose another type with `--agent`",
         name.escape_debug()
     )
 }
@@ -72,10 +72,10 @@ fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
         .collect();
     (!why.is_empty()).then(|| {
         let message = format!(
-            "there is no agent type `{}`, as its file is refused: {}",
+            "agent type `{}` is not available, its file is invalid: {}",
             name.escape_debug(),
             why.join("; ")
         );
-        Failure::new(ErrorKind::NotFound, message).with_hint("correct the file, then try again")
+        Failure::new(ErrorKind::NotFound, message).with_hint("fix the file, then retry")
     })
 }

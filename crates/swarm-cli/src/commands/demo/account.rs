@@ -16,7 +16,7 @@ pub(super) fn line(entry: &JournalEntry, began: UnixMs) -> Option<String> {
 
 fn words(event: &Event) -> Option<(String, String)> {
     Some(match event {
-        Event::TeamCreated { by } => (by.clone(), "makes the team".to_owned()),
+        Event::TeamCreated { by } => (by.clone(), "creates the team".to_owned()),
         Event::SpawnCommitted { member, pid, .. } => (
             member.to_string(),
             format!("is ready in its pane (process {pid})"),

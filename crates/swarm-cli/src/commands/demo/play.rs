@@ -66,7 +66,7 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     if passes {
         return Err(Failure::new(
             ErrorKind::Internal,
-            "the test of the stage passes before anything was done",
+            "the demo's test passes before the fix",
         ));
     }
     app.out.say("A small repository whose test fails:");
@@ -118,7 +118,7 @@ async fn watch(app: &App, stage: &Stage, server: &DemoServer) -> Result<Vec<Wind
     tokio::time::timeout(CURTAIN, audience.follow(stage))
         .await
         .map_err(|_| {
-            let message = format!("the play did not end within {} s", CURTAIN.as_secs());
+            let message = format!("the demo did not finish within {} s", CURTAIN.as_secs());
             Failure::new(ErrorKind::TimedOut, message)
         })?
 }
@@ -233,7 +233,7 @@ fn finish(
         )),
         None => Err(Failure::new(
             ErrorKind::Interrupted,
-            "the play was left before its end",
+            "the demo was closed before it finished",
         )),
     }
 }

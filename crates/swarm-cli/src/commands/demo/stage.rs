@@ -84,7 +84,7 @@ impl Stage {
             )?;
         }
         let git = app.env.find_program("git").ok_or_else(|| {
-            Failure::new(ErrorKind::Environment, "git was not found on the PATH")
+            Failure::new(ErrorKind::Environment, "git not found on the PATH")
                 .with_hint("install git, for example with `apt-get install git`")
         })?;
         let steps: [&[&str]; 3] = [
@@ -118,7 +118,7 @@ impl Stage {
         let home = self.home().display().to_string();
         let ended = process::end_marked("HOME", &home, FAREWELL).await;
         if ended.left > 0 {
-            tracing::warn!(left = ended.left, "processes of the stage are left");
+            tracing::warn!(left = ended.left, "demo processes are still running");
         }
     }
 
@@ -171,7 +171,7 @@ impl Drop for Stage {
         if !self.keep
             && let Err(error) = remove_tree(&self.directory)
         {
-            tracing::warn!(%error, "stage not removed");
+            tracing::warn!(%error, "demo directory not removed");
         }
     }
 }

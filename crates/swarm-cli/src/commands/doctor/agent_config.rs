@@ -29,7 +29,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
 /// Skills whose files depart from the Agent Skills format.
 fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
     let problems = find_skills(&env.cwd, root, trusted).problems.into_iter();
-    let hint = "correct the file; until then the rest of it counts";
+    let hint = "fix the file; until then only its valid parts are used";
     problems
         .map(|problem| Finding::warning("skills", problem, hint))
         .collect()
@@ -72,9 +72,9 @@ fn definitions(
     };
     let problems = found.problems.iter().map(|problem| {
         let hint = if problem.refused {
-            "correct the file; until then there is no agent of that type"
+            "fix the file; until then the agent type is not available"
         } else {
-            "the definition counts all the same"
+            "the definition is used anyway"
         };
         Finding::warning(NAME, problem.to_string(), hint)
     });
@@ -101,14 +101,14 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
             };
             if let Some(missing) = missing(env, &project, command) {
                 let effect = if hook.failure_blocks {
-                    "it blocks each time, as its `onFailure` says"
+                    "until then it blocks every call (`onFailure`)"
                 } else {
-                    "it guards nothing until then"
+                    "until then it has no effect"
                 };
                 findings.push(Finding::warning(
                     NAME,
                     format!("{name} runs `{command}` ({origin}), and {missing}"),
-                    format!("correct the command; {effect}"),
+                    format!("fix the command; {effect}"),
                 ));
             }
         }
@@ -141,7 +141,7 @@ fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
     }
     let path: PathBuf = project.join(&word).components().collect();
     match path.metadata() {
-        Err(_) => Some(format!("there is no file {}", path.display())),
+        Err(_) => Some(format!("file not found: {}", path.display())),
         Ok(found) if found.is_dir() => Some(format!("{} is a directory", path.display())),
         Ok(found) if !is_executable(&found) => {
             Some(format!("{} is not executable", path.display()))
@@ -181,9 +181,9 @@ mod tests {
         let env = Environment::new([("HOME", "/nobody")], directory.path());
         std::fs::File::create(directory.path().join("plain")).unwrap();
         for (line, why) in [
-            ("./guard --now", "there is no file"),
-            ("\"$CLAUDE_PROJECT_DIR\"/hooks/guard", "there is no file"),
-            ("'./my guard'; true", "there is no file"),
+            ("./guard --now", "file not found"),
+            ("\"$CLAUDE_PROJECT_DIR\"/hooks/guard", "file not found"),
+            ("'./my guard'; true", "file not found"),
             ("~/bin/guard", "/nobody/bin/guard"),
             ("./plain", "is not executable"),
             ("/", "is a directory"),

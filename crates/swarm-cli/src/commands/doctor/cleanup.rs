@@ -33,7 +33,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let dead = dead_sockets(&directory);
     if !dead.is_empty() {
         let found = format!(
-            "{} left of tmux servers that are gone, in {}",
+            "{} of stopped tmux servers in {}",
             counted(dead.len() as u64, "socket"),
             directory.display()
         );
@@ -56,7 +56,7 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     let teams: Vec<&str> = teams.into_iter().collect();
     (!left.is_empty()).then(|| {
         let found = format!(
-            "{} of teams that are gone ({})",
+            "{} of deleted teams ({})",
             counted(left.len() as u64, "pane"),
             teams.join(", ")
         );
@@ -74,8 +74,8 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
         .map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()))
         .collect();
     (!left.is_empty()).then(|| {
-        let found = format!("of teams that are gone: {}", left.join(", "));
-        let hint = "`swarm worktree list` says what they hold, `swarm worktree prune` removes those that hold nothing";
+        let found = format!("of deleted teams: {}", left.join(", "));
+        let hint = "`swarm worktree list` shows their changes, `swarm worktree prune` removes those without changes";
         Finding::warning("worktrees", found, hint)
     })
 }
@@ -88,7 +88,7 @@ fn teams(root: &Path) -> Vec<Finding> {
             return vec![Finding::warning(
                 NAME,
                 error.to_string(),
-                "see what is in the way there",
+                "check the directory's permissions",
             )];
         }
     };
@@ -108,7 +108,7 @@ fn teams(root: &Path) -> Vec<Finding> {
             Err(error) => {
                 let hint = error
                     .hint()
-                    .unwrap_or_else(|| format!("look at it, or `swarm team delete {team}`"));
+                    .unwrap_or_else(|| format!("check its files, or run `swarm team delete {team}`"));
                 findings.push(Finding::warning(NAME, error.to_string(), hint));
             }
         }
@@ -123,7 +123,7 @@ fn teams(root: &Path) -> Vec<Finding> {
     if findings.is_empty() {
         findings.push(Finding::ok(
             NAME,
-            format!("{} there, none with dead members", names.len()),
+            format!("{} found, none with dead members", names.len()),
         ));
     }
     findings

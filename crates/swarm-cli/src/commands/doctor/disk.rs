@@ -40,7 +40,7 @@ fn config_directory(root: &Path) -> Finding {
     let Some(nearest) = root.ancestors().find(|directory| directory.exists()) else {
         return Finding::missing(
             NAME,
-            format!("{} cannot be made", root.display()),
+            format!("{} cannot be created", root.display()),
             elsewhere,
         );
     };
@@ -51,12 +51,12 @@ fn config_directory(root: &Path) -> Finding {
     let support = match swarm_os::lock_support(nearest) {
         Ok(support) => support,
         Err(OsError::Gone { .. }) => {
-            let found = format!("nothing can be made below {}", nearest.display());
+            let found = format!("cannot create files in {}", nearest.display());
             return Finding::missing(NAME, found, elsewhere);
         }
         Err(error) => {
             let found = format!(
-                "nothing can be written below {}: {}",
+                "cannot write to {}: {}",
                 nearest.display(),
                 with_causes(&error)
             );
@@ -67,7 +67,7 @@ fn config_directory(root: &Path) -> Finding {
     if free < LOW {
         let (found, hint) = (
             scarce(root, free),
-            "make room, or set CLAUDE_CONFIG_DIR to a directory on another disk",
+            "free disk space, or set CLAUDE_CONFIG_DIR to a directory on another disk",
         );
         return if free < FULL {
             Finding::missing(NAME, found, hint)
@@ -89,14 +89,14 @@ fn config_directory(root: &Path) -> Finding {
     let lacks = match (support.flock, support.sticky) {
         (true, true) if nearest == root => return Finding::ok(NAME, root.display().to_string()),
         (true, true) => {
-            let found = format!("{} is made with the first team", root.display());
+            let found = format!("{} is created with the first team", root.display());
             return Finding::ok(NAME, found);
         }
-        (false, _) => "does not keep locks (flock)",
-        (true, false) => "does not keep the sticky bit of directories",
+        (false, _) => "does not support locks (flock)",
+        (true, false) => "does not support the sticky bit on directories",
     };
     let found = format!(
-        "the file system of {} {lacks}; messages could be lost there",
+        "the file system of {} {lacks}; messages could be lost",
         nearest.display()
     );
     Finding::missing(
@@ -111,7 +111,7 @@ fn scarce(root: &Path, free: u64) -> String {
     let root = root.display();
     match free {
         0 => format!("the disk of {root} is full"),
-        1..FULL => format!("the disk of {root} is full but for {} KiB", free >> 10),
+        1..FULL => format!("the disk of {root} is nearly full ({} KiB left)", free >> 10),
         _ => format!("the disk of {root} has only {} MiB left", free >> 20),
     }
 }
@@ -128,6 +128,6 @@ fn inotify() -> Option<Finding> {
     if used + INSTANCES <= instances {
         return Some(Finding::ok(NAME, found));
     }
-    let hint = "with none left, mail is noticed seconds later: `sysctl fs.inotify.max_user_instances=1024`";
+    let hint = "without a free watcher, mail arrives seconds late: `sysctl fs.inotify.max_user_instances=1024`";
     Some(Finding::warning(NAME, found, hint))
 }

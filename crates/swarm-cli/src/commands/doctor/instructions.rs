@@ -35,7 +35,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     }
     let problems = loaded.problems.into_iter();
     findings.extend(problems.map(|problem| {
-        Finding::warning(NAME, problem, "correct the file; the other files are read")
+        Finding::warning(NAME, problem, "fix the file; the other files are read")
     }));
     findings
 }

@@ -15,7 +15,7 @@ use crate::spawn_context::{VERSION, teammate_program, terminal_of};
 /// The program that runs in each pane.
 pub(super) fn teammate(env: &Environment) -> Finding {
     const NAME: &str = "swarm-teammate";
-    let again = "install `swarm` and `swarm-teammate` of one version, side by side";
+    let again = "install the same version of `swarm` and `swarm-teammate` in one directory";
     let program = match teammate_program(env) {
         Ok(program) => program,
         Err(failure) => return Finding::missing(NAME, failure.message, again),
@@ -27,7 +27,7 @@ pub(super) fn teammate(env: &Environment) -> Finding {
             Finding::ok(NAME, format!("{VERSION}, {place}"))
         }
         Some(said) => {
-            let found = format!("{place} is `{said}`, this is `swarm {VERSION}`");
+            let found = format!("{place} is version `{said}`, but this is `swarm {VERSION}`");
             Finding::missing(NAME, found, again)
         }
         None => Finding::missing(NAME, format!("{place} cannot be run"), again),
@@ -74,7 +74,7 @@ pub(super) fn git(env: &Environment) -> Finding {
     const NAME: &str = "git";
     let hint = "install git; `swarm demo` needs it, and agents often do";
     let Some(program) = env.find_program("git") else {
-        return Finding::warning(NAME, "git was not found on the PATH", hint);
+        return Finding::warning(NAME, "git not found on the PATH", hint);
     };
     match said(Command::new(&program).arg("--version")) {
         Some(said) => Finding::ok(NAME, format!("{said}, {}", program.display())),
@@ -89,7 +89,7 @@ pub(super) fn terminal(env: &Environment) -> Finding {
     let place = match (env.get("TMUX"), std::io::stdout().is_terminal()) {
         (Some(_), _) => "inside tmux: teammates run in panes next to you",
         (None, true) => "outside tmux: teammates run on a separate server, shown by `swarm attach`",
-        (None, false) => "stdout is no terminal",
+        (None, false) => "stdout is not a terminal",
     };
     if ["", "dumb"].contains(&term) && env.get("TMUX").is_none() {
         let found = format!("{place}; TERM is {term:?}");

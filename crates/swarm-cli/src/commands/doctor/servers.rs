@@ -27,12 +27,12 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     };
     let mut found = sources.load();
     let problem = |text: &String| {
-        let hint = "correct it; agents work without the server until then";
+        let hint = "fix it; until then agents run without the server";
         Finding::warning(NAME, text, hint)
     };
     let mut findings: Vec<_> = found.problems.iter().map(problem).collect();
     findings.extend(found.untrusted.iter().map(|text| {
-        let hint = "read it, then `swarm trust`; after that `swarm doctor` tries them";
+        let hint = "review it, then run `swarm trust` and `swarm doctor` again";
         Finding::warning(NAME, text, hint)
     }));
     if found.settings.servers.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     let reports = reports.map_err(|told| match told {
         Ok(()) => Failure::new(
             ErrorKind::Interrupted,
-            "interrupted: the MCP servers that were tried are ended",
+            "interrupted: the tested MCP servers were stopped",
         ),
         Err(error) => error.into(),
     })?;
@@ -111,7 +111,7 @@ fn finding(report: &ServerReport) -> Finding {
         Err(error) => Finding::warning(
             NAME,
             format!("{server} ({origin}): {error}"),
-            "try its command or address by hand; agents work without it until then",
+            "test its command or address manually; until then agents run without it",
         ),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
     if !trusted {
         // Of a trusted repository this is told where it is loaded.
         let wrong = own.wrong.iter();
-        list.extend(wrong.map(|what| format!("once it is corrected, {what}")));
+        list.extend(wrong.map(|what| format!("after a fix, {what}")));
     }
     if list.is_empty() {
         return None;
@@ -32,10 +32,10 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
     if trusted {
         return Some(Finding::ok(NAME, format!("{top} is trusted: {list}")));
     }
-    let found = format!("{top} is not trusted, so these wait: {list}");
+    let found = format!("{top} is not trusted, so these do not run: {list}");
     Some(Finding::warning(
         NAME,
         found,
-        "read them, then `swarm trust`",
+        "review them, then run `swarm trust`",
     ))
 }

@@ -49,7 +49,7 @@ pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure
     let wrong = refused.into_iter().map(|error| {
         let hint = error
             .hint()
-            .unwrap_or_else(|| "correct the file".to_owned());
+            .unwrap_or_else(|| "fix the file".to_owned());
         Finding::missing(NAME, with_causes(&error), hint)
     });
     Ok((wrong.chain(findings).collect(), written))
@@ -72,7 +72,7 @@ fn read(
     let (claude, slips) = ClaudeSettings::load_lenient(root, &env.cwd, env.home().as_deref());
     let warnings = claude.warnings(env);
     let remarks = warnings.iter().map(|remark| {
-        let hint = "nothing needs to be done, unless you rely on it";
+        let hint = "no action needed, unless you rely on it";
         Finding::warning(NAME, remark, hint)
     });
     if slips.is_empty() {
@@ -89,9 +89,9 @@ fn read(
 /// Whether the default model can be asked.
 pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     const NAME: &str = "model";
-    const CORRECT: &str = "correct the settings, then ask again";
+    const CORRECT: &str = "fix the settings, then retry";
     if written.settings_refused {
-        let found = "which one is the default is not known, as settings are refused";
+        let found = "the default model is unknown because settings files are invalid";
         return Finding::warning(NAME, found, CORRECT);
     }
     let settings = &written.settings;
@@ -99,7 +99,7 @@ pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     let resolved = match resolve_model(named, &settings.aliases, &env.cwd) {
         Ok(resolved) => resolved,
         Err(error) => {
-            return Finding::missing(NAME, error, "correct `model.default` in the settings");
+            return Finding::missing(NAME, error, "fix `model.default` in the settings");
         }
     };
     let none = BTreeMap::new();
@@ -115,14 +115,14 @@ pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     }
     if written.variables.is_none() {
         let found = format!(
-            "whether {resolved} has a key is not known: {} is not set here, and settings that may set it are refused",
+            "unknown whether {resolved} has a key: {} is not set here, and settings files that may set it are invalid",
             keys.join(" or ")
         );
         return Finding::warning(NAME, found, CORRECT);
     }
     let found = format!("{resolved} has no key: {} is not set", keys.join(" or "));
     let hint = format!(
-        "export {}=…, or name another model (`model.default`, `--model`)",
+        "export {}=…, or choose another model (`model.default`, `--model`)",
         keys[0]
     );
     Finding::missing(NAME, found, hint)

@@ -57,7 +57,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
         match files(&spawn_context, args) {
             Ok(files) => finds.extend(files),
             Err(failure) => {
-                let what = "leftovers between the files of teams".to_owned();
+                let what = "leftover files in the teams directory".to_owned();
                 finds.push(find(Deed::Keep, what, failure.message));
             }
         }
@@ -76,7 +76,7 @@ fn work_trees(app: &App) -> Vec<Find> {
     let tell = |listed: swarm_worktree::ListedWorktree| {
         let what = format!("worktree {}", listed.record.path.display());
         let why = format!(
-            "the team of {} is gone; it is {}, and `swarm worktree prune` removes it if it holds nothing",
+            "the team of {} no longer exists; it is {}, and `swarm worktree prune` removes it if it has no changes",
             listed.record.owner.describe(),
             listed.condition.name()
         );
@@ -129,7 +129,7 @@ async fn team_and_panes(
         }
     }
     let left = left_panes(spawn_context, team).await?;
-    close(&left, "its member has left", args, finds).await;
+    close(&left, "its member has left the team", args, finds).await;
     Ok(())
 }
 
@@ -137,7 +137,7 @@ async fn team_and_panes(
 async fn orphans(spawn_context: &SpawnContext, args: &GcArgs, finds: &mut Vec<Find>) {
     let (store, root) = (&*spawn_context.store, &*spawn_context.root);
     let left = orphaned_panes(store, root, &spawn_context.terminal).await;
-    close(&left, "its team is gone", args, finds).await;
+    close(&left, "its team no longer exists", args, finds).await;
 }
 
 async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Find>) {
@@ -177,7 +177,7 @@ fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>, Failu
 fn sockets(spawn_context: &SpawnContext, args: &GcArgs) -> Vec<Find> {
     let dead = dead_sockets(&spawn_context.terminal.own_socket_dir);
     let finds = dead.into_iter().map(|socket| {
-        let why = "the socket of a tmux server of swarm's that has ended".to_owned();
+        let why = "the socket of a stopped swarm tmux server".to_owned();
         let mut one = find(Deed::Remove, socket.display().to_string(), why);
         if !args.dry_run {
             one.failure = std::fs::remove_file(&socket).err().map(Failure::from);

@@ -65,7 +65,7 @@ pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), F
     if app.out.json {
         app.out.json(&records)?;
     } else if nothing {
-        app.out.say("there is nothing to clear away");
+        app.out.say("nothing to clean up");
     }
     Failure::worst(failures).map_or(Ok(()), Err)
 }

@@ -169,7 +169,7 @@ impl Reading<'_> {
         }
         if !inbox.malformed.is_empty() {
             self.app.out.say(&format!(
-                "swarm: {} of the elements in {name}'s inbox are no messages; whoever reads it sets them aside",
+                "swarm: {} of the elements in {name}'s inbox are not messages; the next read moves them aside",
                 inbox.malformed.len()
             ));
         }

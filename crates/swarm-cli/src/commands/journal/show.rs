@@ -64,7 +64,7 @@ fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(
     let (shown, names) = select(events, args)?;
     if shown.is_empty() {
         refuse_unknown_names(app, args, team, names)?;
-        app.out.say("no event matches what was asked for");
+        app.out.say("no matching events");
     }
     print(app, args, &shown)
 }
@@ -72,7 +72,7 @@ fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(
 fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
     if !events.broken.is_empty() {
         app.out.say(&format!(
-            "swarm: {} is damaged: {} left out, which cannot be read",
+            "swarm: {} is damaged: skipped {} that cannot be read",
             app.store.team(team).journal_path().display(),
             swarm_ui::print::counted(events.broken.len() as u64, "line")
         ));
@@ -153,11 +153,11 @@ fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
     };
     match serde_json::from_value(json!({ "type": kind })) {
         Ok(Event::Unknown) => {
-            let message = format!("there is no event of the type `{}`", kind.escape_debug());
+            let message = format!("event type `{}` not found", kind.escape_debug());
             let hint = match nearest(kind, EXAMPLES.into_iter().chain(text::WORDS)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!(
-                    "there are {}, and for example {}",
+                    "types: {}, and for example {}",
                     text::WORDS.join(", "),
                     EXAMPLES.join(", ")
                 ),
@@ -182,7 +182,7 @@ fn refuse_unknown_names(
         return Ok(());
     };
     let message = format!(
-        "nobody called `{}` is in the journal of {team}",
+        "no member `{}` in the journal of {team}",
         unknown.escape_debug()
     );
     Err(Failure::new(ErrorKind::NotFound, message).with_hint(offer(

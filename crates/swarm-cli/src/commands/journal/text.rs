@@ -31,13 +31,13 @@ fn words(event: &Event) -> (&'static str, String) {
         Event::TaskCreated { .. } | Event::TaskChanged { .. } | Event::TaskDeleted { .. } => {
             ("task", task(event))
         }
-        Event::TeamCreated { by } => ("team", format!("made by {by}")),
+        Event::TeamCreated { by } => ("team", format!("created by {by}")),
         Event::TeamDeleted { by } => ("team", format!("deleted by {by}")),
         Event::LeadTaken { pid, .. } => (
             "team",
             match pid {
-                Some(pid) => format!("led by process {pid} from here on"),
-                None => "taken over by hand".to_owned(),
+                Some(pid) => format!("led by process {pid} from now on"),
+                None => "taken over manually".to_owned(),
             },
         ),
         Event::ModeSet {
@@ -48,7 +48,7 @@ fn words(event: &Event) -> (&'static str, String) {
         ),
         Event::TeamRuleAdded { rule, by } => (
             "team",
-            format!("allowed for everybody: {rule}{}", answerer(by)),
+            format!("allowed for all members: {rule}{}", answerer(by)),
         ),
         Event::RequestOpened { .. }
         | Event::RequestAnswered { .. }
@@ -79,7 +79,7 @@ fn words(event: &Event) -> (&'static str, String) {
                 format!("{agent} ({agent_type}) of {member} {outcome}, {tokens} tokens of {model}"),
             )
         }
-        Event::Unknown => ("other", "an event of a later version".to_owned()),
+        Event::Unknown => ("other", "an event of a newer version".to_owned()),
         _ => ("member", member(event)),
     }
 }
@@ -109,7 +109,7 @@ fn mail(event: &Event) -> String {
         }
         Event::Delivered { msg_id, to } => format!("delivered to {to} ({msg_id})"),
         Event::MalformedMail { to, count, kept } => {
-            format!("{count} elements of {to}'s inbox were no messages; kept in {kept}")
+            format!("{count} elements of {to}'s inbox were not messages; kept in {kept}")
         }
         Event::FileDamaged { file, kept, reason } => {
             format!("{file} was damaged ({reason}); kept as {kept}")
@@ -189,7 +189,7 @@ fn task(event: &Event) -> String {
     match event {
         Event::TaskCreated {
             task, subject, by, ..
-        } => format!("#{task} made by {by}: {subject}"),
+        } => format!("#{task} created by {by}: {subject}"),
         Event::TaskChanged {
             task,
             from,
@@ -254,7 +254,7 @@ fn member(event: &Event) -> String {
         Event::SpawnReserved { member, .. } => format!("{member} is being started"),
         Event::SpawnCommitted {
             member, pid, terms, ..
-        } => format!("{member} is in, process {pid}{}", in_force(terms)),
+        } => format!("{member} joined, process {pid}{}", in_force(terms)),
         Event::SpawnAborted { member, reason, .. } => {
             format!("{member} was not started: {reason}")
         }
@@ -265,10 +265,10 @@ fn member(event: &Event) -> String {
             reason,
         } => {
             let (by, why) = (by_whom(by), because(reason.as_deref()));
-            format!("{member} is asked to shut down{by} ({request}){why}")
+            format!("{member} was asked to shut down{by} ({request}){why}")
         }
         Event::ShutdownRejected { member, reason } => {
-            format!("{member} does not shut down: {reason}")
+            format!("{member} refused to shut down: {reason}")
         }
         Event::Compacted {
             member,
@@ -276,7 +276,7 @@ fn member(event: &Event) -> String {
             pre_tokens,
             tokens,
         } => {
-            let by_hand = if trigger == "manual" { " by hand" } else { "" };
+            let by_hand = if trigger == "manual" { " manually" } else { "" };
             let [before, after] = [*pre_tokens, *tokens].map(swarm_ui::print::short_count);
             format!("{member}'s conversation was compacted{by_hand}, {before} to {after} tokens")
         }
@@ -289,9 +289,9 @@ fn member(event: &Event) -> String {
             format!("{member} is paused{}{why}", by_whom(by))
         }
         Event::MemberContinued { member, from } => {
-            format!("{member} goes on and is no longer {}", from.name())
+            format!("{member} continues and is no longer {}", from.name())
         }
-        Event::MemberStopped { member, how, .. } => format!("{member} ended ({how})"),
+        Event::MemberStopped { member, how, .. } => format!("{member} stopped ({how})"),
         Event::MemberDied {
             member,
             reason,
@@ -306,7 +306,7 @@ fn given_back<T: Display>(released: &[T]) -> String {
     if released.is_empty() {
         String::new()
     } else {
-        format!("; given back: {}", joined(released, "#"))
+        format!("; released tasks: {}", joined(released, "#"))
     }
 }
 
@@ -354,17 +354,17 @@ mod tests {
         assert_eq!(show(old), "expired (p)");
         let old =
             serde_json::json!({"type": "shutdown_requested", "member": "bob", "request": "s"});
-        assert_eq!(show(old), "bob is asked to shut down (s)");
+        assert_eq!(show(old), "bob was asked to shut down (s)");
         let spawn = swarm_protocol::SpawnId::random();
         let old = serde_json::json!({"type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7});
-        assert_eq!(show(old), "bob is in, process 7");
+        assert_eq!(show(old), "bob joined, process 7");
         let new = serde_json::json!({
             "type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7, "model": "a/b",
             "mode": "plan", "cwd": "/repo", "backend": "tmux", "pane": "%3",
         });
         assert_eq!(
             show(new),
-            "bob is in, process 7: a/b, mode plan, in /repo, tmux %3"
+            "bob joined, process 7: a/b, mode plan, in /repo, tmux %3"
         );
     }
 

@@ -31,7 +31,7 @@ use crate::team_hooks::TeamHooks;
 
 /// What a person at the terminal of a run can do.
 const TYPE_HERE: &str =
-    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the run";
+    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D stops the run";
 
 /// What a person at the terminal of an interactive lead can do.
 const TALK_HERE: &str =
@@ -92,7 +92,7 @@ pub(in crate::commands) fn conduct(
         }
         done.cancel();
         if let Err(error) = kept.await {
-            tracing::error!(%error, "hooks of the team broke down");
+            tracing::error!(%error, "team hooks failed");
         }
         Ok(report?)
     });
@@ -347,23 +347,23 @@ impl Interrupts {
         *last = Some(Instant::now());
         // A lead that has ended listens no more.
         turn.send(PaneInput::Interrupt).ok();
-        self.tell("Ctrl-C again ends the session");
+        self.tell("press Ctrl-C again to end the session");
         true
     }
 
     fn end(&self) {
         if self.kill.is_cancelled() {
-            self.tell("given up; `swarm ps` shows what is left, `swarm reap` ends it");
+            self.tell("exiting without waiting; `swarm ps` shows remaining processes, `swarm reap` terminates orphaned ones");
             self.terminal.end();
             let code = ErrorKind::Interrupted.exit_code().0;
             std::process::exit(code.into());
         }
         if self.stop.is_cancelled() {
-            self.tell("killing the team; Ctrl-C again gives up at once");
+            self.tell("killing the team; press Ctrl-C again to exit immediately");
             self.kill.cancel();
             return;
         }
-        self.tell("ending the team; Ctrl-C again kills it");
+        self.tell("stopping the team; press Ctrl-C again to kill it");
         self.stop.cancel();
     }
 

@@ -24,12 +24,12 @@ pub(in crate::commands) fn is_coordinator(
     if flag && !is_coordinator {
         let message = format!("the conversation {session} is not in coordinator mode");
         return Err(Failure::usage(message).with_hint(
-            "start a new one with `swarm lead --coordinator`, or leave `--coordinator` out",
+            "start a new one with `swarm lead --coordinator`, or omit `--coordinator`",
         ));
     }
     if by_variable && !is_coordinator {
         app.out.remark(
-            "CLAUDE_CODE_COORDINATOR_MODE has no effect: the conversation is continued in its own mode",
+            "CLAUDE_CODE_COORDINATOR_MODE has no effect: a continued conversation keeps its mode",
         );
     }
     Ok(is_coordinator)

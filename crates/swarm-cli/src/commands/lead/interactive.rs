@@ -94,9 +94,9 @@ fn require_terminal(app: &App) -> Result<(), Failure> {
     if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
         return Ok(());
     }
-    let message = "`swarm lead` needs a terminal to type into and to draw on";
+    let message = "`swarm lead` requires a terminal";
     Err(Failure::new(ErrorKind::Environment, message)
-        .with_hint("scripts use `swarm run PROMPT`; `--json` and `--quiet` are for them"))
+        .with_hint("use `swarm run PROMPT` in scripts or with `--json` or `--quiet`"))
 }
 
 /// Says what the session came to and how it goes on. Whoever ends it has not failed.
@@ -105,7 +105,7 @@ fn end(app: &App, report: &RunReport) -> ExitCode {
         app.out.say(&line);
     }
     app.out
-        .say("swarm: `swarm lead --continue` goes on with this conversation");
+        .say("swarm: run `swarm lead --continue` to continue this conversation");
     match report.outcome.error_kind() {
         None => ExitCode::SUCCESS,
         Some(kind) => ExitCode::from(kind.exit_code().0),

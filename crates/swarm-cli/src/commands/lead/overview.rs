@@ -45,7 +45,7 @@ impl Overview {
                 Some(team) => {
                     files = self.files(team);
                     self.line(team).unwrap_or_else(|error| {
-                        tracing::warn!(%team, %error, "team not looked at");
+                        tracing::warn!(%team, %error, "team not read");
                         None
                     })
                 }

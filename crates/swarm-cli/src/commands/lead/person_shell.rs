@@ -80,7 +80,7 @@ impl ShellLines {
         self.0.lock().running.remove(&mark);
         match ended {
             Ok(output) => ShellOutput::of(&output),
-            Err(error) => ShellOutput::failed(format!("the shell cannot be run: {error}")),
+            Err(error) => ShellOutput::failed(format!("cannot run the shell: {error}")),
         }
     }
 

@@ -98,7 +98,7 @@ impl PromptCommands {
                 );
             } else {
                 out.push_str(
-                    "[not run, since the repository is not trusted or agents can type here: ",
+                    "[not run, because the repository is not trusted or agents can type here: ",
                 );
                 out.push_str(line);
                 out.push(']');

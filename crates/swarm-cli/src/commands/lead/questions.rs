@@ -162,7 +162,7 @@ fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
         None => {
             answers.push(("yes, this once".to_owned(), format!("approve {full}")));
             answers.extend(granted(request).map(|granted| {
-                let label = format!("yes, and also until it ends: {granted}");
+                let label = format!("yes, and for the rest of its session: {granted}");
                 (label, format!("approve {full} --always"))
             }));
         }
@@ -260,7 +260,7 @@ mod tests {
             labels(&shown),
             [
                 "1 yes, this once",
-                "2 yes, and also until it ends: Bash(touch:*)",
+                "2 yes, and for the rest of its session: Bash(touch:*)",
                 "3 no; with a reason: /deny p3 --why TEXT",
             ]
         );

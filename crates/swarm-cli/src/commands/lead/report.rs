@@ -71,7 +71,7 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
     }
     if let Some(team) = report.team.as_ref().filter(|_| waits_for_lead(report)) {
         lines.push(format!(
-            "swarm: the team waits for a lead: `swarm resume {team} PROMPT` goes on, `swarm shutdown --all --team {team}` ends it"
+            "swarm: the team is waiting for a lead: `swarm resume {team} PROMPT` continues it, `swarm shutdown --all --team {team}` stops it"
         ));
     }
     let seconds = report.duration_ms / 1000;

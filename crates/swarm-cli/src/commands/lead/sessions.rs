@@ -33,10 +33,10 @@ pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     match named.collect::<Vec<_>>()[..] {
         [session] => Ok(session.clone()),
         [] if word.is_empty() => {
-            Err(Failure::usage("no conversation was named").with_hint(list(&sessions)))
+            Err(Failure::usage("no conversation given").with_hint(list(&sessions)))
         }
         [] => {
-            let message = format!("no lead in this directory had the conversation `{word}`");
+            let message = format!("conversation `{word}` of a lead in this directory not found");
             Err(Failure::new(ErrorKind::NotFound, message).with_hint(list(&sessions)))
         }
         _ => {
@@ -56,7 +56,7 @@ pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure>
         Err(OsError::LockTimeout { .. }) => {
             let message = format!("the conversation {session} is open in another process");
             Err(Failure::new(ErrorKind::Conflict, message)
-                .with_hint("end that one first, or begin another with `swarm lead`"))
+                .with_hint("stop that process first, or start a new conversation with `swarm lead`"))
         }
         Err(error) => Err(anyhow::Error::from(error).into()),
     }
@@ -64,7 +64,7 @@ pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure>
 
 fn none(app: &App) -> Failure {
     let message = format!("no lead has worked in {} yet", app.env.cwd.display());
-    Failure::new(ErrorKind::NotFound, message).with_hint("`swarm lead` begins a conversation")
+    Failure::new(ErrorKind::NotFound, message).with_hint("run `swarm lead` to start a conversation")
 }
 
 /// What is said when a conversation goes on.

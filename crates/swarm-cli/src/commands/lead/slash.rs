@@ -212,7 +212,7 @@ impl TerminalCommands {
             return None;
         }
         if !self.may_answer() {
-            self.show(format!("`!{line}` was not run: only a person may run it"));
+            self.show(format!("`!{line}` was not run: only people can run shell commands"));
             return None;
         }
         self.show(format!("! {line}"));
@@ -308,7 +308,7 @@ impl TerminalCommands {
     /// What a command prints.
     fn run(&self, words: &str) -> String {
         let Some(words) = shlex::split(words) else {
-            return format!("a quotation mark is not closed: {words}");
+            return format!("unclosed quotation mark: {words}");
         };
         if words.iter().any(|word| word == "-") {
             return "`-` would read this terminal; write the text into the command".to_owned();
@@ -364,7 +364,7 @@ fn whoever_types(app: &App, acting: Acting) -> Acting {
         (AnswerInPlace::Always, _) | (AnswerInPlace::Auto, None) => return acting,
         (AnswerInPlace::Never, _) => "`permissions.answer_in_place` is `never`".to_owned(),
         (AnswerInPlace::Auto, Some((_, place))) => {
-            format!("this terminal is in {place}, where an agent's shell can type as well")
+            format!("this terminal is in {place}, where an agent's shell can also type")
         }
     };
     match acting {

@@ -135,10 +135,10 @@ impl StatusLine {
         let status = &inner.status;
         let context = match status.context {
             Some(used) => format!("{} % of the context window is used", used.percent()),
-            None => "how much of the context window is used is not known yet".to_owned(),
+            None => "context window usage is not known yet".to_owned(),
         };
         let tokens = short_count(status.tokens);
-        format!("{tokens} tokens in turns that have ended, sub-agents included\n{context}")
+        format!("{tokens} tokens in completed turns, including sub-agents\n{context}")
     }
 
     /// How the session stands, for `/status`.

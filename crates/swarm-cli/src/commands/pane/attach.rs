@@ -44,9 +44,9 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Failure::new(
             ErrorKind::Environment,
-            "there is no terminal to show a pane in",
+            "a pane can only be shown in a terminal",
         )
-        .with_hint(format!("type this in one: {}", typed(&words))));
+        .with_hint(format!("run this in one: {}", typed(&words))));
     }
     become_command(&words)
 }
@@ -57,7 +57,7 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "{} runs without a terminal, so there is no pane",
+        "{} runs headless and has no pane",
         member.name
     );
     Err(
@@ -101,7 +101,7 @@ fn best_to_see<'a>(
     Err(trouble.unwrap_or_else(|| {
         let message = format!("no member of {} has a pane", config.name);
         Failure::new(ErrorKind::NotFound, message)
-            .with_hint("`swarm status` shows who is there; start one with `swarm spawn NAME`")
+            .with_hint("`swarm status` lists the members; start one with `swarm spawn NAME`")
     }))
 }
 

@@ -64,7 +64,7 @@ fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String
         Event::MemberStopped { member, how, .. } if member == name => {
             let words = match how.as_str() {
                 "killed" => "was killed",
-                "terminated" => "was ended by SIGTERM",
+                "terminated" => "was terminated (SIGTERM)",
                 _ => "has shut down",
             };
             Some(format!("{name} {words}"))
@@ -87,7 +87,7 @@ fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<
         tail.read_more(path)?;
         print_new(app, name, &mut tail, has_ended)?;
         if has_ended {
-            app.out.say(&format!("{name} has ended"));
+            app.out.say(&format!("{name} has stopped"));
         }
         if has_ended || !app.out.is_wanted() {
             return Ok(ExitCode::SUCCESS);

@@ -66,10 +66,10 @@ impl Subject {
             Some(view) => {
                 let message = format!("{} is {}", self.name, view.state.name());
                 Err(Failure::new(ErrorKind::Conflict, message)
-                    .with_hint(format!("`swarm spawn {}` starts it again", self.name)))
+                    .with_hint(format!("`swarm spawn {}` restarts it", self.name)))
             }
             None => {
-                let message = format!("{} has ended meanwhile", self.name);
+                let message = format!("{} has stopped in the meantime", self.name);
                 Err(Failure::new(ErrorKind::Conflict, message))
             }
         }
@@ -78,10 +78,10 @@ impl Subject {
     /// A member that should have obeyed and did not.
     pub(super) fn silent(&self, view: &MemberView) -> Failure {
         let message = format!(
-            "{} has not obeyed yet and is still {}; it will when it looks again",
+            "{} has not responded yet and is still {}; it will respond when it reads its state again",
             self.name,
             view.state.name()
         );
-        Failure::new(ErrorKind::TimedOut, message).with_hint("if it hangs, `swarm kill` ends it")
+        Failure::new(ErrorKind::TimedOut, message).with_hint("if it hangs, terminate it with `swarm kill`")
     }
 }

@@ -79,11 +79,11 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if seen.is_empty() {
-        app.out.say("there is nothing to reap");
+        app.out.say("no orphaned processes");
     }
     for one in seen {
         app.out.data(&format!(
-            "would end process {} of {}: {}",
+            "would terminate process {} of {}: {}",
             one.pid,
             whose(one.team.as_deref(), one.member.as_deref()),
             text::note(app, one)
@@ -94,7 +94,7 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
 
 fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
     if reaped.is_empty() && !app.out.json {
-        app.out.say("there is nothing to reap");
+        app.out.say("no orphaned processes");
     }
     let mut records = Vec::new();
     let mut failures = Vec::new();
@@ -107,15 +107,15 @@ fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
         if let Some(error) = one.error {
             failures.push(Failure::from(error));
         } else if one.left > 0 {
-            let message = format!("{} of {who} would not end", processes(one.left));
+            let message = format!("{} of {who} could not be terminated", processes(one.left));
             failures.push(
                 Failure::new(ErrorKind::Internal, message)
-                    .with_hint("`swarm ps` shows them; try again"),
+                    .with_hint("run `swarm ps` to list them, then retry"),
             );
         } else if !app.out.json {
             let ended = processes(one.pids.len());
             app.out
-                .data(&format!("{who}: ended {ended} ({})", one.why))?;
+                .data(&format!("{who}: terminated {ended} ({})", one.why))?;
         }
     }
     if app.out.json {

@@ -11,8 +11,8 @@ pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
     match (member, team) {
         (Some(member), Some(team)) => format!("{member}@{team}"),
         (Some(member), None) => member.to_owned(),
-        (None, Some(team)) => format!("somebody@{team}"),
-        (None, None) => "somebody".to_owned(),
+        (None, Some(team)) => format!("unknown@{team}"),
+        (None, None) => "unknown".to_owned(),
     }
 }
 
@@ -73,8 +73,8 @@ fn place(app: &App, seen: &SeenProcess) -> String {
             lead_lost: true, ..
         } => "its lead is lost".to_owned(),
         ProcessStatus::Placed { .. } => String::new(),
-        ProcessStatus::Elsewhere(Some(root)) => format!("of the root {}", root.display()),
-        ProcessStatus::Elsewhere(None) => "of a root that it does not name".to_owned(),
+        ProcessStatus::Elsewhere(Some(root)) => format!("of the config directory {}", root.display()),
+        ProcessStatus::Elsewhere(None) => "of an unknown config directory".to_owned(),
         ProcessStatus::Unknown if seen.team.is_none() => "its lead has no team yet".to_owned(),
         ProcessStatus::Unknown => format!(
             "the roster of its team below {} cannot be read",

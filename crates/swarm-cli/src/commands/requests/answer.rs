@@ -71,7 +71,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
         return each(app, &team, |asked| {
             if text::asks(asked) {
                 let line = format!("{}: {} asks a question", asked.short(), asked.from);
-                app.out.say(&format!("{line}; answer it by itself"));
+                app.out.say(&format!("{line}; answer it separately"));
                 return Ok(());
             }
             approve_one(app, &team, asked, args.always, None)
@@ -107,7 +107,7 @@ fn approve_one(
     let record = answered.map_err(|error| explained(app, team, error))?;
     let granted = granted(&record).filter(|_| always);
     let more = granted.map_or_else(String::new, |granted| {
-        format!("\n  and without a question until it ends: {granted}")
+        format!("\n  and without asking for the rest of its session: {granted}")
     });
     let verdict = match &record.request {
         RequestKind::Plan { .. } if is_edited => "may carry out the plan as you changed it",
@@ -128,7 +128,7 @@ fn each(
     let mut open = app.store.team(team).requests()?.requests;
     open.retain(is_open);
     if open.is_empty() {
-        app.out.say("no request waits for an answer");
+        app.out.say("no pending requests");
     }
     let mut failed = None;
     for asked in &open {
@@ -155,7 +155,7 @@ fn answer(
     let is_plan = matches!(asked.request, RequestKind::Plan { .. });
     if !is_plan && !text::asks(asked) {
         let message = format!("request `{id}` asks no question: {}", what(asked));
-        let hint = format!("leave `--answer` out: swarm approve {id}");
+        let hint = format!("omit `--answer`: swarm approve {id}");
         return Err(Failure::usage(message).with_hint(hint));
     }
     if !is_plan && let Err(why) = swarm_tools::answered(&asked.request.input(), answers) {
@@ -167,7 +167,7 @@ fn answer(
     let answered = swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app));
     let record = answered.map_err(|error| explained(app, team, error))?;
     let verdict = if is_plan {
-        "may carry out its plan, and has your remark"
+        "may carry out its plan, with your comment"
     } else {
         "has your answer"
     };
@@ -229,14 +229,14 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
     };
     let ago = age(app.clock.now(), at);
     let message = if answer == "expired" {
-        format!("request `{id}` was withdrawn {ago} ago: its time was over, or nobody waits for it")
+        format!("request `{id}` was withdrawn {ago} ago: it timed out, or the requester stopped waiting")
     } else {
         format!(
-            "request `{id}` was already {answer} {ago} ago, by somebody else or from another shell"
+            "request `{id}` was already {answer} {ago} ago, by another person or from another shell"
         )
     };
     Failure::new(ErrorKind::Conflict, message)
-        .with_hint("nothing was changed; `swarm requests` shows those that still wait")
+        .with_hint("nothing was changed; run `swarm requests` to list pending requests")
 }
 
 /// The answer that won, and when.

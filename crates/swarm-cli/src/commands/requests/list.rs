@@ -19,7 +19,7 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     if app.out.json {
         app.out.json(&open)?;
     } else if open.is_empty() {
-        app.out.say("no request waits for an answer");
+        app.out.say("no pending requests");
     } else {
         let now = app.clock.now();
         let blocks: Vec<String> = open

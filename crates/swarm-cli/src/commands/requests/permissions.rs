@@ -50,7 +50,7 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<Exit
     app.out.data(&heading(args, &rights))?;
     let table = table(&rights);
     if table.is_empty() {
-        app.out.say("no rule is in force: the mode alone decides");
+        app.out.say("no permission rules; only the mode applies");
     } else {
         app.out.table(&table)?;
     }
@@ -72,9 +72,9 @@ fn is_of(rights: &RightsReport, member: &Member) -> bool {
 /// Only swarm's own teammates write down what they may do.
 fn not_known(team: &TeamName, args: &PermissionsArgs) -> Failure {
     let name = &args.name;
-    let message = format!("what {name} of the team {team} may do is not known to swarm");
+    let message = format!("permissions of {name} in team {team} are not known");
     let hint = if name.is_lead() {
-        "a lead that is led by hand is a person; a lead process has the rules that `swarm config list` shows"
+        "in a manually led team the lead is a person; `swarm config list` shows the rules of a lead process"
     } else {
         "it has not started yet, or belongs to another program"
     };
@@ -94,7 +94,7 @@ fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
             .iter()
             .map(|directory| directory.display().to_string())
             .collect();
-        line = format!("{line}; also at home in {}", directories.join(", "));
+        line = format!("{line}; additional directories: {}", directories.join(", "));
     }
     swarm_ui::clean_line(&line)
 }
@@ -108,9 +108,9 @@ fn tell_refused(app: &App, args: &PermissionsArgs) {
     let slips = plain(&with_causes(&refused)).replace('\n', "\n  ");
     app.out.say(&format!("swarm: refused: {slips}"));
     let hint = refused.hint();
-    let hint = hint.as_deref().unwrap_or("correct the file");
+    let hint = hint.as_deref().unwrap_or("fix the file");
     app.out.say(&format!(
-        "  {hint}; nobody is started before that, and {} has the rules with which it was started",
+        "  {hint}; until then no member can be started, and {} keeps the rules it was started with",
         args.name
     ));
 }

@@ -31,7 +31,7 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
     lines.push(format!("  no:  swarm deny {short} --why TEXT"));
     if let Some(granted) = granted(request) {
         lines.push(format!(
-            "  yes with --always also grants, until it ends: {granted}"
+            "  yes with --always also grants, for the rest of its session: {granted}"
         ));
     }
     lines.join("\n")
@@ -62,7 +62,7 @@ pub(in crate::commands) fn details(request: &RequestRecord) -> Vec<String> {
 fn plan_lines(plan: &str, path: &str, mode: PermissionMode) -> Vec<String> {
     let mut lines = field("plan", &Value::from(plan));
     lines.extend(field("file", &Value::from(path)));
-    lines.push(format!("  once approved: it goes on in mode {mode}"));
+    lines.push(format!("  once approved: it continues in mode {mode}"));
     lines
 }
 
@@ -248,7 +248,7 @@ mod tests {
         for words in [
             "  plan:\n    # Fix it\n    1. look\n    2. mend\n",
             "  file: /root/plans/x.md",
-            "goes on in mode acceptEdits",
+            "continues in mode acceptEdits",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

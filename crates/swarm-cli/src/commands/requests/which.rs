@@ -36,13 +36,13 @@ pub(super) fn named(
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
         ([], Some(word)) if is_member(app, team, word)? => {
             let message =
-                format!("{word} of the team {team} has no request that waits for an answer");
+                format!("{word} of the team {team} has no pending request");
             Err(Failure::new(ErrorKind::NotFound, message)
-                .with_hint("`swarm requests` shows those that wait"))
+                .with_hint("run `swarm requests` to list pending requests"))
         }
         ([], Some(word)) => Ok(Named::Id(RequestId::new(word))),
         ([], None) => {
-            let message = format!("no request of the team {team} waits for an answer");
+            let message = format!("no pending requests in team {team}");
             Err(Failure::new(ErrorKind::NotFound, message))
         }
         (several, _) => Err(ambiguous(several, word, verb)),
@@ -77,9 +77,9 @@ fn matching<'a>(open: &'a [RequestRecord], word: &str) -> Vec<&'a RequestRecord>
 fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Failure {
     let count = several.len();
     let message = match word {
-        None => format!("{count} requests wait for an answer: say which"),
+        None => format!("{count} requests are pending: specify one"),
         Some(word) => format!(
-            "`{}` names {count} of the open requests: say which",
+            "`{}` matches {count} pending requests: specify one",
             word.escape_debug()
         ),
     };

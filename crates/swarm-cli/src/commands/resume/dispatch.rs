@@ -69,13 +69,13 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             let pid = pid.unwrap_or_default();
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure.with_hint(format!(
-                "its lead runs and needs no other; to replace it, end process {pid} first (Ctrl-C where it runs)"
+                "its lead is running; to replace it, stop process {pid} first (Ctrl-C in its terminal)"
             )))
         }
         LeadStanding::Unknown { pid } => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure.with_hint(
-                "it runs on another machine or in another container, where it can be ended",
+                "it runs on another machine or in another container; stop it there",
             ))
         }
         LeadStanding::Foreign { .. } => {

@@ -18,7 +18,7 @@ use crate::spawn_context::{Choices, Prepared, spawn_context, worktrees};
 
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
+    reason = "each is a separate command line flag"
 )]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -177,9 +177,9 @@ fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<P
     }
     let directory = lead.cwd.display();
     let message = if lead.cwd.is_dir() {
-        format!("the lead worked in {directory}, and this is another directory")
+        format!("the lead worked in {directory}, not in this directory")
     } else {
-        format!("the lead worked in {directory}, which is not there any more")
+        format!("the lead worked in {directory}, which no longer exists")
     };
     Err(Failure::new(ErrorKind::Usage, message).with_hint(format!(
         "`cd {}` first; without a prompt, `swarm resume` takes the team over from anywhere",

@@ -26,7 +26,7 @@ pub(super) fn show(
 
 fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     let team = &found.team;
-    let mut lines = vec![format!("{team} is yours: nobody else leads it")];
+    let mut lines = vec![format!("you now lead team {team}")];
     lines.push(match found.unread {
         Some(0) => "mail: none unread".to_owned(),
         Some(count) => {
@@ -42,7 +42,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     lines.extend(tasks(found));
     for request in &found.requests {
         lines.push(format!(
-            "waits for an answer: {}",
+            "pending request: {}",
             requests::in_short(request)
         ));
     }
@@ -65,7 +65,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
             "dead"
         };
         lines.push(format!("{how}: {}{had}", dead.member.name));
-        lines.push(format!("  bring it back: {}", command(team, dead)));
+        lines.push(format!("  restart it: {}", command(team, dead)));
     }
     let died = found.dead.iter().filter(|dead| !dead.stopped_by_person);
     if died.count() > 1 {

@@ -89,12 +89,12 @@ fn not_for_all(refused: Vec<Refused>, queued: usize) -> Failure {
         (first, _) => {
             let kind = first.map_or(ErrorKind::Internal, |first| first.failure.kind);
             let message = format!(
-                "{} of {} did not get it: {}",
+                "{} of {} did not receive it: {}",
                 reasons.len(),
                 counted(all as u64, "member"),
                 reasons.join("; ")
             );
-            Failure::new(kind, message).with_hint("send it again to those, by name")
+            Failure::new(kind, message).with_hint("send it to them again by name")
         }
     }
 }
@@ -130,7 +130,7 @@ fn receivers(
                 return Ok(vec![name]);
             }
             let failure = Failure::usage(SendError::ToSelf(name).to_string());
-            Err(failure.with_hint("say with `--from` whose message it is, if it is not your own"))
+            Err(failure.with_hint("name the sender with `--from` if it is not you"))
         }
         Ok(Recipient::Member(name)) => Ok(vec![members::known(config, &name)?.name.clone()]),
         Ok(Recipient::Everybody) => everybody_but(sender, config).map_err(|error| {
@@ -163,7 +163,7 @@ fn text(argument: &str, limit: usize) -> Result<String, Failure> {
     // In the lead's name such a text would grant and end, which other commands do and guard.
     if let Some(frame) = ControlFrame::from_text(&text) {
         let message = format!(
-            "the text is a control frame (`{}`), which is not sent as a message",
+            "the text is a control frame (`{}`), which cannot be sent as a message",
             frame.type_name()
         );
         return Err(Failure::new(ErrorKind::Refused, message).with_hint(

@@ -75,7 +75,7 @@ impl Report<'_> {
             app.out.data(&plain(&line))?;
             if let Some(kept) = &sent.posted.quarantine {
                 app.out.say(&format!(
-                    "swarm: {}'s inbox was damaged and is kept as {}; what waited in it did not reach {}",
+                    "swarm: {}'s inbox was damaged and is kept as {}; its queued messages did not reach {}",
                     sent.to,
                     kept.display(),
                     sent.to

@@ -189,18 +189,18 @@ impl Waiting {
     fn gone(Tracked { sent, reached }: &Tracked) -> Failure {
         if *reached == Reached::Superseded {
             let message = format!(
-                "a newer message of the same key took the place of this one before {} read it",
+                "a newer message with the same key replaced this one before {} read it",
                 sent.to
             );
             return Failure::new(ErrorKind::Conflict, message)
-                .with_hint("wait for the newer one, or leave `--supersede` out");
+                .with_hint("wait for the newer one, or omit `--supersede`");
         }
         let message = format!(
-            "{}'s inbox was damaged and set aside before the message was read",
+            "{}'s inbox was damaged and moved aside before the message was read",
             sent.to
         );
         Failure::new(ErrorKind::Damaged, message)
-            .with_hint("`swarm log --type file_damaged` says where it is kept; send it again")
+            .with_hint("`swarm log --type file_damaged` shows where it is kept; send it again")
     }
 
     fn too_late(&self, sent: &Sent) -> Failure {
@@ -216,7 +216,7 @@ impl Waiting {
 
     fn interrupted(&self, sent: &Sent) -> Failure {
         let message = format!(
-            "interrupted before {} had {} the message; it stays queued and will be read all the same",
+            "interrupted before {} had {} the message; it stays queued and will be read later",
             sent.to,
             self.verb(),
         );
@@ -226,12 +226,12 @@ impl Waiting {
 
     fn never(&self, sent: &Sent) -> Failure {
         let message = format!(
-            "{} has ended without having {} the message; it stays queued",
+            "{} stopped before it had {} the message; it stays queued",
             sent.to,
             self.verb(),
         );
         Failure::new(ErrorKind::AgentFailed, message).with_hint(format!(
-            "`swarm spawn {}` starts it again, and it reads its mail then",
+            "`swarm spawn {}` restarts it, and it then reads its mail",
             sent.to
         ))
     }
@@ -239,7 +239,7 @@ impl Waiting {
     fn verb(&self) -> &'static str {
         match self.goal {
             Reached::Acked => "acknowledged",
-            _ => "taken in",
+            _ => "acknowledged",
         }
     }
 }

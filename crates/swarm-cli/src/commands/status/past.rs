@@ -52,7 +52,7 @@ impl Past {
                 }
                 Event::FileDamaged { file, kept, reason } => {
                     let sentence = format!(
-                        "{file} was damaged ({reason}) and begun anew; it is kept as {kept} until you remove it"
+                        "{file} was damaged ({reason}) and recreated; the damaged file is kept as {kept} until you remove it"
                     );
                     self.set_aside.push((kept, sentence));
                 }

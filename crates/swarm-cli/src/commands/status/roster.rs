@@ -38,7 +38,7 @@ pub(super) fn quiet(status: &Status) -> String {
         return String::new();
     }
     let count = counted(names.len() as u64, "member");
-    format!("{count} with nothing to do: {}\n", names.join(", "))
+    format!("{count} idle: {}\n", names.join(", "))
 }
 
 /// Whether a member has nothing to do and nothing to say.

@@ -51,7 +51,7 @@ pub(super) fn report(
 pub(in crate::commands) fn tell_left(app: &App, stopped: &StopReport) {
     if stopped.processes_left > 0 {
         app.out.say(&format!(
-            "{} of the processes that {} started could not be ended: `swarm ps` shows them",
+            "{} of the processes started by {} could not be terminated: run `swarm ps` to list them",
             stopped.processes_left, stopped.member,
         ));
     }
@@ -72,7 +72,7 @@ fn tell_conversation(app: &App, stopped: &StopReport) {
     if let Some(path) = &stopped.transcript {
         let name = &stopped.member;
         app.out.say(&plain(&format!(
-            "{name} has left the team; `swarm spawn {name}` carries on its conversation, which is kept in {}",
+            "{name} has left the team; `swarm spawn {name}` continues its conversation, which is kept in {}",
             path.display()
         )));
     }
@@ -89,17 +89,17 @@ fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
 pub(in crate::commands) fn told(stopped: &StopReport) -> String {
     let how = match &stopped.outcome {
         StopOutcome::Approved => "has shut down",
-        StopOutcome::Terminated => "said nothing in time and was ended",
+        StopOutcome::Terminated => "did not respond in time and was terminated",
         StopOutcome::Killed => "was killed",
-        StopOutcome::AlreadyGone => "had ended already",
-        StopOutcome::Refused { .. } => "goes on",
+        StopOutcome::AlreadyGone => "had already stopped",
+        StopOutcome::Refused { .. } => "keeps running",
     };
     let released: Vec<String> = stopped.released.iter().map(|id| format!("#{id}")).collect();
     if released.is_empty() {
         format!("{} {how}", stopped.member)
     } else {
         format!(
-            "{} {how}; given back: {}",
+            "{} {how}; released tasks: {}",
             stopped.member,
             released.join(", ")
         )
@@ -112,7 +112,7 @@ fn refusal(stopped: &StopReport) -> Option<Failure> {
     };
     let message = format!("{} refused to shut down: {}", stopped.member, plain(reason));
     let hint = format!(
-        "`swarm shutdown {} --force` ends it all the same",
+        "`swarm shutdown {} --force` stops it anyway",
         stopped.member
     );
     Some(Failure::new(ErrorKind::Refused, message).with_hint(hint))

@@ -72,15 +72,15 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
 /// What stands once nobody waits any more: the members were asked, and nothing takes that back.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let Some(alive) = who_lives(app, team, names) else {
-        let message = "interrupted after the last of them had ended; what they left is put in order by the next command";
+        let message = "interrupted after all members had stopped; the next command cleans up after them";
         return Failure::new(ErrorKind::Interrupted, message);
     };
     let grace = for_stopping(app).limits.shutdown_grace().as_secs();
     let message = format!(
-        "interrupted, and the request stands: {alive} to end with the turn, after {grace} s at the latest, unless an agent \
-         refuses; nobody is ended by force"
+        "interrupted, but the request stays pending: {alive} will stop after the current turn, within {grace} s, unless \
+         an agent refuses; no member is terminated"
     );
     Failure::new(ErrorKind::Interrupted, message).with_hint(
-        "`swarm status` shows how far it is, `swarm kill NAME` ends it now, `swarm shutdown NAME` waits again",
+        "`swarm status` shows the progress, `swarm kill NAME` terminates a member now, `swarm shutdown NAME` waits again",
     )
 }

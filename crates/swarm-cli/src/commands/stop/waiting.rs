@@ -40,7 +40,7 @@ fn waited_for(
     let awaited = who_lives(app, team, names)?;
     let patience = patience.as_secs();
     Some(format!(
-        "waiting for {awaited} to end; whoever has not after {patience} s is ended by force"
+        "waiting for {awaited} to stop; members still running after {patience} s are terminated"
     ))
 }
 

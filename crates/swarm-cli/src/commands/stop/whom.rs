@@ -63,8 +63,8 @@ pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>)
     let mut members = Vec::new();
     for MemberWord { name, .. } in &whom.names {
         if name.is_lead() {
-            return Err(Failure::usage("the team lead is not ended by this command")
-                .with_hint("end it where it runs (Ctrl-C), or all its teammates with `--all`"));
+            return Err(Failure::usage("this command cannot stop the team lead")
+                .with_hint("stop it in its terminal (Ctrl-C), or stop all its teammates with `--all`"));
         }
         let name = &members::known(&config, name)?.name;
         if !members.contains(name) {
@@ -82,7 +82,7 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
         [] => Ok(None),
         [team] => Ok(Some(team.clone())),
         _ => Err(Failure::usage("these are members of several teams")
-            .with_hint("end the members of one team at a time")),
+            .with_hint("stop the members of one team at a time")),
     }
 }
 
@@ -93,12 +93,12 @@ fn all_of(app: &App, team: &TeamName) -> Result<Vec<MemberName>, Failure> {
         .partition(|member| member.swarm.is_some());
     for other in others {
         app.out.say(&format!(
-            "swarm: {} belongs to another program: end it where it runs",
+            "swarm: {} belongs to another program: stop it there",
             other.name
         ));
     }
     if ours.is_empty() {
-        app.out.say("there is nobody to end");
+        app.out.say("no members to stop");
     }
     Ok(ours.into_iter().map(|member| member.name.clone()).collect())
 }

@@ -44,7 +44,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
         show(app, &party, &claimed)?;
     } else {
         let owner = claimed.owner.as_deref().unwrap_or_default();
-        let line = format!("#{} is {owner}'s: {}", claimed.id, claimed.subject);
+        let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
     let config = app.store.team(&party.team).config()?;
@@ -75,9 +75,9 @@ fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Fai
 }
 
 fn nothing_free(actor: &Actor) -> Failure {
-    let message = format!("there is no task that {} could take", actor.name());
+    let message = format!("no task is available for {}", actor.name());
     Failure::new(ErrorKind::NotFound, message)
-        .with_hint("`swarm task list` shows what the others wait for")
+        .with_hint("`swarm task list` shows what blocks the others")
 }
 
 pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {

@@ -72,7 +72,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
     };
     if new.iter().any(|task| task.subject.trim().is_empty()) {
         return Err(Failure::usage("a task needs a subject")
-            .with_hint("say in a few words what is to be done"));
+            .with_hint("describe the task in a few words"));
     }
     let config = app.store.team(&party.team).config()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
@@ -98,7 +98,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
 
 pub(super) fn refused(why: String) -> Failure {
     Failure::new(ErrorKind::Refused, why)
-        .with_hint("do what the hook asks for, or ask whoever set it up")
+        .with_hint("follow the hook's message, or contact the person who configured it")
 }
 
 fn single(args: TaskCreateArgs) -> NewTask {

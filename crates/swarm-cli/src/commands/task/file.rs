@@ -59,7 +59,7 @@ fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
         Failure::usage(format!("{origin} is not a list of tasks: {error}")).with_hint(FORM)
     })?;
     if entries.is_empty() {
-        return Err(Failure::usage(format!("{origin} holds no tasks")));
+        return Err(Failure::usage(format!("{origin} contains no tasks")));
     }
     let places = places(&entries, origin)?;
     let mut listed = Listed {
@@ -98,7 +98,7 @@ fn places(entries: &[Entry], origin: &str) -> Result<HashMap<String, usize>, Fai
         let shown = name.escape_debug();
         if name.trim().is_empty() || name.parse::<TaskId>().is_ok() {
             let message =
-                format!("{origin}: `{shown}` cannot be a `ref`: it is a word, not a number");
+                format!("{origin}: `{shown}` is not a valid `ref`: use a word, not a number");
             return Err(Failure::usage(message).with_hint(FORM));
         }
         if places.insert(name.clone(), place).is_some() {

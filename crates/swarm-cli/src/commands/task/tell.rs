@@ -13,7 +13,7 @@ pub(super) fn owner(app: &App, party: &Party, task: &Task) -> Result<(), Failure
     announce_assignment(&*app.store.team(&party.team), task, &party.name, now).map_err(|error| {
         let mut failure = Failure::from(error);
         failure.message = format!(
-            "task {} was changed, but its owner was not told: {}",
+            "task {} was changed, but its owner was not notified: {}",
             task.id, failure.message
         );
         failure
@@ -25,7 +25,7 @@ pub(super) fn free(app: &App, party: &Party, tasks: &[Task]) -> Result<(), Failu
     announce_unblocked(&*app.store.team(&party.team), tasks, &party.name).map_err(|error| {
         let mut failure = Failure::from(error);
         failure.message = format!(
-            "the task was changed, but nobody was told what is free: {}",
+            "the task was changed, but members were not notified of unblocked tasks: {}",
             failure.message
         );
         failure

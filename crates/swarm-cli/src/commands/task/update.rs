@@ -90,9 +90,9 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     let (id, owner) = (args.id, args.owner.clone());
     let change = change(args);
     if change == TaskChange::default() {
-        let failure = Failure::usage(format!("there is nothing to change in task {id}"));
+        let failure = Failure::usage(format!("no changes given for task {id}"));
         return Err(failure
-            .with_hint("say what shall change: `--status`, `--owner`, `--result`, `--subject` …"));
+            .with_hint("specify a change: `--status`, `--owner`, `--result`, `--subject` …"));
     }
     if let Some(owner) = &owner {
         members::known(&app.store.team(&party.team).config()?, owner)?;
@@ -162,7 +162,7 @@ fn require_result(
         return Ok(());
     }
     Err(Failure::usage(format!("task {id} has no result yet"))
-        .with_hint("say what came out with `--result`: a text, a commit, a path"))
+        .with_hint("give the result with `--result`: a text, a commit or a path"))
 }
 
 fn change(args: TaskUpdateArgs) -> TaskChange {
@@ -186,7 +186,7 @@ fn show(app: &App, party: &Party, updated: &TaskUpdated) -> Result<(), Failure> 
         return app.out.json(&record::record(task, &list)?);
     }
     if updated.changed_fields.is_empty() {
-        return app.out.data(&format!("#{} is so already", task.id));
+        return app.out.data(&format!("#{} is unchanged", task.id));
     }
     let mut line = format!(
         "#{} changed: {}",

@@ -64,10 +64,10 @@ fn how_to_use(app: &App, team: &TeamName) -> String {
         Ok(LeadStanding::ByHand) => format!("use it with `--team {team}`, "),
         Ok(LeadStanding::Lost { .. }) => format!("take it over with `swarm resume {team}`, "),
         Ok(LeadStanding::Led { .. } | LeadStanding::Unknown { .. }) => {
-            return "a lead works in it: choose another name".to_owned();
+            return "a lead is running in it: choose another name".to_owned();
         }
         Ok(LeadStanding::Foreign { .. }) => {
-            return "another program made it: choose another name".to_owned();
+            return "another program created it: choose another name".to_owned();
         }
         Err(_) => String::new(),
     };

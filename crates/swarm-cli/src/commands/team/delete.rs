@@ -85,7 +85,7 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
     match team {
         Some(team) if app.store.team(&team).team_directory().is_dir() => Ok(Failure::new(
             ErrorKind::Damaged,
-            format!("team {team} has a directory and no roster"),
+            format!("team {team} has a directory but no roster"),
         )),
         _ => Err(failure),
     }
@@ -113,16 +113,16 @@ fn delete_damaged(
         .map_err(anyhow::Error::from)?
         == Liveness::Alive
     {
-        return Err(damage.with_hint("its lead lives: end it where it runs first"));
+        return Err(damage.with_hint("its lead is running: stop it first"));
     }
     app.out
         .say(&format!("swarm: {}", clean_line(&damage.message)));
     let spawn_context = for_stopping(app);
     let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&spawn_context, &team))?;
     if left.processes > 0 {
-        let message = format!("{} processes of {team} would not end", left.processes);
+        let message = format!("{} processes of {team} could not be terminated", left.processes);
         return Err(Failure::new(ErrorKind::Internal, message)
-            .with_hint("`swarm ps` shows them; try again"));
+            .with_hint("run `swarm ps` to list them, then retry"));
     }
     for pane in &left.panes {
         app.out.warn(pane);
@@ -206,11 +206,11 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
 /// What stands once nobody waits for the members of a team that was to go.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let asked = who_lives(app, team, names).map_or_else(String::new, |alive| {
-        format!("; asked to end with the turn: {alive}")
+        format!("; asked to stop after the turn: {alive}")
     });
     let message = format!("interrupted: {team} is not deleted{asked}");
     Failure::new(ErrorKind::Interrupted, message).with_hint(format!(
-        "`swarm team delete {team} --force` goes on with it, `swarm status --team {team}` shows who is left"
+        "`swarm team delete {team} --force` continues, `swarm status --team {team}` shows the remaining members"
     ))
 }
 

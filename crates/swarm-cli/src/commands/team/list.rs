@@ -42,13 +42,13 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         app.out.json(&records)?;
     } else if lines.is_empty() && damaged.is_empty() {
         app.out
-            .say("there are no teams; make one with `swarm team create NAME`");
+            .say("no teams; create one with `swarm team create NAME`");
     } else if !lines.is_empty() {
         app.out.table(&table(app, &lines))?;
         for line in lines.iter().filter(|line| line.state == "orphaned") {
             let team = &line.config.name;
             app.out.say(&format!(
-                "the lead of {team} is lost: `swarm resume {team}` takes it over, `swarm team delete {team} --force` ends it"
+                "the lead of {team} is lost: `swarm resume {team}` takes it over, `swarm team delete {team} --force` deletes it"
             ));
         }
     }

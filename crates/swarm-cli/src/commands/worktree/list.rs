@@ -18,7 +18,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         app.out.json(&records)?;
     } else if listed.is_empty() {
         app.out
-            .say("there are no worktrees; `swarm spawn NAME --worktree` makes one");
+            .say("no worktrees; create one with `swarm spawn NAME --worktree`");
     } else {
         app.out.table(&table(&listed))?;
         for one in &listed {
@@ -52,7 +52,7 @@ pub(super) fn record(listed: &ListedWorktree) -> Result<Value, Failure> {
 /// What speaks against removing it, in one line.
 pub(super) fn why(listed: &ListedWorktree) -> String {
     if listed.condition == Condition::HalfMade {
-        return "it is being made at this moment, perhaps by a git whose swarm has ended"
+        return "it is being created, possibly by a git process whose swarm has exited"
             .to_owned();
     }
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();

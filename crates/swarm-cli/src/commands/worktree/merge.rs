@@ -68,14 +68,14 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         app.out.json(&records)?;
     } else if failures.len() < records.len() {
         app.out
-            .say("`swarm worktree prune` removes the worktrees in which nobody works and whose work is all merged");
+            .say("`swarm worktree prune` removes unused worktrees that are fully merged");
     } else if records.is_empty() && passed_over.is_empty() {
-        app.out.say("there is nothing to merge");
+        app.out.say("nothing to merge");
     }
     if !passed_over.is_empty() {
         let names: Vec<_> = passed_over.iter().map(Slug::to_string).collect();
         app.out.say(&format!(
-            "passed over, since somebody works there: {}; `swarm worktree merge NAME` merges one all the same",
+            "skipped because they are in use: {}; merge one anyway with `swarm worktree merge NAME`",
             names.join(", ")
         ));
     }
@@ -104,12 +104,12 @@ fn sentence(merged: &Merged) -> String {
     } = merged;
     let head = head.get(..12).unwrap_or(head);
     match outcome {
-        MergeOutcome::AlreadyThere => format!("{target} has {branch} already"),
+        MergeOutcome::AlreadyThere => format!("{target} already contains {branch}"),
         MergeOutcome::Copied => format!(
-            "the commits of {branch} are copied into {target}, which is at {head} now; the uncommitted changes at which it began are left out"
+            "the commits of {branch} were copied to {target}, now at {head}; the uncommitted changes it started from were left out"
         ),
         MergeOutcome::FastForward | MergeOutcome::MergeCommit => {
-            format!("{branch} is merged into {target}, which is at {head} now")
+            format!("merged {branch} into {target}, now at {head}")
         }
     }
 }

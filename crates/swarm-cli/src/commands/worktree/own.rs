@@ -167,16 +167,16 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
             let why: Vec<_> = why.iter().map(ToString::to_string).collect();
             let why = why.join("; ");
             if record.by_hook {
-                format!("swarm: the worktree is kept: {path} ({why}); `swarm worktree remove --force {slug}` has your hook take it away")
+                format!("swarm: the worktree is kept: {path} ({why}); `swarm worktree remove --force {slug}` removes it with your hook")
             } else if can_be_merged {
-                format!("swarm: the worktree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges what is committed")
+                format!("swarm: the worktree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges its commits")
             } else {
                 format!("swarm: the worktree is kept: {path} on {branch} ({why})")
             }
         }
         // Somebody else's by now.
         Ok(None) => return,
-        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} held nothing new and is gone", record.slug),
+        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} had no changes and was removed", record.slug),
         Err(error) => kept(&record.path, &error.to_string()),
     });
 }

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// would be missed under another name.
 pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
     if name.trim().contains(char::is_whitespace) {
-        return Err("a worktree's name has no spaces; put the prompt before --worktree".to_owned());
+        return Err("a worktree name cannot contain spaces; put the prompt before --worktree".to_owned());
     }
     Ok(name.to_owned())
 }
