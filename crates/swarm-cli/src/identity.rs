@@ -107,7 +107,7 @@ impl Acting {
             Self::PersonOrAgent(why) => {
                 let message = format!("`swarm {what}` is not accepted here: {why}");
                 Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
-                    "run `swarm {what}` in a terminal outside of it, or allow this one with \
+                    "run `swarm {what}` in a terminal outside of it, or allow this terminal with \
                      `permissions.answer_in_place = \"always\"`"
                 )))
             }

@@ -120,13 +120,13 @@ fn tasks_of(member: &Member, team: &TeamName, list: &TaskList, released: &[TaskI
 impl Handover {
     /// What a lead that carries on its conversation is told.
     pub fn for_the_lead(&self, respawned: &[MemberName]) -> String {
-        let mut text = "Your process had ended, and a new one carries on your conversation. This is how the team \
-                        stands.\n"
+        let mut text = "Your process exited, and a new one continues your conversation. The state of the \
+                        team:\n"
             .to_owned();
         let names = |names: Vec<&MemberName>| {
             let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
             if names.is_empty() {
-                "nobody".to_owned()
+                "none".to_owned()
             } else {
                 names.join(", ")
             }
@@ -165,7 +165,7 @@ impl Handover {
         for task in &self.tasks.tasks {
             let state = self.tasks.state(task);
             if !state.is_terminal() {
-                let owner = task.owner.as_deref().unwrap_or("nobody");
+                let owner = task.owner.as_deref().unwrap_or("no owner");
                 let _infallible = writeln!(
                     text,
                     "Open: #{} [{}] {} ({owner}).",
@@ -280,8 +280,8 @@ fn words_for(tasks: &[Given]) -> Option<Draft> {
     if tasks.is_empty() {
         return None;
     }
-    let mut text = "Your process had ended, and a new one carries on your conversation. These tasks are yours again; \
-                    look first at what is done already.\n"
+    let mut text = "Your process exited, and a new one continues your conversation. These tasks are assigned to you \
+                    again; first check what is already done.\n"
         .to_owned();
     for Given { task, .. } in tasks {
         // Writing into a String cannot fail.
@@ -291,7 +291,7 @@ fn words_for(tasks: &[Given]) -> Option<Draft> {
             task.id, task.subject, task.description
         );
     }
-    let summary = "your tasks are yours again";
+    let summary = "your tasks are assigned to you again";
     Some(Draft::system(text.trim_end()).with_summary(summary))
 }
 

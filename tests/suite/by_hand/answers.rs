@@ -43,7 +43,7 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
         .clone();
     for words in [
         "bob may make this call once: Bash touch made",
-        "until it ends: Bash(touch made)",
+        "rest of its session: Bash(touch made)",
     ] {
         assert!(approved.contains(words), "{approved}");
     }
@@ -169,7 +169,7 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     spawn_asking(&world, "bob");
     let approved = world.swarm(&["approve", "--always"]);
     assert!(
-        approved.ok().stdout.contains("until it ends: Edit(//"),
+        approved.ok().stdout.contains("rest of its session: Edit(//"),
         "{}",
         approved.story()
     );

@@ -22,7 +22,7 @@ const PROMPTLY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The mode counts from the member's next tool call. It is never above the member's ceiling, which `swarm permissions NAME` \
+The mode applies from the member's next tool call. It is never above the member's ceiling, which `swarm permissions NAME` \
 shows.
 
 Examples:
@@ -37,7 +37,7 @@ pub(crate) struct ModeArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The rule counts for every member of the team at once, and for those that are started later.
+The rule applies immediately to every member of the team, including members started later.
 
 Examples:
   swarm allow \"Bash(cargo test:*)\"

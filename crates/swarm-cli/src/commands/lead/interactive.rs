@@ -21,7 +21,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 `swarm` alone, or with a prompt in quotes, is short for it. Type to the lead; commands begin with `/`, such as \
 /status, /task list and /approve. Esc interrupts the lead, Ctrl-D ends the session and shuts the team down; \
-`--continue` brings lead, team and conversations back. In tmux, requests are answered from a terminal outside unless \
+`--continue` restores lead, team and conversations. In tmux, answer requests from a terminal outside tmux unless \
 the setting `permissions.answer_in_place` is `always`.
 
 Examples:

@@ -46,23 +46,23 @@ const SHARED_TERMINALS: [(&str, &str); 6] = [
 /// What can be typed, besides prompts.
 const HELP: &str = "\
 /status, /brief, /log         members, tasks and what happened
-/peek NAME, /send NAME TEXT   look at a member, write to it
+/peek NAME, /send NAME TEXT   show a member's pane, send it a message
 /task list, /task create …    the task list
 /requests, /approve, /deny    permission requests
-/COMMAND --help               likewise every command of `swarm help`
+/COMMAND --help               help for any command in `swarm help`
 /model [NAME], /mode [MODE]   show or change the model or the permission mode
 /context, /cost               share of the context window, tokens used
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /SKILL [ARGUMENTS]            have the lead follow a skill
-/clear                        begin the conversation anew
+/clear                        start a new conversation
 /NAME                         the prompt in .claude/commands/NAME.md
 !COMMAND                      run a command in your own shell
 /quit                         end the session and shut the team down
 
 Esc      interrupt the lead       Alt-Enter  new line
 Ctrl-C   empty the line, or       Up, Down   earlier lines
-         interrupt; twice: end    Ctrl-R     search earlier lines
+         interrupt; twice: stop   Ctrl-R     search earlier lines
 Ctrl-D   end the session          Tab        complete / and @
 Shift-Tab  next permission mode   Ctrl-G     write in your editor
 Ctrl-O   last result in full      Ctrl-B     sub-agents to the background

@@ -221,7 +221,7 @@ mod tests {
             "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
              Bash touch made\n  timeout: 5\n  why: no rule allows `touch made`\n  \
              yes: swarm approve p3\n  no:  swarm deny p3 --why TEXT\n  \
-             yes with --always also grants, until it ends: Bash(touch:*)"
+             yes with --always also grants, for the rest of its session: Bash(touch:*)"
         );
     }
 

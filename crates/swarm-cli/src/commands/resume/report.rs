@@ -96,11 +96,11 @@ fn tasks(found: &Handover) -> Vec<String> {
                 format!("#{} {subject} ({})", task.id, list.state(task).name())
             })
             .collect();
-        format!(
-            "tasks of {}: {}",
-            owner.unwrap_or("nobody"),
-            words.join(", ")
-        )
+        let owned = owner.map_or_else(
+            || "unassigned tasks".to_owned(),
+            |name| format!("tasks of {name}"),
+        );
+        format!("{owned}: {}", words.join(", "))
     };
     owners.into_iter().map(of).collect()
 }
