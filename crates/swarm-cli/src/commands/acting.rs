@@ -1,4 +1,4 @@
-//! In whose name a command acts.
+//! The actor on whose behalf a command runs.
 
 use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
 use swarm_store::Actor;
@@ -7,20 +7,20 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::identity::{Acting, from_elsewhere};
 
-/// The one in whose name a command acts on a team.
+/// A team and the actor on whose behalf a command changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Party {
     /// The team.
     pub(crate) team: TeamName,
-    /// The member's name; a person acts as the lead.
+    /// Name of the member; a person acts as the lead.
     pub(crate) name: MemberName,
-    /// The member's spawn; a person has none.
+    /// Spawn of the member; `None` for a person.
     pub(crate) spawn_id: Option<SpawnId>,
-    /// Whether it is a person.
+    /// Whether the actor is a person.
     pub(crate) is_person: bool,
 }
 
-/// Who runs this command.
+/// Detects who runs this command.
 pub(super) fn find(app: &App) -> Result<Acting, Failure> {
     if let Some(acting) = &app.acting {
         return Ok(acting.clone());
@@ -28,7 +28,7 @@ pub(super) fn find(app: &App) -> Result<Acting, Failure> {
     Ok(Acting::find(&*app.store, &app.env)?)
 }
 
-/// Refuses members and what they started. Another agent program may act for its person.
+/// Refuses members and the processes they started. Other agent programs may act for their user.
 pub(super) fn require_person(app: &App, what: &str) -> Result<Acting, Failure> {
     let acting = find(app)?;
     acting.require_person(what)?;
@@ -40,7 +40,7 @@ pub(super) fn require_no_agent(app: &App, what: &str) -> Result<(), Failure> {
     find(app)?.require_no_agent(what)
 }
 
-/// The team whose request a person answers, without any agent program in between.
+/// Returns the team whose request a person answers. Refuses all agent programs.
 pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure> {
     require_no_agent(app, what)?;
     let team = app.team_to_change()?;
@@ -48,12 +48,12 @@ pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure>
     Ok(team)
 }
 
-/// A person in the lead's name, or a member for itself in its own team.
+/// Returns the actor: a person as the lead, or a member in its own team.
 pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
     party_in(app, what, None)
 }
 
-/// The same, in a team that something else than a flag or variable names.
+/// Like [`party`], in a team that is not named by a flag or variable.
 pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<Party, Failure> {
     match find(app)? {
         Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => Ok(Party {
@@ -99,7 +99,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
 }
 
 impl Party {
-    /// The actor that the task list sees.
+    /// Returns the actor for the task list.
     pub(super) fn actor(&self) -> Actor {
         if self.is_person {
             Actor::person(&self.team)
@@ -108,7 +108,7 @@ impl Party {
         }
     }
 
-    /// Refuses what only people may do.
+    /// Refuses members; `what` is the command that requires a person.
     pub(super) fn require_person(&self, what: &str) -> Result<(), Failure> {
         if self.is_person {
             return Ok(());

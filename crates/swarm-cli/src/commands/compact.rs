@@ -94,7 +94,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     }
 }
 
-/// A member that swarm runs.
+/// Returns an error unless swarm runs the member.
 fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
     let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
     let views = app.store.team(team).member_view()?;
@@ -113,7 +113,7 @@ fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, F
     }
 }
 
-/// When a member will compact its conversation that is not waited for.
+/// Returns when a member will compact its conversation, unless the command waits for that.
 fn later(view: &MemberView, wait: bool) -> Option<&'static str> {
     let is_busy = !view.state.waits_for_mail();
     held(view).or((is_busy && !wait).then_some("when its turn ends"))

@@ -1,4 +1,4 @@
-//! `swarm agents show --effective`: what comes of a definition.
+//! `swarm agents show --effective`: the configuration that results from a definition.
 
 use serde_json::json;
 use swarm_permissions::{
@@ -174,7 +174,8 @@ fn listed(tools: &[String]) -> String {
     }
 }
 
-/// One row for each reason of each layer, in the order of the layers; those that took nothing away stand there too.
+/// Returns one row per layer and reason, in the order of the layers, including layers that removed
+/// no tools.
 fn layers(args: &AgentsShowArgs, pool: &ToolPool) -> Table {
     let mut table = Table::new(["LAYER", "TOOK AWAY", "BECAUSE"]);
     for layer in args.role.kind().layers() {

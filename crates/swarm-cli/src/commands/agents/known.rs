@@ -1,4 +1,4 @@
-//! A type that somebody names.
+//! Lookup of agent types by name.
 
 use swarm_config::FoundAgents;
 use swarm_permissions::{AgentDefinition, nearest};
@@ -7,10 +7,10 @@ use swarm_protocol::{ErrorKind, MemberName};
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// The definition that counts for a type.
+/// Returns the definition that is used for a type.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`], with what is wrong with its file, or the types that there are.
+/// [`ErrorKind::NotFound`], with the problem of its file or the list of available types.
 pub(in crate::commands) fn known<'a>(
     found: &'a FoundAgents,
     name: &str,
@@ -39,10 +39,11 @@ pub(in crate::commands) fn known<'a>(
     })
 }
 
-/// The definition that counts for the type of a member that comes back.
+/// Returns the definition for the type of a member that is restarted.
 ///
 /// # Errors
-/// As [`known`]. Where nothing is wrong with a file, the type may have come from a flag, and those are not kept.
+/// As [`known`]. If no file is invalid, the type may have been defined by a flag, which is not
+/// stored.
 pub(in crate::commands) fn known_again<'a>(
     found: &'a FoundAgents,
     name: &str,
@@ -63,7 +64,7 @@ fn given_again(name: &str, member: &MemberName) -> String {
     )
 }
 
-/// Why a type that somebody has written a file for is none.
+/// Returns an error if the file of a type is invalid.
 fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
     let problems = found.problems.iter();
     let why: Vec<_> = problems

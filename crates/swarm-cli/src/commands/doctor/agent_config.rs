@@ -1,4 +1,4 @@
-//! Definitions of agents, and hooks whose programs are missing.
+//! Checks of agent definitions, skills, plugins and hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use swarm_permissions::{HookAction, HookSettings};
 
 use super::finding::Finding;
 
-/// Nothing where all is well and nothing is set up.
+/// Returns the findings; empty if nothing is configured.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
-    // What is wrong with these is told elsewhere.
+    // Another check reports invalid settings.
     let Ok(root) = env.root() else {
         return Vec::new();
     };
@@ -26,7 +26,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Skills whose files depart from the Agent Skills format.
+/// Reports skills whose files deviate from the Agent Skills format.
 fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
     let problems = find_skills(&env.cwd, root, trusted).problems.into_iter();
     let hint = "fix the file; until then only its valid parts are used";
@@ -35,7 +35,7 @@ fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
         .collect()
 }
 
-/// Parts of plugins that are not used. A plugin's hook may be a guard.
+/// Reports parts of plugins that are not used; a plugin's hook may be a safeguard.
 fn plugins(root: &Path, claude: &ClaudeSettings) -> Option<Finding> {
     let unused = unused_parts(root, &claude.plugins);
     let named: Vec<String> = unused
@@ -81,7 +81,7 @@ fn definitions(
     problems.collect()
 }
 
-/// The hooks that run, and those of them that cannot.
+/// Reports the hooks that run and those whose program is missing.
 fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
     const NAME: &str = "hooks";
     let project = project_top(root, &env.cwd);
@@ -155,7 +155,7 @@ fn is_executable(found: &std::fs::Metadata) -> bool {
     found.permissions().mode() & 0o111 != 0
 }
 
-/// The first word, quotes taken off as the shell does; `None` where that takes more than reading.
+/// Returns the first word, unquoted as in a shell; `None` if it requires expansion.
 fn first_word(line: &str) -> Option<String> {
     let mut word = String::new();
     let mut quote = None;

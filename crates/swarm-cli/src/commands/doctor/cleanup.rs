@@ -1,4 +1,4 @@
-//! What crashed teams left behind. It is only told; other commands clear it away.
+//! Reports what crashed teams left behind; other commands remove it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::commands::worktree::abandoned;
 use crate::spawn_context::{socket_directory, terminal_of};
 use crate::which_team::without_roster;
 
-/// What findings about teams go by.
+/// Name of the findings about teams.
 const NAME: &str = "teams";
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
@@ -46,7 +46,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Panes of teams whose directory somebody has removed.
+/// Panes of teams whose directory was removed.
 fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
     let facts = terminal_of(env, root);
@@ -64,7 +64,8 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     })
 }
 
-/// Worktrees of this repository whose team is gone. Only a person can tell what is to become of their work.
+/// Worktrees of this repository whose team no longer exists. Only a person can decide about their
+/// changes.
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
     let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
@@ -95,7 +96,7 @@ fn teams(root: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     for team in &names {
         match store.team(team).look() {
-            // Nothing can be done about the members of another program's team.
+            // swarm cannot clean up members of another program's team.
             Ok(seen) if seen.is_foreign => {}
             Ok(seen) => {
                 let dead = seen
@@ -129,7 +130,7 @@ fn teams(root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Members that have ended, and what can be done: without a lead nobody else is taken up again.
+/// Reports stopped members and the command to restart them: `resume` requires a lost lead.
 fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
     if dead.is_empty() {
         return None;

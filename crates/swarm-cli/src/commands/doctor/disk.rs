@@ -1,4 +1,4 @@
-//! The config directory, and what the kernel lets us watch.
+//! Checks of the config directory and the kernel's file watching.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use swarm_os::{InotifyUse, OsError, inotify_use};
 use super::finding::Finding;
 use crate::failure::with_causes;
 
-/// With less room than this not even a short run comes to its end.
+/// Free bytes below which even a short run fails.
 const FULL: u64 = 1 << 20;
 
-/// With less room than this it may be full soon: a long conversation has some megabytes, and a team has several.
+/// Free bytes below which the disk may soon be full: a long conversation takes several megabytes.
 const LOW: u64 = 100 << 20;
 
-/// Instances that a team of thirty may need.
+/// inotify instances that a team of thirty may need.
 const INSTANCES: usize = 32;
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
@@ -36,7 +36,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
 fn config_directory(root: &Path) -> Finding {
     const NAME: &str = "config directory";
     let elsewhere = "make it writable, or set CLAUDE_CONFIG_DIR to a directory on a local disk";
-    // What is not there yet is made in the nearest directory that is.
+    // A missing directory will be created in its nearest existing parent.
     let Some(nearest) = root.ancestors().find(|directory| directory.exists()) else {
         return Finding::missing(
             NAME,
@@ -106,7 +106,7 @@ fn config_directory(root: &Path) -> Finding {
     )
 }
 
-/// What is to be said of a disk with so many bytes left.
+/// Returns the finding for a disk with this many free bytes.
 fn scarce(root: &Path, free: u64) -> String {
     let root = root.display();
     match free {
@@ -116,7 +116,8 @@ fn scarce(root: &Path, free: u64) -> String {
     }
 }
 
-/// How many more watchers of directories this user may have. Nothing where the kernel does not tell.
+/// Returns how many more inotify instances this user can create; `None` if the kernel does not
+/// report it.
 fn inotify() -> Option<Finding> {
     const NAME: &str = "inotify";
     let InotifyUse {

@@ -1,4 +1,4 @@
-//! Programs beside this one, and the terminal.
+//! Checks of required programs and the terminal.
 
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
@@ -34,7 +34,7 @@ pub(super) fn teammate(env: &Environment) -> Finding {
     }
 }
 
-/// What the backends need.
+/// Checks the requirements of the backends.
 pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
     let facts = terminal_of(env, &env.cwd);
     let checks = runtime()?.block_on(async {
@@ -69,7 +69,7 @@ pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Fin
     Ok(checks.into_iter().map(finding).collect())
 }
 
-/// git, which the demonstration needs.
+/// Checks for git, which the demo needs.
 pub(super) fn git(env: &Environment) -> Finding {
     const NAME: &str = "git";
     let hint = "install git; `swarm demo` needs it, and agents often do";
@@ -82,7 +82,7 @@ pub(super) fn git(env: &Environment) -> Finding {
     }
 }
 
-/// The terminal that this command runs in.
+/// Checks the terminal that this command runs in.
 pub(super) fn terminal(env: &Environment) -> Finding {
     const NAME: &str = "terminal";
     let term = env.get("TERM").unwrap_or_default();
@@ -102,7 +102,7 @@ pub(super) fn terminal(env: &Environment) -> Finding {
     Finding::ok(NAME, place)
 }
 
-/// The first line that a program prints.
+/// Returns the first line that a program prints.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);

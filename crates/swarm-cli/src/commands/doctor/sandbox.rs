@@ -1,4 +1,4 @@
-//! The sandbox of shell commands: what the kernel has, and what the settings make of it.
+//! Checks of the shell sandbox: kernel support and settings.
 
 use swarm_config::Settings;
 use swarm_protocol::SandboxUse;

@@ -1,4 +1,4 @@
-//! What people wrote: settings, and the keys of the model that they name.
+//! Checks of settings files and of the API keys of the default model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::failure::{Failure, with_causes};
 
 const NAME: &str = "settings";
 
-/// What was written, as far as it counts.
+/// Settings as far as they are valid.
 pub(super) struct Written {
-    /// The settings in force; the built-in ones where their files are refused.
+    /// Effective settings; the defaults if the files are invalid.
     pub(super) settings: Settings,
-    /// Whether `swarm.toml` files are refused.
+    /// Whether `swarm.toml` files are invalid.
     settings_refused: bool,
-    /// Variables of `settings.json` files; `None` where one of these is refused, which may have held a key.
+    /// Variables of `settings.json` files; `None` if one of them is invalid and may contain a key.
     variables: Option<BTreeMap<String, String>>,
 }
 
-/// Reads settings of both kinds.
+/// Reads `swarm.toml` and `settings.json` files.
 ///
 /// # Errors
-/// When the program's own settings are wrong, which is a defect.
+/// Returns an error if the built-in settings are invalid, which is a bug.
 pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
     let mut findings = Vec::new();
     let mut refused = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure
     Ok((wrong.chain(findings).collect(), written))
 }
 
-/// Reads the files that belong to a config directory; what is refused is added to `refused`.
+/// Reads the files of a config directory and adds errors to `refused`.
 fn read(
     env: &Environment,
     root: &Path,
@@ -86,7 +86,7 @@ fn read(
     remarks.collect()
 }
 
-/// Whether the default model can be asked.
+/// Checks whether the default model can be used.
 pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     const NAME: &str = "model";
     const CORRECT: &str = "fix the settings, then retry";

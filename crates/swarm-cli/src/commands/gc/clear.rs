@@ -1,4 +1,4 @@
-//! Looking for leftovers, and clearing each.
+//! Finds leftovers and removes them.
 
 use std::process::ExitCode;
 
@@ -70,7 +70,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// Worktrees of this repository whose team is gone. They may hold work, so they are only told of.
+/// Reports worktrees of this repository whose team no longer exists; they may contain changes.
 fn work_trees(app: &App) -> Vec<Find> {
     let left = abandoned(&spawn_context::worktrees(app), &*app.store, &app.env.cwd);
     let tell = |listed: swarm_worktree::ListedWorktree| {
@@ -85,8 +85,8 @@ fn work_trees(app: &App) -> Vec<Find> {
     left.into_iter().map(tell).collect()
 }
 
-/// Ends what dead members have left, and writes their deaths down. A team whose records cannot be changed is judged by
-/// what they say.
+/// Stops processes of dead members and records their deaths. A team whose records cannot be changed
+/// is judged by its existing records.
 fn record_deaths(app: &App, team: &TeamName) {
     if let Err(error) = swarm_team::reconcile(&*app.store.team(team)) {
         tracing::warn!(%team, %error, "deaths not recorded");
@@ -101,13 +101,13 @@ async fn team_and_panes(
     finds: &mut Vec<Find>,
 ) -> Result<(), Failure> {
     let store = &*spawn_context.store;
-    // Nothing in it is ours to clear, and the program that made it is the one to repair it.
+    // Only the program that created the team can repair it.
     if store.team(team).is_foreign() {
         return Ok(());
     }
     let config = match store.team(team).config() {
         Ok(config) => config,
-        // Deleted since the names were listed.
+        // The team was deleted after the names were listed.
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::Damaged => {
             let why = format!("{error}; `swarm team delete {team} --force` removes the team");
@@ -133,7 +133,7 @@ async fn team_and_panes(
     Ok(())
 }
 
-/// Panes of teams whose directory somebody has removed.
+/// Closes panes of teams whose directory was removed.
 async fn orphans(spawn_context: &SpawnContext, args: &GcArgs, finds: &mut Vec<Find>) {
     let (store, root) = (&*spawn_context.store, &*spawn_context.root);
     let left = orphaned_panes(store, root, &spawn_context.terminal).await;
@@ -154,7 +154,7 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
     }
 }
 
-/// The store looks again under its lock, and refuses if a member lives or somebody leads by then.
+/// The store checks again under its lock and refuses if a member or lead is running.
 async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
     clear_dead(spawn_context, team).await?;
     spawn_context.store.team(team).delete(false, false)?;

@@ -1,4 +1,4 @@
-//! An event as people read it.
+//! Text form of an event.
 
 use std::fmt::Display;
 
@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 use swarm_protocol::{AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms};
 use swarm_team::speaker;
 
-/// The words that say what kind of thing happened.
+/// The kinds of events.
 pub(super) const WORDS: [&str; 8] = [
     "agent", "mail", "member", "other", "request", "task", "team", "turn",
 ];
 
-/// What kind of thing an event is: one of [`WORDS`].
+/// Returns the kind of an event: one of [`WORDS`].
 pub(super) fn word(event: &Event) -> &'static str {
     words(event).0
 }
 
-/// Time, what kind of thing happened, and the thing, in one line.
+/// Formats time, kind and description in one line.
 pub(super) fn line(entry: &JournalEntry) -> String {
     let (word, what) = words(&entry.event);
     swarm_ui::clean_line(&format!("{} {word}: {what}", entry.at.iso()))
@@ -160,7 +160,7 @@ fn request(event: &Event) -> String {
     }
 }
 
-/// Who answered, where that is known.
+/// Formats who answered, if known.
 fn answerer(by: &AnsweredBy) -> String {
     let process = by.pid.map(|pid| format!("process {pid}"));
     let user = by.user.as_ref().map(|user| format!("user {user}"));
@@ -171,7 +171,7 @@ fn answerer(by: &AnsweredBy) -> String {
     }
 }
 
-/// ` by bob`; nothing where that is not known.
+/// Formats ` by bob`; empty if unknown.
 fn by_whom(by: &str) -> String {
     match by {
         "" => String::new(),
@@ -211,7 +211,8 @@ fn task(event: &Event) -> String {
     }
 }
 
-/// The fields that changed. Every change raises a number in the metadata, so that is named only where it is all.
+/// Formats the changed fields. Every change increments a counter in the metadata, so `metadata` is
+/// only named if no other field changed.
 fn changed(set: &Map<String, Value>) -> String {
     let fields = set.iter().filter(|(key, _)| *key != "metadata");
     let named = fields.map(|(key, value)| match (key.as_str(), value) {
@@ -226,7 +227,7 @@ fn changed(set: &Map<String, Value>) -> String {
     named.join(", ")
 }
 
-/// What is in force in a new member, as far as the event says.
+/// Formats the effective values of a new member that the event contains.
 fn in_force(terms: &SpawnTerms) -> String {
     let words = [
         terms.agent_type.clone(),
@@ -348,7 +349,7 @@ mod tests {
             })),
             "denied for bob by a person, user eve, process 7 (perm-1-a): not now"
         );
-        // Written by an earlier version.
+        // Written by an older version.
         let old =
             serde_json::json!({"type": "request_answered", "request": "p", "answer": "expired"});
         assert_eq!(show(old), "expired (p)");
