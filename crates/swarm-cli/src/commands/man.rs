@@ -1,4 +1,4 @@
-//! `swarm man`: the manual pages, made from the arguments as they are read.
+//! `swarm man`: manual pages, generated from the argument definitions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// Prints one page, or writes all of them into a directory.
+/// Prints one page, or writes all pages to a directory.
 pub(super) fn run(
     env: &Environment,
     out: Output,
@@ -71,7 +71,7 @@ fn write(path: &Path, page: &str) -> io::Result<()> {
     std::fs::write(path, page)
 }
 
-/// The pages of `help` would only repeat the others.
+/// Pages of `help` would only repeat the others.
 fn without_help_commands(command: Command) -> Command {
     command
         .disable_help_subcommand(true)
@@ -100,7 +100,7 @@ fn all(command: &Command) -> Vec<&Command> {
         .collect()
 }
 
-/// `swarm-task-create`.
+/// Returns the name of a page, such as `swarm-task-create`.
 fn full_name(command: &Command) -> &str {
     command
         .get_display_name()
@@ -110,7 +110,7 @@ fn full_name(command: &Command) -> &str {
 fn page(command: &Command) -> io::Result<String> {
     let mut text = Vec::new();
     let after = command.get_after_help().map(ToString::to_string);
-    // The lines after the options are added as they are, which the renderer would fill.
+    // The text after the options is added verbatim, because the renderer would reflow it.
     let command = command.clone().after_help(None::<&str>);
     let man = Man::new(command.clone())
         .title(full_name(&command).to_uppercase())
@@ -128,11 +128,11 @@ fn page(command: &Command) -> io::Result<String> {
     Ok(text)
 }
 
-/// A section whose lines stay as they are.
+/// Formats a section with unchanged line breaks.
 fn verbatim(heading: &str, text: &str) -> String {
     let mut section = format!(".SH {heading}\n.nf\n");
     for line in text.lines() {
-        // A dot or an apostrophe at the beginning would be a command.
+        // A leading dot or apostrophe would be a roff request.
         if line.starts_with(['.', '\'']) {
             section.push_str("\\&");
         }

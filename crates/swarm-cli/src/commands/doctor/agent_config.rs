@@ -120,8 +120,8 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
     findings
 }
 
-/// What is missing of the program that a command line begins with. Only what can be told without running it: a line that
-/// begins with anything else than a plain path or name is passed over.
+/// Returns what is missing of the program that a command line starts with. Does not run the
+/// command, so a line that does not start with a plain path or name is skipped.
 fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
     let first = first_word(line)?;
     let home = env.home().map(|home| home.display().to_string());

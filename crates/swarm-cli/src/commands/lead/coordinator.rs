@@ -1,4 +1,4 @@
-//! Coordinator mode: which lead is a coordinator.
+//! Selects coordinator mode.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use swarm_protocol::SessionId;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Whether the lead of a conversation that belongs to `cwd` is a coordinator. One that has begun keeps its mode.
+/// Returns whether the lead of a conversation in `cwd` is a coordinator. A continued conversation
+/// keeps its mode.
 pub(in crate::commands) fn is_coordinator(
     app: &App,
     claude: &ClaudeSettings,

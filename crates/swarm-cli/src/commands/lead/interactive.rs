@@ -76,7 +76,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     Ok(end(app, &report))
 }
 
-/// The team that was named, if it is there: the lead takes it over.
+/// Returns the named team if it exists; the lead takes it over.
 fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
     let Some(team) = app.asked_team()? else {
         return Ok(None);
@@ -88,7 +88,7 @@ fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
     }
 }
 
-/// Nobody could type anywhere else.
+/// Returns an error unless stdin and stderr are a terminal.
 fn require_terminal(app: &App) -> Result<(), Failure> {
     let is_shown = !app.out.json && !app.out.quiet;
     if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
@@ -99,7 +99,7 @@ fn require_terminal(app: &App) -> Result<(), Failure> {
         .with_hint("use `swarm run PROMPT` in scripts or with `--json` or `--quiet`"))
 }
 
-/// Says what the session came to and how it goes on. Whoever ends it has not failed.
+/// Prints the summary of a session and how to continue it. Quitting counts as success.
 fn end(app: &App, report: &RunReport) -> ExitCode {
     for line in summary(report) {
         app.out.say(&line);

@@ -1,4 +1,4 @@
-//! Earlier conversations of leads, to go on with.
+//! Earlier conversations of leads that can be continued.
 
 use swarm_agent::{LeadSession, lead_sessions, transcript_path};
 use swarm_os::{LifeHolder, OsError};
@@ -9,19 +9,19 @@ use swarm_ui::print::short_duration;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Characters that are shown of a prompt.
+/// Maximum characters shown of a prompt.
 const SHOWN: usize = 50;
 
-/// Conversations that an error lists.
+/// Maximum number of conversations listed in an error.
 const LISTED: usize = 10;
 
-/// The last conversation of a lead in this directory.
+/// Returns the last conversation of a lead in this directory.
 pub(super) fn last(app: &App) -> Result<LeadSession, Failure> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     sessions.into_iter().next().ok_or_else(|| none(app))
 }
 
-/// The conversation that a word names: its id, or the beginning of it.
+/// Returns the conversation with this id or unique id prefix.
 pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     if sessions.is_empty() {
@@ -46,7 +46,8 @@ pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     }
 }
 
-/// Holds a conversation that has no team: two processes would write the same transcript. A team has a lock of its own.
+/// Locks a conversation without a team, so that only one process writes its transcript. A team has
+/// a separate lock.
 pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure> {
     let directory = transcript_path(&app.root, &app.env.cwd, session).with_extension("");
     swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
@@ -67,12 +68,12 @@ fn none(app: &App) -> Failure {
     Failure::new(ErrorKind::NotFound, message).with_hint("run `swarm lead` to start a conversation")
 }
 
-/// What is said when a conversation goes on.
+/// Returns the notice that a conversation is continued.
 pub(super) fn continuing(session: &LeadSession) -> String {
     format!("continuing: {}", in_short(session))
 }
 
-/// Conversations by the beginning of their ids, newest first.
+/// Lists conversations by id prefix, newest first.
 fn list(sessions: &[LeadSession]) -> String {
     let lines = sessions.iter().take(LISTED).map(|session| {
         let id: String = session.id.to_string().chars().take(8).collect();
@@ -81,7 +82,7 @@ fn list(sessions: &[LeadSession]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a conversation is about, and how old it is.
+/// Returns the first prompt of a conversation and its age.
 fn in_short(session: &LeadSession) -> String {
     let age = session.modified.elapsed().unwrap_or_default();
     let age = short_duration(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
@@ -89,7 +90,7 @@ fn in_short(session: &LeadSession) -> String {
     format!("{prompt} ({age} ago)")
 }
 
-/// The team that the lead of a conversation has.
+/// Returns the team of the lead of a conversation.
 pub(super) fn team_of(store: &dyn TeamStore, session: SessionId) -> Option<TeamName> {
     let session = session.to_string();
     let teams = store.teams().ok()?;

@@ -68,8 +68,8 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     )
 }
 
-/// Any member that lives in a pane will do: its window holds those of the others. One that has ended is shown where nobody
-/// lives.
+/// Selects any running member with a pane: its window shows the others. A stopped member is
+/// selected only if no member is running.
 fn best_to_see<'a>(
     app: &App,
     config: &'a TeamConfig,
@@ -105,7 +105,7 @@ fn best_to_see<'a>(
     }))
 }
 
-/// What a member's pane is at, and the words of the command that shows it.
+/// Returns the backend of a member's pane and the command that shows it.
 fn look(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failure> {
     let (backend, pane) = pane_of(app, member)?;
     let (status, words) = runtime()?.block_on(async {
@@ -130,7 +130,7 @@ fn command(app: &App, member: &Member) -> Result<Vec<OsString>, Failure> {
     )
 }
 
-/// Replaces this process, so that the terminal belongs to tmux alone.
+/// Replaces this process, so that tmux owns the terminal.
 fn become_command(words: &[OsString]) -> Result<ExitCode, Failure> {
     let [program, args @ ..] = words else {
         return Err(Failure::new(
@@ -143,7 +143,7 @@ fn become_command(words: &[OsString]) -> Result<ExitCode, Failure> {
     Err(Failure::new(ErrorKind::Environment, message))
 }
 
-/// The command as a person would type it.
+/// Formats the command with shell quoting.
 fn typed(words: &[OsString]) -> String {
     let words: Vec<String> = words
         .iter()

@@ -1,4 +1,4 @@
-//! Where a member is to be seen.
+//! Lookup of a member's pane.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::spawn_context::terminal;
 
-/// The pane of a member, and the backend that can show it.
+/// Returns the pane of a member and the backend that can show it.
 pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane), Failure> {
     let no_pane = |why: &str| {
         let message = format!("{} has no pane: {why}", member.name);

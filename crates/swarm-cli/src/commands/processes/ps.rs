@@ -65,7 +65,7 @@ fn age(age: Duration) -> String {
     short_duration(age.as_secs().max(1).saturating_mul(1000))
 }
 
-/// The program without its directory, and what fits of its arguments.
+/// Formats the program name and as many arguments as fit.
 fn short_command(command: &str) -> String {
     const SHOWN: usize = 40;
     let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
@@ -78,7 +78,7 @@ fn short_command(command: &str) -> String {
     }
 }
 
-/// What can be done about strays and about teams without their lead.
+/// Returns hints about orphaned processes and teams without a lead.
 fn advice(seen: &[SeenProcess]) -> Vec<String> {
     let mut lines = Vec::new();
     let strays = seen

@@ -44,13 +44,13 @@ pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, F
     let spawn_context = for_stopping(app);
     let runtime = runtime()?;
     let reaped = runtime.block_on(swarm_supervisor::reap(&spawn_context, &seen, args.parked));
-    // Threads that wait for a member's death end with the process.
+    // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     report(app, reaped)
 }
 
-/// Whether a process is one of those that were named; without names every one is. A name that a team has means the
-/// team, and not also members of other teams.
+/// Returns whether a process matches the given names; without names every process does. The name of
+/// a team only matches the team, not members with the same name.
 fn is_meant(seen: &SeenProcess, names: &[String], teams: &[String]) -> bool {
     let agent = whose(seen.team.as_deref(), seen.member.as_deref());
     let is = |name: &String| {

@@ -1,4 +1,4 @@
-//! A process in words and as a record.
+//! Text and JSON forms of a process.
 
 use serde_json::{Value, json};
 use swarm_supervisor::{ProcessStatus, SeenProcess};
@@ -6,7 +6,7 @@ use swarm_supervisor::{ProcessStatus, SeenProcess};
 use crate::app::App;
 use crate::commands::members;
 
-/// The member that a process belongs to, as `NAME@TEAM` as far as it is known.
+/// Returns the member that a process belongs to, as `NAME@TEAM` as far as known.
 pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
     match (member, team) {
         (Some(member), Some(team)) => format!("{member}@{team}"),
@@ -16,7 +16,7 @@ pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
     }
 }
 
-/// The form that scripts read.
+/// Returns the JSON form.
 pub(super) fn record(seen: &SeenProcess) -> Value {
     let (stray, root) = match &seen.standing {
         ProcessStatus::Orphan(stray) => (Some(stray.to_string()), None),
@@ -47,7 +47,7 @@ pub(super) fn record(seen: &SeenProcess) -> Value {
     })
 }
 
-/// One word for where a process belongs.
+/// Returns the status of a process in one word.
 pub(super) fn state(standing: &ProcessStatus) -> &'static str {
     match standing {
         ProcessStatus::Placed { state, .. } => state.name(),
@@ -57,7 +57,7 @@ pub(super) fn state(standing: &ProcessStatus) -> &'static str {
     }
 }
 
-/// What is to be said of a process beside its state.
+/// Returns notes about a process besides its state.
 pub(super) fn note(app: &App, seen: &SeenProcess) -> String {
     let frozen = seen.frozen.then(|| members::frozen(seen.pid));
     let notes = [Some(place(app, seen)), frozen].into_iter().flatten();
@@ -65,7 +65,7 @@ pub(super) fn note(app: &App, seen: &SeenProcess) -> String {
     notes.join("; ")
 }
 
-/// What is to be said of where it belongs.
+/// Returns a note about the team of a process.
 fn place(app: &App, seen: &SeenProcess) -> String {
     match &seen.standing {
         ProcessStatus::Orphan(stray) => stray.to_string(),
