@@ -1,4 +1,4 @@
-//! `swarm mode` and `swarm allow`: changing what members may do while they run.
+//! `swarm mode` and `swarm allow`: change permissions of running members.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// How long a member may take to obey that can read its mail.
+/// Timeout for a member that can read its mail to confirm a change.
 const PROMPTLY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) struct AllowArgs {
     pub(crate) rule: String,
 }
 
-/// Sets a member's mode, and returns once the member says so.
+/// Sets a member's mode and waits for the member's confirmation.
 pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "mode")?;
     let (files, name, mode) = (app.store.team(&team), &args.name, args.mode);
@@ -133,7 +133,7 @@ fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<b
         .is_some_and(|rights| rights.mode == mode))
 }
 
-/// Gives a rule to everybody in the team.
+/// Adds a rule for all members of the team.
 pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
     let team: TeamName = team_to_answer(app, "allow")?;
     let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;

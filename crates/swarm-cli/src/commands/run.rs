@@ -87,7 +87,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     show(app, output, &report)
 }
 
-/// Runs the hooks that prepare the repository. What fails is shown and holds nothing up, as in Claude Code.
+/// Runs the Setup hooks. Failures are shown but do not stop the run, as in Claude Code.
 fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
     let subject = HookInput {
         cwd: app.env.cwd.clone(),
@@ -100,8 +100,8 @@ fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the
-/// store lets one have the name.
+/// Refuses a name of an existing team, because a run creates its team. Checked before anything is
+/// printed or started; of two simultaneous runs the store accepts one.
 fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
     let config = match app.store.team(team).config() {
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
@@ -126,7 +126,7 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
     Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint))
 }
 
-/// The words of a prompt that is given as an argument or on standard input.
+/// Returns the prompt from the argument or standard input.
 pub(super) fn prompt(given: &str) -> Result<String, Failure> {
     let mut text = given.to_owned();
     if given == "-" {

@@ -107,7 +107,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ..Choices::default()
     };
     let mut prepared = spawn_context(app, &choices)?;
-    // A member that died or has left comes back as it was, unless flags say otherwise.
+    // A member that died or left is restarted with its previous values unless flags override them.
     let dead = if args.fresh {
         None
     } else {
@@ -148,7 +148,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ..failure
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
-    // What the child would find missing is missing here, and here it can be said in one sentence.
+    // The child would report a missing requirement less clearly.
     let source = models::ClientSource::of(&prepared.spawn_context);
     source.client(&named).map_err(explain)?;
     let spawn_context = prepared.spawn_context;
@@ -160,7 +160,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
             .transpose()?
             .flatten(),
     };
-    // One that had a worktree of its own goes on there, or is told that it is gone.
+    // A member with a separate worktree continues there or reports that it is missing.
     let former_cwd = dead
         .filter(|dead| {
             dead.cwd.is_dir() || (dead.worktree_path.is_some() && args.worktree.is_none())
@@ -196,7 +196,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Spawns the member. Ctrl-C undoes what was begun.
+/// Spawns the member. Ctrl-C rolls the spawn back.
 fn carry_out(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -206,12 +206,12 @@ fn carry_out(
     let spawning = swarm_supervisor::spawn(spawn_context, team, options);
     let runtime = super::runtime()?;
     let spawned = runtime.block_on(super::called_off_by_signals(cancel, Box::pin(spawning)));
-    // A request that waits for a lock ends with the process.
+    // Store calls that wait for a lock end with the process.
     runtime.shutdown_background();
     Ok(spawned?)
 }
 
-/// Whoever is started in such a team parks or stops at once, its prompt unread.
+/// Warns that members of a team with a lost lead park or stop without reading their prompt.
 fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     let config = app.store.team(team).config()?;
     let standing = lead_standing(&*app.store, &config)?;
@@ -278,7 +278,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where it is, and how to get there where that is out of sight.
+/// Describes where the member runs, and how to show it if it is not visible.
 fn place(member: &SpawnedMember) -> String {
     let is_out_of_sight = member.socket.as_deref().is_some_and(is_own_socket);
     if is_out_of_sight {
@@ -329,7 +329,7 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
         .collect()
 }
 
-/// Whether a shell would know it by this name.
+/// Returns whether a shell accepts the variable name.
 fn is_variable(name: &str) -> bool {
     let letter = |c: char| c == '_' || c.is_ascii_alphabetic();
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Giving trust, taking it back, and telling what it means.
+//! `swarm trust`: grants, revokes and lists trust.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -103,7 +103,7 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A repository that is gone can still be taken off the list, by the path that it had.
+/// Trust of a deleted repository can still be revoked by its path.
 fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
     let top: PathBuf = top_of(asked).unwrap_or_else(|_| asked.to_owned());
     if !TrustFile::of(&app.root).remove(&top)? {

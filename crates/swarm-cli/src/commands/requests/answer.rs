@@ -1,4 +1,4 @@
-//! Answering a request.
+//! `swarm approve` and `swarm deny`.
 
 use std::process::ExitCode;
 
@@ -90,7 +90,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says yes to one request, with another input if one is given.
+/// Approves a request, with changed input if given.
 fn approve_one(
     app: &App,
     team: &TeamName,
@@ -119,7 +119,8 @@ fn approve_one(
     show(app, &record, verdict, &more)
 }
 
-/// Answers every request that waits, oldest first. One that is answered by somebody else meanwhile stops none of the others.
+/// Answers every pending request, oldest first. Requests that another person answers meanwhile are
+/// skipped.
 fn each(
     app: &App,
     team: &TeamName,
@@ -144,7 +145,7 @@ fn each(
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// A person's words to questions.
+/// Answers a question with a person's text.
 fn answer(
     app: &App,
     team: &TeamName,
@@ -195,7 +196,8 @@ pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The request that is meant, as it is on file. The answer is given to this one alone, whatever is asked meanwhile.
+/// Returns the selected request from the queue. Only this one is answered, even if new requests
+/// arrive.
 fn shown(
     app: &App,
     team: &TeamName,
@@ -212,13 +214,14 @@ fn shown(
     }
 }
 
-/// Who answers, as the journal names it.
+/// Returns who answers, for the journal.
 pub(in crate::commands) fn person(app: &App) -> AnsweredBy {
     let user = app.env.get("USER").or_else(|| app.env.get("LOGNAME"));
     AnsweredBy::person(std::process::id(), user)
 }
 
-/// Of several answers one wins. Who comes later is told which, also when it was heard and is no longer on file.
+/// Returns the error for a request that was already answered: the first answer wins. Also covers
+/// requests that are no longer in the queue.
 fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
     let (StoreError::RequestNotFound { id, .. } | StoreError::RequestAnswered { id, .. }) = &error
     else {
@@ -239,7 +242,7 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
         .with_hint("nothing was changed; run `swarm requests` to list pending requests")
 }
 
-/// The answer that won, and when.
+/// Returns the answer that won, and when it was given.
 fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
     let events = app.store.team(team).events().ok()?.entries;
     let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());

@@ -1,4 +1,4 @@
-//! The rules in force for a member.
+//! `swarm permissions`: the permission rules of a member.
 
 use std::process::ExitCode;
 
@@ -69,7 +69,8 @@ fn is_of(rights: &RightsReport, member: &Member) -> bool {
     member.spawn_id() == Some(rights.spawn_id)
 }
 
-/// Only swarm's own teammates write down what they may do.
+/// Returns an error for members without recorded permissions; only swarm's own teammates record
+/// them.
 fn not_known(team: &TeamName, args: &PermissionsArgs) -> Failure {
     let name = &args.name;
     let message = format!("permissions of {name} in team {team} are not known");
@@ -99,7 +100,8 @@ fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
     swarm_ui::clean_line(&line)
 }
 
-/// Says which settings nobody can be started with: what a person looks for among the rules may stand there.
+/// Reports invalid settings, which prevent new members and may contain the rules that the user
+/// expects.
 fn tell_refused(app: &App, args: &PermissionsArgs) {
     let home = app.env.home();
     let Err(refused) = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref()) else {
@@ -115,12 +117,12 @@ fn tell_refused(app: &App, args: &PermissionsArgs) {
     ));
 }
 
-/// The tool that was probably meant by a rule for one that there is not.
+/// Suggests a tool for a rule that names an unknown tool.
 fn meant(rule: &str) -> Option<&'static str> {
     Rule::parse(rule).ok()?.suggested_tool()
 }
 
-/// In the order in which rules decide: what is refused, what is asked about, what runs. At the end what changes nothing.
+/// Formats rules in order of precedence: deny, ask, allow; rules without effect come last.
 fn table(rights: &RightsReport) -> Table {
     let mut table = Table::new(["CALLS", "RULE", "FROM"]);
     let lists = [

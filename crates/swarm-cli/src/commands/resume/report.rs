@@ -1,4 +1,4 @@
-//! What the next lead needs to know, in a few lines.
+//! Summary of a team for its next lead.
 
 use serde_json::{Value, json};
 use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs};
@@ -74,7 +74,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     lines
 }
 
-/// The open tasks, grouped by who has them.
+/// Lists open tasks by owner.
 fn tasks(found: &Handover) -> Vec<String> {
     let list = &found.tasks;
     let open: Vec<&Task> = list
@@ -114,7 +114,7 @@ fn tasks_of(dead: &DeadMember) -> Option<String> {
     (!ids.is_empty()).then(|| ids.join(", "))
 }
 
-/// What a member is doing and since when.
+/// Describes what a member is doing and since when.
 fn doing(view: &MemberView, now: UnixMs) -> String {
     let state = view.state.name();
     members::since(view).map_or_else(
@@ -123,7 +123,7 @@ fn doing(view: &MemberView, now: UnixMs) -> String {
     )
 }
 
-/// What brings one member back as it was, with its tasks.
+/// Returns the commands that restart a member with its tasks.
 fn command(team: &TeamName, dead: &DeadMember) -> String {
     let name = &dead.member.name;
     let mut steps = vec![format!("swarm spawn {name} --team {team}")];

@@ -1,4 +1,4 @@
-//! Putting a message into the inboxes of its receivers.
+//! `swarm send`: queues a message for its recipients.
 
 use std::process::ExitCode;
 
@@ -76,7 +76,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
     waited.map(|()| ExitCode::SUCCESS)
 }
 
-/// The failure of those that did not get the message, each with its reason.
+/// Returns the error for recipients that did not receive the message, with the reasons.
 fn not_for_all(refused: Vec<Refused>, queued: usize) -> Failure {
     let all = refused.len() + queued;
     let reasons: Vec<String> = refused
@@ -99,7 +99,7 @@ fn not_for_all(refused: Vec<Refused>, queued: usize) -> Failure {
     }
 }
 
-/// The team of an agent id, which needs no other word to be found.
+/// Returns the team of an agent id, which needs no further lookup.
 fn team_named_by(to: &str) -> Option<TeamName> {
     let id: AgentId = to.trim().parse().ok()?;
     Some(id.team)
@@ -122,7 +122,7 @@ fn receivers(
 ) -> Result<Vec<MemberName>, Failure> {
     match Recipient::parse(&args.to, &config.name) {
         Ok(Recipient::Member(name)) if &name == sender => {
-            // A person writes in the lead's name, and the lead may be a program that reads.
+            // A person writes as the lead, and the lead may be a program that reads its inbox.
             let to_program = party.is_person
                 && name.is_lead()
                 && app.store.team(&config.name).liveness(&name)? != Liveness::Foreign;
@@ -160,7 +160,8 @@ fn text(argument: &str, limit: usize) -> Result<String, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::usage(SendError::Empty.to_string()));
     }
-    // In the lead's name such a text would grant and end, which other commands do and guard.
+    // Sent by the lead, a control frame could grant permissions or stop members; only other,
+    // protected commands may do that.
     if let Some(frame) = ControlFrame::from_text(&text) {
         let message = format!(
             "the text is a control frame (`{}`), which cannot be sent as a message",

@@ -1,11 +1,11 @@
-//! What the sender is told about a receiver.
+//! Notice for the sender about a recipient.
 
 use swarm_protocol::{MemberState, TeamName, UnixMs};
 use swarm_team::{Reads, ReceiverStatus};
 
 use crate::commands::members::age;
 
-/// What a receiver is doing and when it reads the message, as a sentence behind its name.
+/// Describes what a recipient is doing and when it reads the message.
 pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) -> String {
     let doing = doing(receiver, now);
     match receiver.reads {
@@ -30,7 +30,7 @@ pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) 
     }
 }
 
-/// What it is doing, such as `working for 3m 05s (Bash cargo test)`.
+/// Describes the current activity, such as `working for 3m 05s (Bash cargo test)`.
 fn doing(receiver: &ReceiverStatus, now: UnixMs) -> String {
     let busy = matches!(
         receiver.state,

@@ -64,12 +64,12 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     );
     let waiting = saying_who(app, &team, &names, options.timeout, ended);
     let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));
-    // Threads that wait for a member's death end with the process.
+    // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     report::report(app, names.into_iter().zip(results?), args.whom.is_several())
 }
 
-/// What stands once nobody waits any more: the members were asked, and nothing takes that back.
+/// Returns the error for an interrupted wait: the requests were sent and cannot be withdrawn.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let Some(alive) = who_lives(app, team, names) else {
         let message = "interrupted after all members had stopped; the next command cleans up after them";

@@ -1,4 +1,4 @@
-//! Who is to be ended.
+//! Selection of the members to stop.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
 
-/// A member as people name it: `NAME`, or its agent id `NAME@TEAM`.
+/// A member argument: `NAME`, or an agent id `NAME@TEAM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemberWord {
     pub(crate) name: MemberName,
@@ -33,7 +33,7 @@ impl FromStr for MemberWord {
     }
 }
 
-// Members, or all of them. A doc comment would be the help of the commands that flatten this.
+// A doc comment here would replace the help of the commands that flatten this.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Whom {
     /// Members, as NAME or NAME@TEAM.
@@ -45,13 +45,13 @@ pub(crate) struct Whom {
 }
 
 impl Whom {
-    /// Whether the answer is a list.
+    /// Returns whether the output is a list.
     pub(crate) fn is_several(&self) -> bool {
         self.all || self.names.len() > 1
     }
 }
 
-/// The team and the members that are meant.
+/// Returns the team and the selected members.
 pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {
     if whom.names.is_empty() {
         let team = app.team_to_end()?;
@@ -74,7 +74,7 @@ pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>)
     Ok((team, members))
 }
 
-/// The one team that agent ids among the words name.
+/// Returns the team named by agent ids in the arguments.
 fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
     let mut teams: Vec<&TeamName> = words.iter().filter_map(|word| word.team.as_ref()).collect();
     teams.dedup();

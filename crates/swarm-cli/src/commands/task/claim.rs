@@ -51,8 +51,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
     let had_it = before
         .get(claimed.id)
         .is_some_and(|task| task.is_owned_by(&actor.agent_id));
-    // A member with a program of its own does not know yet that it has something to do, unless it was told when the
-    // task was assigned to it.
+    // A member in another process is notified, unless it was notified when the task was assigned.
     if !had_it
         && config
             .member(actor.name())
@@ -63,7 +62,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one who gets the task: a person may name any member.
+/// Returns the member that gets the task; a person may name any member.
 fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Failure> {
     match &args.member {
         Some(name) if name != &party.name => {

@@ -113,7 +113,7 @@ fn single(args: TaskCreateArgs) -> NewTask {
     }
 }
 
-/// The numbers, or the records; for a file a list, in which each record has the name that it had there.
+/// Prints the task numbers or records; for a file, each record includes its `ref`.
 fn show(
     app: &App,
     party: &Party,

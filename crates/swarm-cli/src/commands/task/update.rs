@@ -111,8 +111,8 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets hooks look at a task that is to be completed, and merges the worktree of its owner. The owner hears of what is in
-/// the way of that.
+/// Runs the hooks for a task that is about to be completed, and merges its owner's worktree.
+/// Conflicts are reported to the owner.
 fn clear(
     app: &App,
     party: &Party,
@@ -140,7 +140,7 @@ fn clear(
     })
 }
 
-/// Asks a member that completes a task for what came out: nobody else can say it. A person may leave it out.
+/// Requires a result from a member that completes a task; a person may omit it.
 fn require_result(
     app: &App,
     party: &Party,

@@ -56,7 +56,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be done with a team that is there already.
+/// Suggests what to do with an existing team.
 fn how_to_use(app: &App, team: &TeamName) -> String {
     let config = app.store.team(team).config();
     let standing = config.and_then(|config| lead_standing(&*app.store, &config));

@@ -82,7 +82,7 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The worktrees in which nobody works at the moment, and those in which somebody does.
+/// Splits worktrees into unused ones and those in use.
 fn at_rest(app: &App, worktrees: &Worktrees) -> Result<(Vec<Slug>, Vec<Slug>), Failure> {
     let (mut at_rest, mut in_use) = (Vec::new(), Vec::new());
     for listed in worktrees.list(&app.env.cwd)?.0 {

@@ -99,7 +99,7 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
     ended(app, failed)
 }
 
-/// Tells why some could not be removed; the last of the reasons ends the program.
+/// Prints why worktrees could not be removed; the last reason becomes the command's error.
 fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode, Failure> {
     let last = failed.pop();
     for error in failed {
