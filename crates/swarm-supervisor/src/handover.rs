@@ -120,9 +120,10 @@ fn tasks_of(member: &Member, team: &TeamName, list: &TaskList, released: &[TaskI
 impl Handover {
     /// What a lead that carries on its conversation is told.
     pub fn for_the_lead(&self, respawned: &[MemberName]) -> String {
-        let mut text = "Your process exited, and a new one continues your conversation. The state of the \
+        let mut text =
+            "Your process exited, and a new one continues your conversation. The state of the \
                         team:\n"
-            .to_owned();
+                .to_owned();
         let names = |names: Vec<&MemberName>| {
             let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
             if names.is_empty() {

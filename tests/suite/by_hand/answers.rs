@@ -169,7 +169,10 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     spawn_asking(&world, "bob");
     let approved = world.swarm(&["approve", "--always"]);
     assert!(
-        approved.ok().stdout.contains("rest of its session: Edit(//"),
+        approved
+            .ok()
+            .stdout
+            .contains("rest of its session: Edit(//"),
         "{}",
         approved.story()
     );

@@ -366,7 +366,10 @@ fn the_worktree_that_a_lead_entered_is_reported_when_the_run_ends() {
         world.swarm(&arguments).ok().stderr.clone()
     };
     let said = run("look");
-    assert!(said.contains("mine had no changes and was removed"), "{said}");
+    assert!(
+        said.contains("mine had no changes and was removed"),
+        "{said}"
+    );
     assert!(!tree.exists());
     let said = run("write it");
     assert!(

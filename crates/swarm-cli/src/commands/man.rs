@@ -45,8 +45,7 @@ pub(super) fn run(
     let dir = env.cwd.join(dir);
     let failed = |error: io::Error| {
         let message = format!("cannot write pages to {}: {error}", dir.display());
-        Failure::new(ErrorKind::Environment, message)
-            .with_hint("choose a writable directory")
+        Failure::new(ErrorKind::Environment, message).with_hint("choose a writable directory")
     };
     std::fs::create_dir_all(&dir).map_err(failed)?;
     let mut names = Vec::new();

@@ -60,11 +60,8 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let view = views.iter().find(|view| view.member.name == *name);
     let Some(view) = view.filter(|view| !is_over(view.state)) else {
         let message = format!("{name} is not running");
-        return Err(
-            Failure::new(ErrorKind::Conflict, message).with_hint(format!(
-                "`swarm spawn {name} --mode {mode}` restarts it"
-            )),
-        );
+        return Err(Failure::new(ErrorKind::Conflict, message)
+            .with_hint(format!("`swarm spawn {name} --mode {mode}` restarts it")));
     };
     let is_ours = view.member.swarm.is_some();
     if is_ours {
@@ -79,8 +76,9 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let end = Instant::now() + PROMPTLY;
     while is_ours && !obeyed(&*files, name, mode)? {
         if !watch.wait(Some(end)) {
-            let message =
-                format!("{name} has not switched to mode {mode} yet; it does when it reads its mail");
+            let message = format!(
+                "{name} has not switched to mode {mode} yet; it does when it reads its mail"
+            );
             return Err(Failure::new(ErrorKind::TimedOut, message)
                 .with_hint(format!("`swarm permissions {name}` shows its mode")));
         }
@@ -149,8 +147,9 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
         app.out
             .json(&json!({"team": team, "rule": rule.to_string()}))?;
     } else {
-        app.out
-            .data(&plain(&format!("allowed for all members of {team}: {rule}")))?;
+        app.out.data(&plain(&format!(
+            "allowed for all members of {team}: {rule}"
+        )))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -108,7 +108,9 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
         config => config?,
     };
     let (is_taken, state) = match lead_standing(&*app.store, &config)? {
-        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => (true, "a lead is running in it"),
+        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => {
+            (true, "a lead is running in it")
+        }
         LeadStanding::Lost { .. } => (false, "its lead was lost"),
         LeadStanding::ByHand => (false, "it has no lead"),
         LeadStanding::Foreign { .. } => (true, "another program created it"),

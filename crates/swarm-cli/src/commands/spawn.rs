@@ -221,9 +221,8 @@ fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     if app.settings.on_lost == OnLost::Continue {
         return Ok(());
     }
-    let message = format!(
-        "the lead of {team}, process {pid}, is lost: new members cannot take turns"
-    );
+    let message =
+        format!("the lead of {team}, process {pid}, is lost: new members cannot take turns");
     Err(
         Failure::new(ErrorKind::Conflict, message).with_hint(format!(
             "take the team over first with `swarm resume {team}`"

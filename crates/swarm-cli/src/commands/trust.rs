@@ -63,7 +63,10 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
         return Err(Failure::usage(message).with_hint("specify the repository that contains it"));
     }
     if top.to_str().is_none() {
-        let message = format!("{} cannot be trusted: its path is not valid UTF-8", top.display());
+        let message = format!(
+            "{} cannot be trusted: its path is not valid UTF-8",
+            top.display()
+        );
         return Err(Failure::usage(message).with_hint("rename it to valid UTF-8"));
     }
     config_directory::make(&app.root)?;
@@ -89,7 +92,8 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
             app.out.say(&format!("  {}", plain(&one.to_string())));
         }
     } else if own.wrong.is_empty() {
-        app.out.say("it currently has no hooks, servers or definitions");
+        app.out
+            .say("it currently has no hooks, servers or definitions");
     }
     if !own.wrong.is_empty() {
         app.out
@@ -118,8 +122,7 @@ fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
     }
     let path = plain(&top.to_string_lossy());
     app.out.data(&format!("{path} is no longer trusted"))?;
-    app.out
-        .say("running members keep their configuration");
+    app.out.say("running members keep their configuration");
     Ok(())
 }
 

@@ -69,10 +69,7 @@ pub(crate) async fn end_live_namesake(
         return Ok(None);
     }
     // Only a person replaces a member.
-    let options = StopOptions::now(
-        Some("a new process replaces you".to_owned()),
-        PERSON,
-    );
+    let options = StopOptions::now(Some("a new process replaces you".to_owned()), PERSON);
     shutdown(spawn_context, team, name, &options).await?;
     Ok(Some(member))
 }

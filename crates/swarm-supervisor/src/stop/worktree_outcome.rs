@@ -49,10 +49,7 @@ impl LeftWorktree {
             )
         } else if self.kept {
             let advice = if self.can_be_merged {
-                format!(
-                    "; `swarm worktree merge {}` merges its commits",
-                    self.slug
-                )
+                format!("; `swarm worktree merge {}` merges its commits", self.slug)
             } else {
                 String::new()
             };

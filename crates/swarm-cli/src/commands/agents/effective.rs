@@ -135,9 +135,8 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     app.out.data("")?;
     app.out.table(&layers(args, &pool))?;
     for entry in &pool.missing {
-        app.out.say(&format!(
-            "swarm: unknown tool `{entry}` in `tools`"
-        ));
+        app.out
+            .say(&format!("swarm: unknown tool `{entry}` in `tools`"));
     }
     if let Some(why) = hidden {
         app.out

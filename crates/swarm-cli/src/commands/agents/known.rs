@@ -32,8 +32,7 @@ pub(in crate::commands) fn known<'a>(
         );
         let hint = match nearest(name, types) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => "run `swarm agents list` to see the types and invalid files"
-                .to_owned(),
+            None => "run `swarm agents list` to see the types and invalid files".to_owned(),
         };
         Failure::new(ErrorKind::NotFound, message).with_hint(hint)
     })

@@ -107,9 +107,9 @@ fn teams(root: &Path) -> Vec<Finding> {
                 findings.extend(ended(team, &dead));
             }
             Err(error) => {
-                let hint = error
-                    .hint()
-                    .unwrap_or_else(|| format!("check its files, or run `swarm team delete {team}`"));
+                let hint = error.hint().unwrap_or_else(|| {
+                    format!("check its files, or run `swarm team delete {team}`")
+                });
                 findings.push(Finding::warning(NAME, error.to_string(), hint));
             }
         }

@@ -111,7 +111,10 @@ fn scarce(root: &Path, free: u64) -> String {
     let root = root.display();
     match free {
         0 => format!("the disk of {root} is full"),
-        1..FULL => format!("the disk of {root} is nearly full ({} KiB left)", free >> 10),
+        1..FULL => format!(
+            "the disk of {root} is nearly full ({} KiB left)",
+            free >> 10
+        ),
         _ => format!("the disk of {root} has only {} MiB left", free >> 20),
     }
 }

@@ -34,8 +34,10 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
         });
     }
     let problems = loaded.problems.into_iter();
-    findings.extend(problems.map(|problem| {
-        Finding::warning(NAME, problem, "fix the file; the other files are read")
-    }));
+    findings.extend(
+        problems.map(|problem| {
+            Finding::warning(NAME, problem, "fix the file; the other files are read")
+        }),
+    );
     findings
 }

@@ -47,9 +47,7 @@ pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure
         findings.insert(0, Finding::ok(NAME, shown));
     }
     let wrong = refused.into_iter().map(|error| {
-        let hint = error
-            .hint()
-            .unwrap_or_else(|| "fix the file".to_owned());
+        let hint = error.hint().unwrap_or_else(|| "fix the file".to_owned());
         Finding::missing(NAME, with_causes(&error), hint)
     });
     Ok((wrong.chain(findings).collect(), written))

@@ -56,8 +56,9 @@ pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure>
         Ok(held) => Ok(held),
         Err(OsError::LockTimeout { .. }) => {
             let message = format!("the conversation {session} is open in another process");
-            Err(Failure::new(ErrorKind::Conflict, message)
-                .with_hint("stop that process first, or start a new conversation with `swarm lead`"))
+            Err(Failure::new(ErrorKind::Conflict, message).with_hint(
+                "stop that process first, or start a new conversation with `swarm lead`",
+            ))
         }
         Err(error) => Err(anyhow::Error::from(error).into()),
     }

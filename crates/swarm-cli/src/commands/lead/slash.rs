@@ -213,7 +213,9 @@ impl TerminalCommands {
             return None;
         }
         if !self.may_answer() {
-            self.show(format!("`!{line}` was not run: only people can run shell commands"));
+            self.show(format!(
+                "`!{line}` was not run: only people can run shell commands"
+            ));
             return None;
         }
         self.show(format!("! {line}"));

@@ -56,10 +56,7 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     if kind.is_none_or(BackendKind::has_panes) {
         return Ok(());
     }
-    let message = format!(
-        "{} runs headless and has no pane",
-        member.name
-    );
+    let message = format!("{} runs headless and has no pane", member.name);
     Err(
         Failure::new(ErrorKind::Environment, message).with_hint(format!(
             "`swarm logs {} --follow` shows its output",

@@ -16,7 +16,9 @@ pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend
         Failure::new(ErrorKind::Environment, message)
     };
     let (Some(mark), Some(kind)) = (&member.swarm, &member.backend_type) else {
-        return Err(no_pane("swarm did not start it").with_hint("view it in the program that started it"));
+        return Err(
+            no_pane("swarm did not start it").with_hint("view it in the program that started it")
+        );
     };
     if member.tmux_pane_id.is_none() {
         return Err(no_pane("it is still starting").with_hint("try again in a moment"));

@@ -83,6 +83,7 @@ impl Subject {
             self.name,
             view.state.name()
         );
-        Failure::new(ErrorKind::TimedOut, message).with_hint("if it hangs, terminate it with `swarm kill`")
+        Failure::new(ErrorKind::TimedOut, message)
+            .with_hint("if it hangs, terminate it with `swarm kill`")
     }
 }

@@ -73,7 +73,9 @@ fn place(app: &App, seen: &SeenProcess) -> String {
             lead_lost: true, ..
         } => "its lead is lost".to_owned(),
         ProcessStatus::Placed { .. } => String::new(),
-        ProcessStatus::Elsewhere(Some(root)) => format!("of the config directory {}", root.display()),
+        ProcessStatus::Elsewhere(Some(root)) => {
+            format!("of the config directory {}", root.display())
+        }
         ProcessStatus::Elsewhere(None) => "of an unknown config directory".to_owned(),
         ProcessStatus::Unknown if seen.team.is_none() => "its lead has no team yet".to_owned(),
         ProcessStatus::Unknown => format!(

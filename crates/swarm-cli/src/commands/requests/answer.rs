@@ -232,7 +232,9 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
     };
     let ago = age(app.clock.now(), at);
     let message = if answer == "expired" {
-        format!("request `{id}` was withdrawn {ago} ago: it timed out, or the requester stopped waiting")
+        format!(
+            "request `{id}` was withdrawn {ago} ago: it timed out, or the requester stopped waiting"
+        )
     } else {
         format!(
             "request `{id}` was already {answer} {ago} ago, by another person or from another shell"

@@ -35,8 +35,7 @@ pub(super) fn named(
     match (&meant[..], word) {
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
         ([], Some(word)) if is_member(app, team, word)? => {
-            let message =
-                format!("{word} of the team {team} has no pending request");
+            let message = format!("{word} of the team {team} has no pending request");
             Err(Failure::new(ErrorKind::NotFound, message)
                 .with_hint("run `swarm requests` to list pending requests"))
         }

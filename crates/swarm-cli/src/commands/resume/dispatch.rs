@@ -74,9 +74,8 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
         }
         LeadStanding::Unknown { pid } => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
-            Err(failure.with_hint(
-                "it runs on another machine or in another container; stop it there",
-            ))
+            Err(failure
+                .with_hint("it runs on another machine or in another container; stop it there"))
         }
         LeadStanding::Foreign { .. } => {
             let path = app.store.team(&team).team_directory();

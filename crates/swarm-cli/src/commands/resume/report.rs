@@ -41,10 +41,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     });
     lines.extend(tasks(found));
     for request in &found.requests {
-        lines.push(format!(
-            "pending request: {}",
-            requests::in_short(request)
-        ));
+        lines.push(format!("pending request: {}", requests::in_short(request)));
     }
     for (dead, _) in back {
         let again = tasks_of(dead).map_or_else(String::new, |tasks| format!(" with {tasks}"));

@@ -24,9 +24,7 @@ pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) 
         Reads::ByHand => {
             "no program leads this team; `swarm inbox team-lead` shows the mail".to_owned()
         }
-        Reads::Unknown => {
-            "of another program; unknown whether and when it reads this".to_owned()
-        }
+        Reads::Unknown => "of another program; unknown whether and when it reads this".to_owned(),
     }
 }
 

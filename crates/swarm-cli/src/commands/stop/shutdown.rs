@@ -72,7 +72,8 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
 /// Returns the error for an interrupted wait: the requests were sent and cannot be withdrawn.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let Some(alive) = who_lives(app, team, names) else {
-        let message = "interrupted after all members had stopped; the next command cleans up after them";
+        let message =
+            "interrupted after all members had stopped; the next command cleans up after them";
         return Failure::new(ErrorKind::Interrupted, message);
     };
     let grace = for_stopping(app).limits.shutdown_grace().as_secs();

@@ -63,8 +63,11 @@ pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>)
     let mut members = Vec::new();
     for MemberWord { name, .. } in &whom.names {
         if name.is_lead() {
-            return Err(Failure::usage("this command cannot stop the team lead")
-                .with_hint("stop it in its terminal (Ctrl-C), or stop all its teammates with `--all`"));
+            return Err(
+                Failure::usage("this command cannot stop the team lead").with_hint(
+                    "stop it in its terminal (Ctrl-C), or stop all its teammates with `--all`",
+                ),
+            );
         }
         let name = &members::known(&config, name)?.name;
         if !members.contains(name) {

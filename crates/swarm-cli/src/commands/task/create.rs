@@ -71,8 +71,9 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         None => (vec![single(args)], None),
     };
     if new.iter().any(|task| task.subject.trim().is_empty()) {
-        return Err(Failure::usage("a task needs a subject")
-            .with_hint("describe the task in a few words"));
+        return Err(
+            Failure::usage("a task needs a subject").with_hint("describe the task in a few words")
+        );
     }
     let config = app.store.team(&party.team).config()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {

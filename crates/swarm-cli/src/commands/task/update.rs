@@ -91,8 +91,9 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     let change = change(args);
     if change == TaskChange::default() {
         let failure = Failure::usage(format!("no changes given for task {id}"));
-        return Err(failure
-            .with_hint("specify a change: `--status`, `--owner`, `--result`, `--subject` …"));
+        return Err(
+            failure.with_hint("specify a change: `--status`, `--owner`, `--result`, `--subject` …")
+        );
     }
     if let Some(owner) = &owner {
         members::known(&app.store.team(&party.team).config()?, owner)?;

@@ -123,7 +123,10 @@ fn delete_damaged(
     let spawn_context = for_stopping(app);
     let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&spawn_context, &team))?;
     if left.processes > 0 {
-        let message = format!("{} processes of {team} could not be terminated", left.processes);
+        let message = format!(
+            "{} processes of {team} could not be terminated",
+            left.processes
+        );
         return Err(Failure::new(ErrorKind::Internal, message)
             .with_hint("run `swarm ps` to list them, then retry"));
     }

@@ -52,8 +52,7 @@ pub(super) fn record(listed: &ListedWorktree) -> Result<Value, Failure> {
 /// Returns the reasons against removal in one line.
 pub(super) fn why(listed: &ListedWorktree) -> String {
     if listed.condition == Condition::HalfMade {
-        return "it is being created, possibly by a git process whose swarm has exited"
-            .to_owned();
+        return "it is being created, possibly by a git process whose swarm has exited".to_owned();
     }
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
     plain(&hazards.join("; "))

@@ -9,7 +9,9 @@ use crate::failure::Failure;
 /// taken for the name; such values are rejected.
 pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
     if name.trim().contains(char::is_whitespace) {
-        return Err("a worktree name cannot contain spaces; put the prompt before --worktree".to_owned());
+        return Err(
+            "a worktree name cannot contain spaces; put the prompt before --worktree".to_owned(),
+        );
     }
     Ok(name.to_owned())
 }
