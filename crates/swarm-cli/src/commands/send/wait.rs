@@ -240,7 +240,7 @@ impl Waiting {
     fn verb(&self) -> &'static str {
         match self.goal {
             Reached::Acked => "acknowledged",
-            _ => "acknowledged",
+            _ => "received",
         }
     }
 }
