@@ -137,7 +137,7 @@ fn another_agent_program_cannot_answer_trust_or_widen() {
     for arguments in refused {
         let told = world.start_with(arguments, &mark).wait();
         told.assert_code(5);
-        for words in ["Claude Code", "`CLAUDECODE`", "terminal of your own"] {
+        for words in ["Claude Code", "`CLAUDECODE`", "your own terminal"] {
             assert!(told.stderr.contains(words), "{}", told.stderr);
         }
     }

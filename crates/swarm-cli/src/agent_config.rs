@@ -1,4 +1,5 @@
-//! The configuration of agents that the command line starts: definitions, hooks, MCP servers and the guards of their shells.
+//! Configuration of the agents that a command starts: definitions, hooks, MCP servers and shell
+//! restrictions.
 
 use std::io;
 use std::os::unix::fs::symlink;
@@ -22,9 +23,10 @@ use crate::failure::Failure;
 use crate::output::plain;
 use crate::team_hooks::in_force;
 
-/// What applies to agents that this command starts, and the definitions that it was read from. Refused definitions are left
-/// out. A run may use all definitions, so it reports every problem; other commands only say that some are refused, and
-/// report the problems of those that they use ([`warn_of`]). `program` is what runs between agents and their shells.
+/// Configuration of the agents that this command starts, without the definitions that were
+/// rejected. A run may use every definition, so it reports every problem; other commands only
+/// mention that some were rejected and report the problems of those they use ([`warn_of`]).
+/// `program` is the executable that runs between agents and their shells.
 pub(crate) fn load(
     app: &App,
     claude: &ClaudeSettings,
@@ -52,7 +54,7 @@ pub(crate) fn load(
     Ok((agent_config, found))
 }
 
-/// Reports what was not understood of a definition that a command uses.
+/// Reports the problems of a definition that a command uses.
 pub(crate) fn warn_of(app: &App, found: &FoundAgents, definition: &AgentDefinition) {
     warn(app, found.problems_of(definition));
 }
@@ -64,7 +66,7 @@ pub(crate) fn warn<'a>(app: &App, problems: impl Iterator<Item = &'a DefinitionP
     }
 }
 
-/// These definitions with everything else that is found by looking alone.
+/// Completes the definitions with everything that can be read without starting a program.
 pub(crate) fn with_agents(
     app: &App,
     claude: &ClaudeSettings,
@@ -101,7 +103,7 @@ pub(crate) fn with_agents(
     })
 }
 
-/// The instruction files that agents in `cwd` read.
+/// Returns the instruction files that agents in `cwd` read.
 pub(crate) fn instructions(
     env: &Environment,
     settings: &Settings,
@@ -120,14 +122,14 @@ pub(crate) fn instructions(
     Ok(LoadedInstructions::load(&sources, cwd))
 }
 
-/// The definitions of every source.
+/// Loads the definitions of every source.
 pub(crate) fn agents(app: &App) -> Result<FoundAgents, Failure> {
-    // Whoever starts agents hears elsewhere which of the files is refused.
+    // The commands that start agents report rejected files themselves.
     let claude = ClaudeSettings::load_lenient(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
     agents_with(app, &claude)
 }
 
-/// The same with settings that have been read.
+/// Loads the definitions of every source with settings that were already read.
 pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents, Failure> {
     Ok(find_agents(AgentSearch {
         root: &app.root,
@@ -139,22 +141,22 @@ pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAge
     })?)
 }
 
-/// The hooks that run for agents that this command starts.
+/// Returns the hooks that run for agents that this command starts.
 fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
     if claude.hooks.waits_for_trust() && !app.is_trusted()? {
-        // Whoever relies on one of them as a guard has to hear of it.
+        // A hook may be a safeguard, so the user must learn that it does not run.
         app.out.warn(
             "swarm: the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
         );
     }
-    // The same holds for a guard whose event is misspelt, a rule that names no tool, and what is not supported.
+    // Misspelled events, rules for unknown tools and unsupported fields also disable safeguards.
     for remark in &claude.warnings(&app.env) {
         app.out.warn(&format!("swarm: {}", plain(remark)));
     }
     in_force(app, claude)
 }
 
-/// The guards in force.
+/// Returns the shell restrictions that apply.
 fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
     let settings = &app.settings;
     if settings.sandbox_required && sandbox_level() == SandboxLevel::Absent {
@@ -165,7 +167,7 @@ fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
     config_directory::make(&app.root)?;
     let shims = shims(&app.root, program).map_err(|error| {
         let message = format!(
-            "the programs of agents cannot be put below {}: {error}",
+            "cannot create the agent programs directory {}: {error}",
             app.root.display()
         );
         Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")
@@ -192,8 +194,8 @@ fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
     })
 }
 
-/// The directory of programs that agents' shells find first. What is in it leads to our own program, which knows by the name
-/// under which it was called what it is to be.
+/// Creates the directory that comes first in the search path of agents' shells. Its entries link to
+/// this program, which selects its role by the name it was called with.
 fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
     let directory = root.join("swarm").join("bin");
     std::fs::create_dir_all(&directory)?;
@@ -201,7 +203,7 @@ fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
     if std::fs::read_link(&git).is_ok_and(|to| to == program) {
         return Ok(directory);
     }
-    // Replaced as a whole: somebody else's shell may be looking for it.
+    // Replaced atomically, because another process's shell may be reading it.
     let fresh = directory.join(format!(".git-{}", std::process::id()));
     match std::fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

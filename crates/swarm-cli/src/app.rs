@@ -1,4 +1,4 @@
-//! What every command starts from.
+//! Shared state of all commands.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use crate::failure::{Failure, with_causes};
 use crate::identity::Acting;
 use crate::output::{GlobalArgs, Output, plain, say};
 
-/// What the flags of one command say to what every command starts from.
+/// The flags of a command that affect the shared state.
 #[derive(Debug, Default)]
 pub(crate) struct CommandFlags<'a> {
-    /// Whether it ends what runs and starts nothing: such a command must not fail for a mistake in the settings.
+    /// Whether the command only stops processes; such a command must work with invalid settings.
     pub(crate) only_stops: bool,
-    /// Whether it trusts the present repository for as long as it runs.
+    /// Whether the current repository is trusted for this command.
     pub(crate) trusts: bool,
-    /// Definitions of agents that stand on the command line.
+    /// Agent definitions from the command line.
     pub(crate) agents: Option<&'a str>,
-    /// The MCP servers that its flags name.
+    /// MCP servers from the command line.
     pub(crate) mcp_config: &'a [String],
 }
 
-/// The program's surroundings, read once.
+/// The environment of the program, read once.
 pub(crate) struct App {
     pub(crate) env: Environment,
     pub(crate) root: PathBuf,
@@ -37,24 +37,25 @@ pub(crate) struct App {
     pub(crate) store: Arc<dyn TeamStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) out: Output,
-    /// What this process enters in journals and hooks are to be told of.
+    /// Journal events of this process that hooks must be run for.
     pub(crate) team_events: Arc<TeamEvents>,
-    /// Whether this command trusts the repository that it is in.
+    /// Whether this command trusts the current repository.
     pub(crate) trusts: bool,
-    /// Definitions of agents that `--agents` gives, as JSON.
+    /// Agent definitions from `--agents`, as JSON.
     pub(crate) agents: Option<String>,
-    /// What `--mcp-config` says.
+    /// Value of `--mcp-config`.
     mcp_config: Vec<String>,
-    /// What `--team` says.
+    /// Value of `--team`.
     pub(crate) flag_team: Option<String>,
-    /// Who acts, where that is known and not to be found out: in the terminal of a lead.
+    /// The known actor, in the terminal of a lead; other commands detect it.
     pub(crate) acting: Option<Acting>,
-    /// What `SWARM_TEAM` says.
+    /// Value of `SWARM_TEAM`.
     pub(crate) env_team: Option<String>,
 }
 
 impl App {
-    /// Reads the surroundings. A command that only ends what runs works with whatever settings there are.
+    /// Reads the environment. A command that only stops processes falls back to the default
+    /// settings.
     pub(crate) fn new(
         env: Environment,
         global: &GlobalArgs,
@@ -67,7 +68,7 @@ impl App {
             Err(error) if flags.only_stops => {
                 if !global.json {
                     say(&format!("swarm: {}", plain(&with_causes(&error))));
-                    say("  members are ended with the built-in settings");
+                    say("  stopping members with the built-in settings");
                 }
                 Settings::built_in()?
             }
@@ -109,7 +110,7 @@ impl App {
         })
     }
 
-    /// The MCP servers that hold for this command.
+    /// Returns the MCP servers that this command uses.
     pub(crate) fn mcp_servers(&self) -> Result<FoundServers, Failure> {
         let sources = ServerSources {
             env: &self.env,
@@ -119,14 +120,14 @@ impl App {
         };
         let mut found = sources.load();
         if let Some(why) = found.refused.take() {
-            let hint = "correct it, or leave `--mcp-config` out";
+            let hint = "fix it, or omit `--mcp-config`";
             return Err(Failure::usage(why).with_hint(hint));
         }
         found.settings.bounds = mcp_bounds(&self.settings);
         Ok(found)
     }
 
-    /// Whether what is the present repository's own may run.
+    /// Returns whether hooks, servers and definitions of the current repository may run.
     pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
         Ok(self.trusts || is_trusted(&self.root, &self.env.cwd)?)
     }

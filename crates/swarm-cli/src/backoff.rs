@@ -1,4 +1,4 @@
-//! The wait that all members of all teams below one config directory share, per server of models.
+//! Backoff per model server, shared by the members of all teams in one config directory.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,20 +8,20 @@ use swarm_model::Throttle;
 use swarm_os::{LockOptions, LockPlan, OsError, create_sidecar, ensure_private_dir, with_lock};
 use swarm_protocol::{Clock, SystemClock, UnixMs};
 
-/// A file that names a later time was written under another clock.
+/// Longest plausible wait. A file with a later time was written under a different clock.
 const LONGEST: Duration = Duration::from_mins(15);
 
-/// How long the lock of the files is waited for; what is not written is one more request to the server.
+/// Timeout for the lock of the files. A lost update costs one more request to the server.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// `swarm/backoff/<provider>+<server>`.
+/// Content of `swarm/backoff/<provider>+<server>`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Backoff {
     /// No request is sent before this time.
     until: UnixMs,
 }
 
-/// The wait in a file.
+/// Backoff that is stored in a file.
 #[derive(Debug)]
 pub(crate) struct FileThrottle {
     directory: PathBuf,
@@ -29,7 +29,7 @@ pub(crate) struct FileThrottle {
 }
 
 impl FileThrottle {
-    /// The wait for a server, by its address.
+    /// Returns the backoff of a server, identified by its address.
     pub(crate) fn new(root: &Path, provider: &str, address: &str) -> Self {
         let directory = root.join("swarm").join("backoff");
         let server = address.split_once("://").map_or(address, |(_, rest)| rest);
@@ -46,7 +46,7 @@ impl FileThrottle {
     }
 
     fn until(&self) -> Option<UnixMs> {
-        // Most of the time there is none. What cannot be read holds nobody back.
+        // The file rarely exists. A file that cannot be read does not delay requests.
         let bytes = swarm_os::read_optional(&self.file).ok().flatten()?;
         let backoff: Backoff = serde_json::from_slice(&bytes).ok()?;
         Some(backoff.until)
@@ -69,7 +69,7 @@ impl FileThrottle {
             if known.is_some_and(|known| known >= until) {
                 return Ok(());
             }
-            // Numbers can always be written.
+            // Numbers always serialize.
             let bytes = serde_json::to_vec(&Backoff { until }).unwrap_or_default();
             swarm_os::replace_alone(&self.file, &bytes)
         })

@@ -1,4 +1,4 @@
-//! Whether the config directory of all state can be used.
+//! Checks of the config directory.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use swarm_protocol::ErrorKind;
 
 use crate::failure::{Failure, with_causes};
 
-/// Refuses a config directory that cannot be looked into. One that is not there yet is well.
+/// Returns an error if the config directory cannot be read. A missing directory is valid.
 ///
 /// # Errors
 /// [`ErrorKind::Environment`].
@@ -23,7 +23,7 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Makes the config directory where it is missing, and refuses one that nothing can be written into.
+/// Creates the config directory if it is missing, and returns an error if it is not writable.
 ///
 /// # Errors
 /// [`ErrorKind::Environment`].
@@ -34,15 +34,15 @@ pub(crate) fn make(root: &Path) -> Result<(), Failure> {
         ensure_private_dir(root)
     };
     match made.and_then(|()| lock_support(root)) {
-        // Where flock is not trusted, the store does without it.
+        // On file systems without reliable flock, the store uses another locking protocol.
         Ok(support) if support.needs_directory_only() && shared_file_system(root).is_none() => {
             Err(unusable(
                 root,
-                "its file system keeps no locks, and messages would be lost there",
+                "its file system does not support locks, so messages would be lost",
             ))
         }
         Ok(_) => Ok(()),
-        Err(OsError::Gone { .. }) => Err(unusable(root, "nothing can be made in it")),
+        Err(OsError::Gone { .. }) => Err(unusable(root, "no files can be created in it")),
         Err(error) => Err(unusable(root, &with_causes(&error))),
     }
 }

@@ -1,4 +1,4 @@
-//! The program `swarm`: arguments, the command, its exit code.
+//! Entry point of `swarm`: arguments, command and exit code.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -43,7 +43,7 @@ pub fn main_impl() -> ExitCode {
     }
 }
 
-/// Words that people try first, and the commands that they mean.
+/// Common guesses and the commands they run.
 const SHORT: [(&str, &[&str]); 4] = [
     ("ls", &["team", "list"]),
     ("tasks", &["task", "list"]),
@@ -51,8 +51,8 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("-p", &["run"]),
 ];
 
-/// The words of the command line with a short form written out. `lead` is the command where there is none: at a terminal
-/// without any word, and where the first one is a prompt, which has a space in it.
+/// Expands short forms. `lead` is the default command: in a terminal without arguments, and if the
+/// first argument is a prompt, which contains a space.
 pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<OsString> {
     let Some(first) = words.get(1) else {
         if has_terminal {
@@ -69,8 +69,8 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
     words
 }
 
-/// Whether the version is all that is asked for. Scripts ask for it often, and what all commands look like takes longer to
-/// build than the answer.
+/// Returns whether only the version is requested. Scripts request it often, and building all
+/// argument definitions takes longer than the answer.
 fn asks_for_version(mut words: impl Iterator<Item = OsString>) -> bool {
     let first = words.next();
     first.is_some_and(|word| word == "--version" || word == "-V") && words.next().is_none()
@@ -92,11 +92,11 @@ fn print_version() -> ExitCode {
     }
 }
 
-/// Help, the version, or arguments that make no sense.
+/// Prints help, the version or an argument error.
 fn misread(error: &clap::Error) -> ExitCode {
     let asks_for_json = std::env::args_os().any(|word| word == "--json");
     if let Some(sentence) = planned(error) {
-        let failure = Failure::usage(sentence).with_hint("`swarm help` lists what there is");
+        let failure = Failure::usage(sentence).with_hint("`swarm help` lists the commands");
         report(&failure, asks_for_json);
     } else if error.use_stderr() && asks_for_json {
         say_json(&Failure::from_arguments(&rendered(error)).to_json());
@@ -107,7 +107,7 @@ fn misread(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Help and version are data and go to stdout; clap knows which is which.
+/// Help and version go to stdout; clap distinguishes them.
 fn show(error: &clap::Error) -> Result<(), Failure> {
     let shown = output::plain(&rendered(error));
     if shown != error.render().to_string() {
@@ -115,14 +115,15 @@ fn show(error: &clap::Error) -> Result<(), Failure> {
         return Ok(());
     }
     let printed = error.print();
-    // Nobody can be told when stderr itself is gone.
+    // A closed stderr leaves no way to report the error.
     if error.use_stderr() {
         return Ok(());
     }
     written(printed.and_then(|()| std::io::stdout().flush()))
 }
 
-/// What clap says. It repeats words as they were typed, and one with a line end would make a line of its own.
+/// Returns clap's message with escaped arguments: it repeats them as typed, and a newline in one
+/// would start a new line.
 fn rendered(error: &clap::Error) -> String {
     let mut text = error.render().to_string();
     for (kind, value) in error.context() {
@@ -133,7 +134,7 @@ fn rendered(error: &clap::Error) -> String {
         if let (true, ContextValue::String(typed)) = (typed, value)
             && typed.contains(char::is_control)
         {
-            // As it is quoted: a line end that was typed is not every line end.
+            // Only newlines in quoted arguments are escaped.
             text = text.replace(
                 &format!("'{typed}'"),
                 &format!("'{}'", typed.escape_debug()),

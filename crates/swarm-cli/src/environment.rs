@@ -1,4 +1,4 @@
-//! The environment is read here and nowhere else in the program.
+//! The only module that reads environment variables.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
 
-/// One variable, for a program that reads no others: what it is in their stead should start at once.
+/// Returns one variable, for early checks that must be fast.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one place that reads the environment"
@@ -16,7 +16,7 @@ pub(crate) fn raw_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// The variables of this process and its working directory.
+/// Returns the variables of this process and its working directory.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one place that reads the environment"

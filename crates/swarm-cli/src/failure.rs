@@ -1,4 +1,4 @@
-//! What a command failed with: a kind, a sentence, and what to do next.
+//! Errors of commands: a kind, a message and a hint.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use swarm_worktree::{SlugError, WorktreeError};
 
 use crate::nearest::offer;
 
-/// A failed command.
+/// Error of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
@@ -34,7 +34,7 @@ impl Failure {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// What the reader of arguments says: its first paragraph is the message, the others are the hint.
+    /// Converts clap's message: the first paragraph becomes the message, the rest the hint.
     pub(crate) fn from_arguments(said: &str) -> Self {
         let said = said.trim().trim_start_matches("error: ");
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -50,17 +50,17 @@ impl Failure {
         self
     }
 
-    /// What only the command line can do about it: the error itself is also read by models.
+    /// Adds hints that only apply to the command line; models also read the error itself.
     fn with_worktree_hint(self, error: &WorktreeError) -> Self {
         match error {
             WorktreeError::Uncommitted { .. } => {
-                self.with_hint("`--snapshot` takes them along into the worktree")
+                self.with_hint("`--snapshot` copies them to the worktree")
             }
             _ => self,
         }
     }
 
-    /// The failure that a person has to look after first, with the words of all.
+    /// Combines failures: the most severe kind with all messages.
     pub(crate) fn worst(mut failures: Vec<Self>) -> Option<Self> {
         failures.sort_by_key(|failure| gravity(failure.kind));
         let mut worst = failures.pop()?;
@@ -70,7 +70,7 @@ impl Failure {
         Some(worst)
     }
 
-    /// The form that scripts read.
+    /// Returns the JSON form.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let mut error = json!({
             "code": self.kind.exit_code().0,
@@ -84,8 +84,8 @@ impl Failure {
     }
 }
 
-/// How bad it is for somebody who wants several things done, members ended for one: what may still be alive is worse
-/// than what has said no, and that is worse than what was not there.
+/// Severity of a failure among several, for example when stopping members: a member that may still
+/// be running is worse than a refusal, which is worse than a missing member.
 fn gravity(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::Usage => 0,
@@ -101,13 +101,13 @@ fn gravity(kind: ErrorKind) -> u8 {
     }
 }
 
-/// An error with what caused it, which for one of the disk is what the system said.
+/// Formats an error with its causes.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let said = error.to_string();
-        // Some tell their cause themselves, with advice behind it.
+        // Some errors include their cause in the message.
         if !message.contains(&said) {
             message = format!("{message}: {said}");
         }
@@ -126,7 +126,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The names to choose from, where one of them was probably meant.
+/// Returns the candidates, with the most similar name first.
 fn meant(error: &StoreError) -> Option<String> {
     match error {
         StoreError::MemberNotFound { name, known, .. } => {
@@ -206,7 +206,7 @@ impl From<ConfigError> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // Rights and room are a matter of the machine; whatever else a call of ours met is not foreseen.
+        // Permissions and disk space depend on the machine; other I/O errors are unexpected.
         let kind = match error.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded

@@ -1,4 +1,4 @@
-//! A second model that answers while the first one is overloaded.
+//! Fallback to a second model while the first one is overloaded.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use swarm_model::{
 use swarm_protocol::Thinking;
 use tokio_util::sync::CancellationToken;
 
-/// Refusals for overload in a row after which the other model is asked, as in Claude Code.
+/// Number of consecutive overload errors before the fallback, as in Claude Code.
 const OVERLOADS: u32 = 3;
 
 /// A model with its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) client: Arc<dyn Model>,
-    /// Its full name.
+    /// Full name.
     pub(crate) full: String,
-    /// Its id at its provider.
+    /// Model id of the provider.
     pub(crate) id: String,
     pub(crate) window: Option<u64>,
     pub(crate) max_output: Option<u32>,
 }
 
-/// A model that gives way to another one until the end of a turn.
+/// A model with a fallback that lasts until the end of a turn.
 #[derive(Debug, Clone)]
 pub(crate) struct FallbackModel(Arc<Pair>);
 
@@ -34,7 +34,8 @@ pub(crate) struct FallbackModel(Arc<Pair>);
 struct Pair {
     first: Choice,
     second: Choice,
-    /// The agents that the second model answers. A client may serve several: sub-agents of the same model, and hooks.
+    /// Agents that currently use the second model. A client may serve several: sub-agents with the
+    /// same model, and hooks.
     on_second: Mutex<HashSet<String>>,
 }
 
@@ -84,16 +85,16 @@ impl Model for FallbackModel {
     }
 }
 
-/// One request under way.
+/// A request in progress.
 struct Asking {
     pair: Arc<Pair>,
     request: ModelRequest,
     cancel: CancellationToken,
     events: ModelEvents,
     is_on_second: bool,
-    /// Refusals for overload in a row.
+    /// Number of consecutive overload errors.
     overloads: u32,
-    /// Events that come before those of the model.
+    /// Events to emit before those of the model.
     before: VecDeque<ModelEvent>,
     is_over: bool,
 }
@@ -139,7 +140,7 @@ impl Asking {
         }
     }
 
-    /// Whether the first model was refused for overload once too often.
+    /// Returns whether the first model has reached the limit of overload errors.
     fn has_given_up(&mut self, item: &Item) -> bool {
         if self.is_on_second {
             return false;
@@ -162,13 +163,14 @@ fn switched(choice: &Choice, notice: Option<String>) -> ModelEvent {
     }
 }
 
-/// Whether a person or a message asks, and not the results of calls.
+/// Returns whether the last message comes from a person or member instead of a tool result.
 fn begins_turn(request: &ModelRequest) -> bool {
     let last = request.messages.last();
     last.is_none_or(|last| last.blocks.iter().all(|block| block.result_id().is_none()))
 }
 
-/// The request as another model takes it: without the thinking of the first one, whose signatures are good for that alone.
+/// Returns the request for another model: without the thinking of the first one, whose signatures
+/// are only valid there.
 fn for_second(request: &ModelRequest, second: &Choice) -> ModelRequest {
     let messages = request.messages.iter().map(|message| {
         let is_thinking = |kind| matches!(kind, BlockKind::Thinking | BlockKind::UnsignedThinking);
@@ -200,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A model that is overloaded or answers.
+    /// A model that is overloaded or responds.
     #[derive(Debug, Default)]
     struct Played {
         is_overloaded: AtomicBool,
@@ -264,7 +266,7 @@ mod tests {
         events.map(Result::unwrap).collect().await
     }
 
-    /// The windows of the models that were asked, and whether something was said of it.
+    /// The windows of the models that received a request, and whether a retry was reported.
     fn switches(events: &[ModelEvent]) -> Vec<(Option<u64>, bool)> {
         let switches = events.iter().filter_map(|event| match event {
             ModelEvent::Switched { notice, window, .. } => Some((*window, notice.is_some())),

@@ -1,5 +1,5 @@
-//! What either program may be besides itself: the sandbox of a command, or git. Decided before anything else is done, since
-//! the sandbox holds the one thread that there is.
+//! Alternative roles of either program: the sandbox of a command, or git. Checked first, because
+//! the sandbox applies to the only thread.
 
 use std::process::ExitCode;
 
@@ -8,10 +8,10 @@ use swarm_tools::sandbox::{HELPER_WORD, become_command};
 use crate::output::say;
 use crate::shim::act_as_git;
 
-/// The exit code of a shell for a command that was found and cannot be run.
+/// Shell exit code for a command that was found but cannot be executed.
 const NOT_RUN: u8 = 126;
 
-/// Acts as something else, if that is what this process was started for.
+/// Runs the alternative role if this process was started for one.
 pub(crate) fn first_act() -> Option<ExitCode> {
     act_as_git().or_else(act_as_sandbox)
 }

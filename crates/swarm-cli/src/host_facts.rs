@@ -1,4 +1,4 @@
-//! The machine and the checkout, as the agents of this process are told about them.
+//! Information about the machine and the checkout for the agents of this process.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
@@ -10,17 +10,17 @@ use swarm_worktree::{GitSummary, Worktrees};
 
 use crate::program_docs::PROGRAM_DOCS;
 
-/// How long the start of a process waits for `git status`, which takes long in very large repositories.
+/// Startup timeout for `git status`, which is slow in very large repositories.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Facts that are being gathered while the process starts.
+/// Facts that are collected while the process starts.
 pub(crate) struct GatheringFacts {
     facts: HostFacts,
     git: Receiver<Option<GitSummary>>,
 }
 
 impl GatheringFacts {
-    /// Begins to ask git about the checkout around `cwd`.
+    /// Starts to query git about the checkout at `cwd`.
     pub(crate) fn begin(env: &Environment, worktrees: &Worktrees, cwd: PathBuf) -> Self {
         let name = rustix::system::uname();
         let shell = env.get("SHELL").and_then(|path| path.rsplit('/').next());
@@ -39,13 +39,13 @@ impl GatheringFacts {
         let (answer, git) = channel();
         let worktrees = worktrees.clone();
         std::thread::spawn(move || {
-            // Nobody listens any more where it took too long.
+            // The receiver is gone after the timeout.
             answer.send(worktrees.summary(&cwd)).ok();
         });
         Self { facts, git }
     }
 
-    /// The facts, without git's where it does not answer in time.
+    /// Returns the facts, without git's if it did not respond in time.
     pub(crate) fn wait(self) -> HostFacts {
         let git = self.git.recv_timeout(PATIENCE).ok().flatten();
         HostFacts { git, ..self.facts }

@@ -1,8 +1,9 @@
-//! Who runs this command: a person, a member of a team through its shell, or something that another agent program started.
+//! The identity of the caller: a person, a team member through its shell, or another agent program.
 //!
-//! A member holds a life lock whose record names its process, so its descendants are known by their ancestors; orphans of a
-//! member's shell are handed to the member, which collects them as their new parent. The marks in environments only add to
-//! that. A member without a terminal descends from its lead: of several members among the ancestors the nearest acts.
+//! A member holds a life lock whose record names its process, so its descendants are identified by
+//! their ancestors. Orphaned processes of a member's shell are reparented to the member
+//! (subreaper). Environment variables are additional evidence. A headless member descends from its
+//! lead, so the nearest member among the ancestors is used.
 
 use swarm_config::Environment;
 use swarm_os::{Liveness, probe};
@@ -15,21 +16,21 @@ use swarm_store::blocking::TeamStore;
 use crate::failure::Failure;
 use crate::lineage::{Lineage, Mark, PidSpace};
 
-/// Set in what the shell of a sub-agent starts.
+/// Set in the processes that a sub-agent's shell starts.
 const SUB_AGENT_MARK: &str = "SWARM_SUB_AGENT_ID";
 
-/// What a person does who is taken for an agent.
+/// Hint for a person who is taken for an agent.
 const FROM_OUTSIDE: &str =
-    "run it in a terminal of your own, outside of agents and of tmux servers that agents started";
+    "run it in your own terminal, outside of agents and of tmux servers that agents started";
 
-/// Who acts.
+/// The caller of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Acting {
-    /// A person, or a program of a person.
+    /// A person, or a script of a person.
     Person,
-    /// A person, or an agent that can type into the person's terminal, and why it can.
+    /// A person, or an agent that can type into the person's terminal, with the reason.
     PersonOrAgent(String),
-    /// A member that is alive.
+    /// A running member.
     Member {
         /// Its team.
         team: TeamName,
@@ -37,21 +38,22 @@ pub(crate) enum Acting {
         name: MemberName,
         /// Its spawn.
         spawn_id: SpawnId,
-        /// Whether a sub-agent of it runs the command.
+        /// Whether one of its sub-agents runs the command.
         is_sub_agent: bool,
     },
-    /// Something that a member started, but the member itself is not known.
+    /// A process that an unknown member started.
     Orphan,
-    /// Somebody in another pid namespace than a member on this host, which could be the member itself: ancestors outside of
-    /// the namespace are not visible. Who is meant: the member's name and team.
+    /// A caller in another pid namespace than a member on this host. It could be the member itself,
+    /// because ancestors outside the namespace are not visible. Contains the member's name and
+    /// team.
     Elsewhere(String),
-    /// Something that another agent program started, and what shows it. It may act for the person who uses that program, but
-    /// not answer, trust or widen in that person's place.
+    /// A process started by another agent program, with the evidence. It may act for its user, but
+    /// not answer requests, grant trust or extend permissions.
     Agent(String),
 }
 
 impl Acting {
-    /// Looks at this process and its ancestors.
+    /// Identifies the caller from this process and its ancestors.
     pub(crate) fn find(store: &dyn TeamStore, env: &Environment) -> Result<Self, StoreError> {
         let lineage = Lineage::own(env);
         let (teams, remains) = store.teams_and_remains()?;
@@ -81,7 +83,7 @@ impl Acting {
         Ok(agent.map_or(Self::Person, Self::Agent))
     }
 
-    /// Refuses what members may not do. Another agent program may do it for its person, and a person from anywhere.
+    /// Refuses team members. People and other agent programs are allowed.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
         let (who, hint) = match self {
             Self::Person | Self::PersonOrAgent(_) | Self::Agent(_) | Self::Elsewhere(_) => {
@@ -89,31 +91,32 @@ impl Acting {
             }
             Self::Member { team, name, .. } => (
                 format!("this is {name} of the team {team}"),
-                "an agent cannot answer, grant or end; ask the person or the lead",
+                "an agent cannot approve requests, grant permissions or stop members; ask the person or the lead",
             ),
             Self::Orphan => (
-                format!("a member's shell started this one (`{SPAWN_MARK}` is set)"),
+                format!("this shell was started by a member's shell (`{SPAWN_MARK}` is set)"),
                 FROM_OUTSIDE,
             ),
         };
-        let message = format!("`swarm {what}` is for people, and {who}");
+        let message = format!("`swarm {what}` is for people, but {who}");
         Err(Failure::new(ErrorKind::Refused, message).with_hint(hint))
     }
 
-    /// Refuses what a person must do without any agent program in between: to answer, to trust and to widen.
+    /// Refuses all agent programs, for answering requests, granting trust and extending
+    /// permissions.
     pub(crate) fn require_no_agent(&self, what: &str) -> Result<(), Failure> {
         self.require_person(what)?;
         match self {
             Self::PersonOrAgent(why) => {
-                let message = format!("`swarm {what}` is not taken here: {why}");
+                let message = format!("`swarm {what}` is not accepted here: {why}");
                 Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
-                    "run `swarm {what}` in a terminal outside of it, or allow this one with \
+                    "run `swarm {what}` in a terminal outside of it, or allow this terminal with \
                      `permissions.answer_in_place = \"always\"`"
                 )))
             }
             Self::Agent(shown_by) => {
                 let message =
-                    format!("`swarm {what}` is for people, and an agent runs it: {shown_by}");
+                    format!("`swarm {what}` is for people, but an agent runs it: {shown_by}");
                 Err(Failure::new(ErrorKind::Refused, message).with_hint(FROM_OUTSIDE))
             }
             Self::Elsewhere(member) => Err(from_elsewhere(what, member)),
@@ -121,7 +124,8 @@ impl Acting {
         }
     }
 
-    /// Refuses to answer a team from another pid namespace than a member's, on whatever host.
+    /// Refuses to answer requests of a team from another pid namespace than a member's, on any
+    /// host.
     pub(crate) fn require_space_of(
         store: &dyn TeamStore,
         team: &TeamName,
@@ -131,7 +135,7 @@ impl Acting {
         found.map_or(Ok(()), |member| Err(from_elsewhere(what, &member)))
     }
 
-    /// Refuses to let another agent program trust a repository for the agents that it starts.
+    /// Refuses `--trust` from another agent program.
     pub(crate) fn require_trust(&self, what: &str, trust: bool) -> Result<(), Failure> {
         if trust {
             self.require_no_agent(&format!("{what} --trust"))?;
@@ -139,27 +143,27 @@ impl Acting {
         Ok(())
     }
 
-    /// Refuses to let another agent program start agents that may do more than ask.
+    /// Refuses permission modes above `default` from another agent program.
     pub(crate) fn require_mode(&self, what: &str, mode: PermissionMode) -> Result<(), Failure> {
         if PermissionMode::Default.covers(mode) {
             return Ok(());
         }
         let refused = self.require_no_agent(&format!("{what} --mode {mode}"));
         refused.map_err(|failure| {
-            failure.with_hint("run it in a terminal of your own, or with `--mode default`")
+            failure.with_hint("run it in your own terminal, or with `--mode default`")
         })
     }
 }
 
-/// Why a command is refused that comes from another pid namespace than `member`'s.
+/// Returns the error for a command from another pid namespace than `member`'s.
 pub(crate) fn from_elsewhere(what: &str, member: &str) -> Failure {
     let message =
         format!("`swarm {what}` is refused in another pid namespace than that of {member}");
     Failure::new(ErrorKind::Refused, message)
-        .with_hint("run it in a terminal of your own on the host or in the container of the team")
+        .with_hint("run it in your own terminal on the host or in the container of the team")
 }
 
-/// What a member says of itself in its life file; it may be dead.
+/// The record in a member's life file; the member may be dead.
 struct Life {
     team: TeamName,
     name: MemberName,
@@ -183,7 +187,7 @@ fn lives<'a>(store: &dyn TeamStore, teams: impl IntoIterator<Item = &'a TeamName
     teams.into_iter().flat_map(of).collect()
 }
 
-/// One of these that is alive, in another pid namespace.
+/// Returns a running member in another pid namespace.
 fn elsewhere(store: &dyn TeamStore, lives: &[Life], on_any_host: bool) -> Option<String> {
     let own = PidSpace::own();
     let found = lives.iter().find(|life| {
@@ -204,7 +208,7 @@ fn in_words(mark: &Mark) -> String {
     )
 }
 
-/// A lead of another program, which has no life lock, among the ancestors.
+/// Returns a lead of another program among the ancestors; such a lead has no life lock.
 fn foreign_lead(store: &dyn TeamStore, teams: &[TeamName], lineage: &Lineage) -> Option<String> {
     teams.iter().find_map(|team| {
         let lead = store.team(team).config().ok()?.lead_process?;

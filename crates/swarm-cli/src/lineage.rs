@@ -1,12 +1,12 @@
-//! The marks of agent programs in the environments of this process and its ancestors.
+//! Marks of agent programs in the environment of this process and its ancestors.
 //!
-//! The walk ends at an ancestor that is not visible: one that belongs to another user locks nobody out. `environ` only adds
-//! to it where it can be read.
+//! The walk stops at an invisible ancestor, so a process of another user never blocks the caller.
+//! `environ` is additional evidence where it is readable.
 
 use swarm_config::Environment;
 use swarm_os::process::{Ancestry, Process, pid_space};
 
-/// Variables that other agent programs set in what they start, and the program.
+/// Variables that other agent programs set in their child processes, with the program.
 const MARKS: [(&str, &str); 6] = [
     ("CLAUDECODE", "Claude Code"),
     ("CLAUDE_CODE_ENTRYPOINT", "Claude Code"),
@@ -16,18 +16,18 @@ const MARKS: [(&str, &str); 6] = [
     ("GEMINI_CLI", "Gemini CLI"),
 ];
 
-/// Names the process above which nobody looks. The suite sets it, which may be run by an agent itself; a release build does
-/// not know it.
+/// Process at which the walk stops. Set by the test suite, which an agent may run; release builds
+/// ignore it.
 const END: &str = "SWARM_LINEAGE_END";
 
-/// What shows that an agent program started this process.
+/// Evidence that an agent program started this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// The program.
+    /// Name of the program.
     pub(crate) program: &'static str,
-    /// The variable.
+    /// Name of the variable.
     pub(crate) variable: &'static str,
-    /// The ancestor in whose environment it is; absent for this process's own.
+    /// Ancestor with the variable; `None` for this process.
     pub(crate) ancestor: Option<u32>,
 }
 
@@ -36,19 +36,19 @@ pub(crate) struct Mark {
 pub(crate) struct Lineage(Ancestry);
 
 impl Lineage {
-    /// This process's own.
+    /// Reads the ancestors of this process.
     pub(crate) fn own(env: &Environment) -> Self {
         let end = env.get(END).filter(|_| cfg!(debug_assertions));
         Self(Ancestry::own(end.and_then(|pid| pid.parse().ok())))
     }
 
-    /// How far away a process is, which had this start time; `None` if it is not among them.
+    /// Returns the distance to a process with this start time; `None` if it is not an ancestor.
     pub(crate) fn distance(&self, pid: u32, start: &str) -> Option<usize> {
         let is_it = |process: &Process| process.id() == pid && process.start.to_string() == start;
         self.0.processes().iter().position(is_it)
     }
 
-    /// Whether a variable is set in this process or an ancestor that is nearer than this.
+    /// Returns whether a variable is set in this process or an ancestor nearer than `distance`.
     pub(crate) fn has_below(&self, distance: usize, variable: &str) -> bool {
         let mut below = self.0.processes().iter().take(distance);
         below.any(|process| {
@@ -57,7 +57,7 @@ impl Lineage {
         })
     }
 
-    /// The nearest mark of another agent program.
+    /// Returns the nearest mark of another agent program.
     pub(crate) fn mark(&self) -> Option<Mark> {
         let mut numbered = self.0.processes().iter().enumerate();
         numbered.find_map(|(distance, process)| {
@@ -72,16 +72,16 @@ impl Lineage {
     }
 }
 
-/// Where this process's pid has its meaning.
+/// The scope in which this process's pid is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PidSpace {
     host: String,
-    /// The pid namespace; empty where that cannot be read.
+    /// The pid namespace; empty if unreadable.
     namespace: String,
 }
 
 impl PidSpace {
-    /// This process's own.
+    /// Reads the scope of this process.
     pub(crate) fn own() -> Self {
         let own = pid_space();
         let (host, namespace) = own.rsplit_once('#').unwrap_or_default();
@@ -91,8 +91,8 @@ impl PidSpace {
         }
     }
 
-    /// Whether `written` (`host#pid:[inode]`) is another pid namespace; on another host only if that counts, too. What does
-    /// not name one is none.
+    /// Returns whether `written` (`host#pid:[inode]`) is another pid namespace; other hosts only
+    /// count if requested. Text in another format does not count.
     pub(crate) fn differs(&self, written: &str, on_any_host: bool) -> bool {
         let (host, namespace) = written.rsplit_once('#').unwrap_or_default();
         let is_near = on_any_host || host == self.host;
@@ -100,7 +100,7 @@ impl PidSpace {
     }
 }
 
-/// Whether a variable has a value in this environment.
+/// Returns whether a variable is non-empty in this environment.
 fn is_set(environ: &[u8], name: &str) -> bool {
     environ.split(|byte| *byte == 0).any(|entry| {
         let value = entry.strip_prefix(name.as_bytes());
@@ -119,7 +119,8 @@ mod tests {
         Lineage(Ancestry::in_proc(proc, end))
     }
 
-    /// A `/proc` with these processes: pid, parent, environment. The first is this one.
+    /// Creates a fake `/proc` with these processes (pid, parent, environment). The first is the
+    /// caller.
     fn proc(processes: &[(u32, u32, &str)]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for (number, (pid, parent, environ)) in processes.iter().enumerate() {

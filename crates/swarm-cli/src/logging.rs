@@ -1,4 +1,4 @@
-//! Logs go to a file of the process, never into panes or onto the terminal.
+//! Log files, one per process; logs never go to panes or the terminal.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging when a filter is given; each process writes a file of its own below `root/swarm/logs`.
+/// Starts logging if a filter is set; each process writes a separate file in `root/swarm/logs`.
 pub(crate) fn start(filter: Option<&str>, root: &Path, program: &str) {
     let Some(filter) = filter else { return };
     let directory = root.join("swarm").join("logs");
@@ -18,13 +18,13 @@ pub(crate) fn start(filter: Option<&str>, root: &Path, program: &str) {
             .mode(0o600)
             .open(path)
     });
-    // Without a log file the program works all the same.
+    // A missing log file does not stop the program.
     let Ok(file) = file else { return };
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(file)
         .with_ansi(false)
         .finish();
-    // A second start in one process keeps the first.
+    // A second call keeps the first subscriber.
     drop(tracing::subscriber::set_global_default(subscriber));
 }

@@ -1,4 +1,4 @@
-//! From the name of a model to its client.
+//! Creates model clients from model names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::backoff::FileThrottle;
 use crate::failure::Failure;
 use crate::fallback::{Choice, FallbackModel};
 
-/// What clients of models are made from.
+/// Configuration of model clients.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientSource {
     names: ModelNames,
@@ -31,7 +31,7 @@ pub(crate) struct ClientSource {
 }
 
 impl ClientSource {
-    /// For members that a process starts, and the lead.
+    /// Creates the configuration for a lead and the members it starts.
     pub(crate) fn of(spawn_context: &SpawnContext) -> Self {
         Self {
             names: spawn_context.agent_config.models.clone(),
@@ -42,7 +42,7 @@ impl ClientSource {
         }
     }
 
-    /// For a member with this order.
+    /// Creates the configuration for a member from its order.
     pub(crate) fn of_order(order: &SpawnOrder, root: &Path) -> Self {
         Self {
             names: order.agent_config.models.clone(),
@@ -53,8 +53,8 @@ impl ClientSource {
         }
     }
 
-    /// The client for a model by its full name, made from the provider's variables, with the fallback model behind it where
-    /// one is set.
+    /// Creates the client for a model by its full name, from the provider's variables and with the
+    /// fallback model if one is set.
     pub(crate) fn client(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
         let first = self.choice(name)?;
         let fallback = self.requests.fallback.as_deref();
@@ -97,7 +97,7 @@ impl ClientSource {
     }
 }
 
-/// Makes the models of sub-agents, each once for a process.
+/// Creates the models of sub-agents, once per process.
 #[derive(Debug)]
 pub(crate) struct Factory {
     source: ClientSource,
@@ -122,7 +122,7 @@ impl ModelFactory for Factory {
         let text = full.to_string();
         if let Some(only) = names.only.as_ref().filter(|only| **only != text) {
             return Err(format!(
-                "model {text} is not allowed: the machine's policy allows {only} alone"
+                "model {text} is not allowed: the machine's policy only allows {only}"
             ));
         }
         let mut made = self.made.lock();
@@ -179,8 +179,8 @@ fn settings(provider: &BTreeMap<String, String>, pace: f64) -> ModelSettings {
     }
 }
 
-/// The variables that may hold the proxy for an address, the first one that is set counts. A server of the user's own is
-/// often reached by plain HTTP, for which the proxy for HTTPS is not meant.
+/// Returns the proxy variables for an address by precedence. Local servers often use plain HTTP,
+/// which the HTTPS proxy does not apply to.
 fn proxy_names(base_url: &str) -> &'static [&'static str] {
     if base_url.trim_start().starts_with("http:") {
         &["HTTP_PROXY", "http_proxy"]

@@ -1,8 +1,8 @@
-//! Which of the names that there are was probably meant.
+//! Suggestions for misspelled names.
 
 use swarm_permissions::nearest;
 
-/// What to say of a name that there is not: the one that was probably meant before all there are, if any.
+/// Returns a hint for an unknown name: the most similar name, if any, and the list of names.
 pub(crate) fn offer<'a>(
     wrong: &str,
     what: &str,

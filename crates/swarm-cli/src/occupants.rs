@@ -1,4 +1,4 @@
-//! Which members and leads are running, for those who remove worktrees.
+//! Running members and leads, checked before worktrees are removed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use swarm_store::blocking::TeamStore;
 use swarm_team::{MemberProcess, working_directories};
 use swarm_worktree::{Occupant, Occupants};
 
-/// Those of all teams of a config directory.
+/// Returns the running members and leads of all teams in a config directory.
 pub(crate) fn occupants(store: Arc<dyn TeamStore>) -> Occupants {
     Occupants::found_by(move || {
         let (teams, remains) = store.teams_and_remains().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Printing: data to stdout, words for people to stderr.
+//! Output: data to stdout, messages for people to stderr.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use swarm_ui::print::{Table, wrapped};
 use crate::failure::Failure;
 use crate::sgr::colored;
 
-/// Heading of the flags that every command has.
+/// Help heading of the global options.
 const GLOBAL: &str = "Global options";
 
 /// Flags of every command.
@@ -39,12 +39,12 @@ pub(crate) struct GlobalArgs {
     help: Option<bool>,
 }
 
-/// How a command prints.
+/// Output settings of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
-    /// For tables on stdout.
+    /// Style of tables on stdout.
     pub(crate) theme: Theme,
 }
 
@@ -64,25 +64,25 @@ impl Output {
         }
     }
 
-    /// One JSON document on stdout.
+    /// Prints a JSON document to stdout.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
-    /// One JSON line on stdout.
+    /// Prints a JSON line to stdout.
     pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(anyhow::Error::from)?;
         self.piece(&format!("{}\n", json_text(&text)))
     }
 
-    /// Text on stdout, with a line end. Whoever wrote parts of it, nothing reaches a terminal that it would obey.
+    /// Prints text and a newline to stdout. Control sequences are removed.
     pub(crate) fn data(self, text: &str) -> Result<(), Failure> {
         self.piece(&format!("{}\n", plain(text)))
     }
 
-    /// Text on stdout whose colours are our own, or are what was asked for: what others wrote in it has been cleaned of
-    /// theirs. Nothing but colours reaches a terminal.
+    /// Prints colored text to stdout. Colors in foreign text were already removed; other control
+    /// sequences are removed here.
     pub(crate) fn drawn(self, text: &str) -> Result<(), Failure> {
         let shown = if self.theme.color {
             colored(text)
@@ -92,7 +92,7 @@ impl Output {
         self.piece(&format!("{shown}\n"))
     }
 
-    /// Text on stdout as it is: scripts, pages, and what has passed a door already.
+    /// Prints text to stdout unchanged: scripts, pages and sanitized text.
     #[expect(
         clippy::unused_self,
         reason = "everything is printed through the same door"
@@ -105,12 +105,12 @@ impl Output {
         written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// A table on stdout.
+    /// Prints a table to stdout.
     pub(crate) fn table(self, table: &Table) -> Result<(), Failure> {
         self.drawn(table.render(self.theme).trim_end())
     }
 
-    /// Whether anybody still reads stdout; a pipe whose reader has left is no place to follow anything into.
+    /// Returns whether stdout is still open; following a file into a closed pipe is pointless.
     #[expect(
         clippy::unused_self,
         reason = "everything is printed through the same door"
@@ -122,23 +122,23 @@ impl Output {
         looked.is_err() || !fds[0].revents().contains(PollFlags::ERR)
     }
 
-    /// A line on stderr about a guard that is off, which is heard when quiet too; nothing where a program reads, for which
-    /// stderr has errors only.
+    /// Prints a line about a disabled safeguard to stderr, also with `--quiet`. Omitted with
+    /// `--json`, where stderr only contains errors.
     pub(crate) fn warn(self, line: &str) {
         if !self.json {
             say(line);
         }
     }
 
-    /// Names the files of a list that could not be read, on stderr, also when quiet and where a program reads: what was
-    /// printed is not the whole list.
+    /// Prints the files of a list that could not be read to stderr, also with `--quiet` and
+    /// `--json`, because the printed list is incomplete.
     pub(crate) fn left_out(self, files: &[BrokenFile]) {
         for file in files {
             self.remark(&format!("left out: {}", StoreError::from(file.clone())));
         }
     }
 
-    /// A warning on stderr that is printed when quiet, too, and as JSON where a program reads.
+    /// Prints a warning to stderr, also with `--quiet`, and as JSON with `--json`.
     pub(crate) fn remark(self, line: &str) {
         if self.json {
             say_json(&serde_json::json!({ "warning": { "message": line } }));
@@ -147,7 +147,7 @@ impl Output {
         }
     }
 
-    /// A line for people, on stderr; nothing when quiet, nor where a program reads, for which stderr has errors only.
+    /// Prints a message to stderr, unless `--quiet` or `--json` is set.
     pub(crate) fn say(self, line: &str) {
         if !self.quiet && !self.json {
             say(line);
@@ -155,22 +155,21 @@ impl Output {
     }
 }
 
-/// What came of writing to stdout.
+/// Converts the result of writing to stdout.
 pub(crate) fn written(done: io::Result<()>) -> Result<(), Failure> {
     match done {
-        // Whoever reads has seen enough.
+        // The reader closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => {
             let message = format!("the output could not be written to stdout: {error}");
             Err(Failure::new(ErrorKind::Environment, message)
-                .with_hint("what the command had done before that stands"))
+                .with_hint("earlier effects of the command remain"))
         }
         Ok(()) => Ok(()),
     }
 }
 
-/// Words for people, a line or several, without anything that a terminal would obey. On a terminal long lines are broken between
-/// words.
+/// Prints a message to stderr without control sequences. Long lines are wrapped on a terminal.
 pub(crate) fn say(text: &str) {
     let text = &plain(text);
     match terminal_width(io::stderr()) {
@@ -182,25 +181,26 @@ pub(crate) fn say(text: &str) {
 }
 
 thread_local! {
-    /// What this thread prints, while that is collected.
+    /// Output of this thread while it is captured.
     static CAPTURED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs something and collects what this thread prints meanwhile, for stdout and stderr.
+/// Runs a function and captures what this thread prints to stdout and stderr.
 pub(crate) fn captured<T>(run: impl FnOnce() -> T) -> (T, String) {
     CAPTURED.with_borrow_mut(|text| *text = Some(String::new()));
     let done = run();
     (done, CAPTURED.take().unwrap_or_default())
 }
 
-/// Collects a text, if this thread's output is collected.
+/// Captures a text if this thread's output is captured.
 fn capture(text: &str) -> bool {
     CAPTURED.with_borrow_mut(|captured| captured.as_mut().map(|all| all.push_str(text)).is_some())
 }
 
-/// A failure as a person reads it, in one line or with a hint below.
+/// Formats a failure: the message and an indented hint.
 pub(crate) fn failure_text(failure: &Failure) -> String {
-    // A line of a text of others, a path for one, is not taken for one of ours.
+    // Indented, so that a line in foreign text, such as a path, does not look like a message of
+    // swarm.
     let indented = |text: &str| plain(text).replace('\n', "\n  ");
     let mut text = format!("swarm: {}", indented(&failure.message));
     if let Some(hint) = &failure.hint {
@@ -210,13 +210,13 @@ pub(crate) fn failure_text(failure: &Failure) -> String {
     text
 }
 
-/// A JSON document on stderr.
+/// Prints a JSON document to stderr.
 pub(crate) fn say_json(value: &serde_json::Value) {
     say_raw(&json_text(&value.to_string()));
 }
 
-/// JSON whose strings have what a terminal would obey as escapes: programs read the same, and a person who looks on is not fooled.
-/// JSON itself asks that only of the first 32 characters.
+/// Serializes JSON with escaped terminal control characters: programs parse the same value, and a
+/// terminal is not affected. JSON itself only requires this for the first 32 characters.
 fn json_text(text: &str) -> String {
     let is_obeyed = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut escaped = String::with_capacity(text.len());
@@ -231,7 +231,7 @@ fn json_text(text: &str) -> String {
     escaped
 }
 
-/// A line on stderr as it is. Nobody can be told when stderr itself is gone.
+/// Prints a line to stderr unchanged. Errors are ignored, because they cannot be reported.
 pub(crate) fn say_raw(line: &str) {
     if capture(&format!("{line}\n")) {
         return;
@@ -239,19 +239,19 @@ pub(crate) fn say_raw(line: &str) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
-/// Columns of the terminal that is there; `None` if none is.
+/// Returns the width of the terminal; `None` without a terminal.
 pub(crate) fn terminal_width(place: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(place).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
-/// Rows of the terminal on stdout.
+/// Returns the height of the terminal on stdout.
 pub(crate) fn terminal_height() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_row > 0).then(|| usize::from(size.ws_row))
 }
 
-/// A text of others, without anything that a terminal would obey.
+/// Returns foreign text without control sequences.
 pub(crate) fn plain(text: &str) -> String {
     swarm_ui::clean_text(text)
 }

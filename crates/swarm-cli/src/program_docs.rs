@@ -14,7 +14,7 @@ macro_rules! page {
     };
 }
 
-/// The pages that users need.
+/// The pages for users.
 pub(crate) const PROGRAM_DOCS: ProgramDocs = ProgramDocs {
     version: VERSION,
     pages: &[

@@ -1,4 +1,4 @@
-//! What a person says of the requests to models.
+//! Flags for model requests.
 
 use swarm_config::Settings;
 use swarm_permissions::RequestSettings;
@@ -17,7 +17,7 @@ pub(crate) struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// The settings with what the flags say, as far as the machine's policy allows.
+    /// Applies the flags to the settings, within the machine's policy.
     pub(crate) fn over(&self, settings: &Settings) -> Result<RequestSettings, Failure> {
         if let Some(effort) = self.effort {
             settings.permit("model.effort", effort.name())?;

@@ -1,6 +1,7 @@
-//! Output of members, of which nothing but colours may reach the terminal.
+//! Sanitizes members' output so that only colors reach the terminal.
 
-/// A text with its colour sequences, and nothing else that a terminal would obey. Colours end with the text.
+/// Returns the text with its color sequences and without other control sequences. Colors are reset
+/// at the end.
 pub(crate) fn colored(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut plain = 0;
@@ -26,7 +27,7 @@ pub(crate) fn colored(text: &str) -> String {
     clean
 }
 
-/// Length of the sequence that sets colours and the like, which `text` begins with: `ESC [`, parameters, `m`.
+/// Returns the length of an SGR sequence at the start of `text`: `ESC [`, parameters, `m`.
 fn sgr_length(text: &str) -> Option<usize> {
     let body = text.strip_prefix("\u{1b}[")?;
     let parameters = body

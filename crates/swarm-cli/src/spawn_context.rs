@@ -1,4 +1,4 @@
-//! From settings, environment and flags to what the lead needs to start members.
+//! Creates the context for starting members from settings, environment and flags.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ use crate::occupants::occupants;
 use crate::request_flags::RequestFlags;
 use crate::team_hooks::HookSource;
 
-/// Version of the program; parent and child must agree.
+/// Version of the program; parent and child must match.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What flags may change.
+/// Flags that change the context.
 #[derive(Debug, Default)]
 pub(crate) struct Choices {
     pub(crate) model: Option<String>,
@@ -43,27 +43,28 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Whether nobody is there to see what a fork of the conversation costs: `agents.fork = "auto"` is off then.
+    /// Whether the run is unattended: `agents.fork = "auto"` is then off, because nobody sees the
+    /// cost of forks.
     fn is_unattended(&self) -> bool {
         self.in_run && !self.is_interactive
     }
 }
 
-/// What starting members takes.
+/// The context for starting members.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) spawn_context: SpawnContext,
-    /// The permission rules of the one who acts, and what else stands in `settings.json` files.
+    /// The permission rules of the actor and other values of `settings.json` files.
     pub(crate) claude: ClaudeSettings,
-    /// The agent definitions, with what is wrong with them.
+    /// The agent definitions with their problems.
     pub(crate) definitions: FoundAgents,
-    /// All settings, also those that stand in `settings.json` files: what a member may have is asked of these.
+    /// All settings, including `settings.json`; they determine what a member may do.
     settings: Settings,
 }
 
 impl Prepared {
-    /// Lets the next member have a mode that a person names, up to what the machine's policy allows. A person at the
-    /// shell may give any other: a member's ceiling is the mode that it gets, or the usual one for a member in plan mode.
+    /// Allows the next member a mode named by a person, within the machine's policy. A member's
+    /// ceiling is its own mode, or the default mode for a member in plan mode.
     pub(crate) fn let_have(&mut self, mode: PermissionMode) -> Result<(), Failure> {
         self.settings.permit("permissions.mode", mode.name())?;
         if mode != PermissionMode::Plan {
@@ -72,7 +73,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// The full name of a model for a member.
+    /// Returns the full name of a model for a member.
     pub(crate) fn model(&self, name: &str) -> Result<String, Failure> {
         Ok(permitted_model(
             name,
@@ -81,8 +82,8 @@ impl Prepared {
         )?)
     }
 
-    /// The spawn context for a member that comes back as the roster has it. Everybody's programs write the roster, so the
-    /// machine's policy is asked as if a person named these.
+    /// Returns the spawn context for a member that is restarted from the roster. Other programs can
+    /// write the roster, so the machine's policy applies as if a person had named the values.
     pub(crate) fn for_return_of(&self, member: &Member) -> Result<SpawnContext, Failure> {
         let mode = member.known_mode().unwrap_or(self.spawn_context.mode);
         let allowed = self.settings.permit("permissions.mode", mode.name());
@@ -100,14 +101,14 @@ impl Prepared {
     }
 }
 
-/// The spawn context of this process, with the settings that it comes from.
+/// Creates the spawn context of this process, with its settings.
 pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Failure> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
     let settings = app.settings.clone().with(claude.given(&app.env))?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;
-    // Plan mode is left for the mode `default` once a plan is approved, where the machine's policy allows that.
+    // After plan approval the mode changes to `default`, if the machine's policy allows that.
     let after_plan = PermissionMode::Default;
     let ceiling = match mode {
         PermissionMode::Plan
@@ -160,8 +161,8 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
     })
 }
 
-/// What ending members takes. Nothing in it can be wrong in a settings file, so that whatever runs can be stopped;
-/// it starts nobody.
+/// Creates the context for stopping members. It does not depend on settings files, so that members
+/// can be stopped with invalid settings; it cannot start members.
 pub(crate) fn for_stopping(app: &App) -> SpawnContext {
     SpawnContext {
         root: app.root.clone(),
@@ -176,7 +177,9 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
         provider: app.env.provider_with(&BTreeMap::new()),
         model: String::new(),
         resolve_model: Arc::new(|name| {
-            Err(format!("no member is started with model `{name}` here"))
+            Err(format!(
+                "members cannot be started with model `{name}` here"
+            ))
         }),
         subagent_model: app.env.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         mode: PermissionMode::Plan,
@@ -195,7 +198,7 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
     }
 }
 
-/// Who makes worktrees: this machine's git, or the user's hooks.
+/// Selects how worktrees are created: with git or the user's hooks.
 pub(crate) fn worktrees(app: &App) -> Worktrees {
     let settings = &app.settings;
     let location = settings.worktree_location.as_str();
@@ -208,7 +211,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
     let hooks = HookSource::of(app);
     let maker = HookDirectories::new(move || {
         hooks.hooks().unwrap_or_else(|failure| {
-            // Whoever starts an agent reads the same files, and stops there.
+            // Commands that start agents read the same files and report the error.
             tracing::warn!(failure.message, "hooks not read");
             Hooks::default()
         })
@@ -230,7 +233,7 @@ pub(crate) fn worktrees(app: &App) -> Worktrees {
         .with_occupants(occupants(Arc::clone(&app.store)))
 }
 
-/// Cores that this process may use.
+/// Returns the number of cores available to this process.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -249,13 +252,13 @@ fn limits(app: &App) -> MemberLimits {
     }
 }
 
-/// Backends of later versions.
+/// Backends of future versions.
 const LATER: &[&str] = &["in-process", "iterm2", "command"];
 
-/// Where members run: what a flag or the settings say.
+/// Parses a backend from a flag or the settings.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
     let word = asked.unwrap_or(&app.settings.backend);
-    // Those of later versions are refused where the backend is chosen, like one that is not available.
+    // Future backends are rejected at selection, like unavailable ones.
     if !BACKEND_WORDS.contains(&word) && !LATER.contains(&word) {
         let message = format!("`{}` is not a backend", word.escape_debug());
         return Err(Failure::usage(message).with_hint(format!("use {}", backend_words("or"))));
@@ -266,7 +269,7 @@ pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, 
     Ok(request)
 }
 
-/// Where a member ran that is started again, if that is a choice that has to be kept: one without a terminal gets none.
+/// Returns the backend of a restarted member if it must be kept: a headless member stays headless.
 pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>, Failure> {
     let kind = dead.backend_type.as_ref().and_then(backend_kind);
     match kind.filter(|kind| !kind.has_panes()) {
@@ -275,12 +278,12 @@ pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendR
     }
 }
 
-/// What is known of the terminal.
+/// Returns the terminal environment.
 pub(crate) fn terminal(app: &App) -> TerminalFacts {
     terminal_of(&app.env, &app.root)
 }
 
-/// The same without settings.
+/// Returns the terminal environment without settings.
 pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
     let server_env = env.shell(&[]).into_iter().collect::<BTreeMap<_, _>>();
     TerminalFacts {
@@ -289,12 +292,13 @@ pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
         tmux_program: env.find_program("tmux"),
         own_socket_dir: socket_directory(env, root),
         server_env: server_env.into_iter().collect(),
-        // What depends on the team is filled in by the spawn.
+        // The spawn adds team-specific values.
         ..TerminalFacts::default()
     }
 }
 
-/// The directory for sockets of swarm's own servers: tmux's own, of this user, unless its path is too long for a socket.
+/// Returns the directory for sockets of swarm's tmux servers: tmux's directory of this user, unless
+/// its path is too long for a socket.
 pub(crate) fn socket_directory(env: &Environment, root: &Path) -> PathBuf {
     let base = env
         .get("TMUX_TMPDIR")
@@ -309,7 +313,7 @@ pub(crate) fn socket_directory(env: &Environment, root: &Path) -> PathBuf {
     }
 }
 
-/// The program that runs in each pane: beside this one, else on the PATH.
+/// Returns the teammate program: next to this program, or on the PATH.
 pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
     let own = std::env::current_exe()?;
     let beside = own.with_file_name("swarm-teammate");
@@ -318,14 +322,15 @@ pub(crate) fn teammate_program(env: &Environment) -> Result<PathBuf, Failure> {
     }
     env.find_program("swarm-teammate").ok_or_else(|| {
         let message = format!(
-            "swarm-teammate was found neither beside {} nor on the PATH",
+            "swarm-teammate not found next to {} or on the PATH",
             own.display()
         );
-        Failure::new(ErrorKind::Environment, message).with_hint("install both programs of swarm")
+        Failure::new(ErrorKind::Environment, message)
+            .with_hint("install both `swarm` and `swarm-teammate`")
     })
 }
 
-/// This process.
+/// Returns the identity of this process.
 pub(crate) fn identity() -> ProcessIdentity {
     let pid = std::process::id();
     ProcessIdentity {

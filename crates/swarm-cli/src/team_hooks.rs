@@ -1,5 +1,5 @@
-//! Hooks of what this process does to teams: making and deleting them, members that join, members found dead. The journal
-//! says what happened, once; whoever has written it there runs the hooks.
+//! Hooks for team events of this process: created and deleted teams, joined and dead members. The
+//! process that writes an event to the journal runs its hooks, so they run once.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::commands::Party;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Runs the hooks of events as they come.
+/// Runs the hooks of events in order.
 #[derive(Debug, Clone)]
 pub(crate) struct TeamHooks {
     events: Arc<TeamEvents>,
@@ -38,7 +38,7 @@ impl TeamHooks {
         })
     }
 
-    /// Runs what waits.
+    /// Runs the hooks of queued events.
     pub(crate) async fn run_waiting(&self) {
         while let Some(one) = self.events.take() {
             let subject = self.subject(&one);
@@ -49,7 +49,7 @@ impl TeamHooks {
         }
     }
 
-    /// Runs what comes, until `done`, and then what waits.
+    /// Runs hooks until `done`, then those of the remaining events.
     pub(crate) async fn keep(self, done: CancellationToken) {
         while !done.is_cancelled() {
             self.run_waiting().await;
@@ -61,7 +61,7 @@ impl TeamHooks {
         self.run_waiting().await;
     }
 
-    /// What the roster knows of the member; nothing, where the team is gone by now.
+    /// Returns the member's roster entry; `None` if the team was deleted.
     fn subject(&self, one: &TeamHook) -> HookInput {
         let config = self.store.team(&one.team).config().ok();
         let member = config
@@ -88,7 +88,8 @@ impl TeamHooks {
     }
 }
 
-/// Runs what a command has left behind, at its end. A mistake in the settings does not make a failure of what is done.
+/// Runs the hooks of a finished command. Invalid settings do not turn a completed command into a
+/// failure.
 pub(crate) fn settle(app: &App) {
     if app.team_events.is_empty() {
         return;
@@ -104,12 +105,12 @@ pub(crate) fn settle(app: &App) {
     }
 }
 
-/// The hooks that a command runs itself.
+/// Hooks that a command runs itself.
 pub(crate) fn hooks(app: &App) -> Result<Hooks, Failure> {
     HookSource::of(app).hooks()
 }
 
-/// What the hooks of a command are read with, for when they are needed.
+/// Inputs for reading the hooks when they are needed.
 pub(crate) struct HookSource {
     env: Environment,
     root: PathBuf,
@@ -154,13 +155,13 @@ impl HookSource {
     }
 }
 
-/// The hooks of the settings that run for this command and for what it starts.
+/// Returns the hooks for this command and the members it starts.
 pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
     let limit = app.settings.hook_timeout.as_secs();
     Ok(claude.hooks.effective(app.is_trusted()?, limit))
 }
 
-/// The hooks of a task event, told of whoever acts.
+/// Returns the hooks of a task event, with the actor.
 pub(crate) fn task_hooks(app: &App, party: &Party) -> Result<AgentHooks, Failure> {
     let hooks = hooks(app)?;
     let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];

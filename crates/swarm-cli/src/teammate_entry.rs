@@ -1,4 +1,4 @@
-//! The program `swarm-teammate`: from its order to a running member.
+//! Entry point of `swarm-teammate`: from its order to a running member.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ use crate::spawn_context::{VERSION, identity};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
 
-/// The name under which it speaks of itself.
+/// Name of the program in messages.
 const PROGRAM: &str = "swarm-teammate";
 
 /// One member of a team. `swarm` starts this program; it is of no use by hand.
@@ -56,7 +56,7 @@ pub fn teammate_main_impl() -> ExitCode {
         Ok(Ending::ShutDown | Ending::NotWanted | Ending::LeadLost | Ending::Removed) => {
             ExitCode::SUCCESS
         }
-        // Told to end by a signal, as 128 + SIGTERM.
+        // Exit code after a signal, as 128 + SIGTERM.
         Ok(Ending::Terminated) => ExitCode::from(143),
         Err(error) => {
             say(&format!("{PROGRAM}: {error:#}"));
@@ -72,7 +72,8 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         &args.root,
         args.agent_id.name.as_str(),
     );
-    // What the shell of this member leaves behind becomes our child, not init's, and so can be found.
+    // Orphaned processes of the member's shell become children of this process instead of init, so
+    // that they can be found.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = FileStore::new(args.root.clone(), Arc::clone(&clock));
@@ -82,7 +83,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     let order = SpawnOrder::take(&directory.join(SpawnOrder::file_name(args.spawn_id)))?;
     if order.version != VERSION {
         anyhow::bail!(
-            "this is version {VERSION} but the lead runs {}: install both of one version",
+            "this is version {VERSION}, but the lead runs {}: install the same version of both",
             order.version
         );
     }
@@ -109,7 +110,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             .and_then(|ordered| worktree(&env, ordered)),
         ..process_facts(&env)
     };
-    // One thread: a member waits nearly all the time, and a thread costs memory.
+    // A single thread, because a member mostly waits and threads cost memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -142,7 +143,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         let failure = ended.as_ref().err();
         let last_words = failure.map(|error| format!("{PROGRAM}: {error:#}"));
         if let Some(keyboard) = keyboard {
-            // Before anything is said about the end.
+            // Restored before the exit message is printed.
             keyboard.give_back(last_words.as_deref());
         }
         Ok(ended?)
@@ -166,8 +167,8 @@ fn process_facts(env: &Environment) -> ProcessFacts {
     }
 }
 
-/// Who makes worktrees for this member's sub-agents, and knows that of the member. The settings are the lead's, and travel in
-/// the order.
+/// Creates the worktrees of this member's sub-agents, with the member's own worktree. The order
+/// contains the lead's settings.
 fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
     let agent_config = &order.agent_config;
     let parts = HooksParts {
@@ -177,7 +178,7 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
             .project
             .clone()
             .unwrap_or_else(|| order.cwd.clone()),
-        // Whoever waits for the directory is told what went wrong.
+        // Callers that wait for the directory receive the error.
         notice: Arc::new(|line| tracing::info!(line)),
         services: Some(Arc::new(HookClients::default())),
     };
@@ -187,13 +188,13 @@ fn worktrees(env: &Environment, root: &Path, order: &SpawnOrder) -> Worktrees {
     Worktrees::new(git, settings, worktree_records(root)).with_maker(Arc::new(maker))
 }
 
-/// Who merges this member's work. The settings are the lead's, and travel in the order.
+/// Merges this member's work. The order contains the lead's settings.
 fn merger(worktrees: &Worktrees, order: &SpawnOrder) -> Option<Arc<dyn WorkMerger>> {
     let merger = || Arc::new(WorktreeMerger(worktrees.clone())) as Arc<dyn WorkMerger>;
     order.merges.then(merger)
 }
 
-/// Who makes worktrees for this member's sub-agents.
+/// Creates the worktrees of this member's sub-agents.
 fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
     let own = identity();
     Arc::new(WorktreeIsolator {
@@ -206,8 +207,8 @@ fn isolator(worktrees: Worktrees, clock: Arc<dyn Clock>) -> Arc<dyn Isolator> {
     })
 }
 
-/// The worktree that this process finds itself in. Read from git's files: what it stands on counts, not what was said.
-/// One that a hook has made need be no checkout; then the directory alone counts.
+/// Returns the worktree of this process, read from git's files instead of the order. A worktree
+/// created by a hook need not be a checkout; then only the directory is used.
 fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeReport> {
     if ordered.head.is_empty() {
         let (cwd, top) = (env.cwd.canonicalize(), ordered.toplevel.canonicalize());
@@ -222,14 +223,14 @@ fn worktree(env: &Environment, ordered: &WorktreeReport) -> Option<WorktreeRepor
     })
 }
 
-/// Falls when the process is told to end: by a signal, or because its pane is gone.
+/// Resolves when the process must stop: on a signal, or when its pane is closed.
 fn terminate() -> anyhow::Result<Termination> {
     let termination = Termination::default();
     for (kind, cause) in [
-        (SignalKind::terminate(), "its process was told to end"),
+        (SignalKind::terminate(), "its process was terminated"),
         (
             SignalKind::hangup(),
-            "its pane was closed, or the tmux server ended",
+            "its pane was closed, or the tmux server exited",
         ),
         (SignalKind::interrupt(), "its process was interrupted"),
     ] {

@@ -1,4 +1,4 @@
-//! The terminal of a teammate: a pane in which a person may type, or only a place to write to.
+//! The terminal of a teammate: a pane with an input line, or output only.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
@@ -16,21 +16,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::output::terminal_width;
 
-/// How long a member that ends waits for a terminal that does not read.
+/// Timeout at exit for a terminal that does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The terminal on stdin as it was found. It is made so again when this is dropped, however the program ends by itself.
+/// The original state of the terminal on stdin, restored on drop.
 #[derive(Debug)]
 pub(crate) struct Keyboard {
     before: Termios,
     console: Console,
     outlet: NonBlockingWriter,
-    /// The file that keeps the output, where tmux does not see to it.
+    /// The output file, unless tmux writes it.
     log: Option<File>,
 }
 
 impl Keyboard {
-    /// Gives the terminal back. The last words of a failure are kept in the file that keeps the output.
+    /// Restores the terminal. The error message of a failure is added to the output file.
     pub(crate) fn give_back(mut self, last_words: Option<&str>) {
         if let (Some(log), Some(words)) = (&mut self.log, last_words) {
             writeln!(log, "{words}").ok();
@@ -44,24 +44,24 @@ impl Drop for Keyboard {
         let when = if self.outlet.drain(LAST_WORDS) {
             OptionalActions::Flush
         } else {
-            // Nobody reads it, and that what is in it was read is nothing to wait for.
+            // The terminal is not read, so waiting for it would block.
             OptionalActions::Now
         };
-        // A terminal that is gone needs no mending.
+        // A closed terminal needs no restoring.
         tcsetattr(io::stdin(), when, &self.before).ok();
     }
 }
 
-/// What a teammate draws on, and what comes from the person there.
+/// The display of a teammate and the input of a person.
 pub(crate) struct Terminal {
     pub(crate) screen: Box<dyn Write + Send>,
     pub(crate) person: Option<UnboundedReceiver<PaneInput>>,
-    /// To be kept while the teammate lives; absent where nobody can type.
+    /// Kept while the teammate runs; `None` without an input line.
     pub(crate) keyboard: Option<Keyboard>,
 }
 
 impl Terminal {
-    /// Where nobody can type.
+    /// Creates a display without an input line.
     pub(crate) fn plain() -> Self {
         Self {
             screen: Box::new(io::stdout()),
@@ -70,7 +70,7 @@ impl Terminal {
         }
     }
 
-    /// Takes over the terminal, if stdin and stdout are one. `log` is the file that keeps what the pane shows.
+    /// Takes over the terminal if stdin and stdout are a terminal. `log` is the output file.
     pub(crate) async fn open(
         env: &Environment,
         name: &MemberName,
@@ -83,14 +83,14 @@ impl Terminal {
         let outlet = match NonBlockingWriter::new(Box::new(io::stdout())) {
             Ok(outlet) => outlet,
             Err(error) => {
-                tracing::warn!(%error, "the terminal is not drawn on");
+                tracing::warn!(%error, "the terminal is not used for output");
                 return Self::plain();
             }
         };
         let before = match keys_one_by_one() {
             Ok(before) => before,
             Err(error) => {
-                tracing::warn!(%error, "the terminal cannot be typed into");
+                tracing::warn!(%error, "the terminal cannot be used for input");
                 return Self::plain();
             }
         };
@@ -110,11 +110,11 @@ impl Terminal {
         );
         let (tell, person) = unbounded_channel();
         let reading = read_keys(console.clone(), move |input| {
-            // A member that has ended listens no more.
+            // A stopped member no longer receives.
             tell.send(input).ok();
         });
         if let Err(error) = reading {
-            tracing::warn!(%error, "no keys are read");
+            tracing::warn!(%error, "keyboard input is not read");
         }
         Self {
             screen: Box::new(console.writer()),
@@ -129,8 +129,8 @@ impl Terminal {
     }
 }
 
-/// Lets keys come at once, unechoed, and none of them be a signal. Output stays as it is, so that what others print
-/// into the pane looks right.
+/// Enables raw input without echo or signals. Output processing stays enabled, so that output of
+/// other programs in the pane is displayed correctly.
 fn keys_one_by_one() -> io::Result<Termios> {
     let before = tcgetattr(io::stdin())?;
     let mut modes = before.clone();
@@ -143,8 +143,8 @@ fn keys_one_by_one() -> io::Result<Termios> {
     Ok(before)
 }
 
-/// The file that keeps the output. tmux would copy the input line into it as well, so it is told to stop; where it does
-/// not, the copy stays its own.
+/// Opens the output file. tmux would also copy the input line, so its copy is stopped; if that
+/// fails, tmux continues to write the file.
 async fn own_log(env: &Environment, log: &Path) -> Option<File> {
     let program = env.find_program("tmux")?;
     let (tmux_env, pane) = (env.get("TMUX")?, PaneId::new(env.get("TMUX_PANE")?));
@@ -165,7 +165,7 @@ async fn own_log(env: &Environment, log: &Path) -> Option<File> {
     }
 }
 
-/// Lets a panic be told in the file, too.
+/// Also writes panics to the output file.
 fn keep_panics(file: &File) {
     let Ok(file) = file.try_clone() else { return };
     let file = Mutex::new(file);

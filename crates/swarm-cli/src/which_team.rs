@@ -1,9 +1,10 @@
-//! The team that a command acts on.
+//! Selection of the team that a command uses.
 //!
-//! Without `--team` and `SWARM_TEAM` it is the most recently created team that works in the present repository (outside
-//! of one, in the present directory), else the most recently created of all. Teams that another program made, in which
-//! swarm can only read, count where there is no other. A command that changes something says which of several teams it
-//! took; what stops all members or deletes a team never takes one of several.
+//! Without `--team` and `SWARM_TEAM` it is the most recently created team in the current repository
+//! (outside a repository, in the current directory), or else the most recently created team.
+//! Read-only teams of other programs are used only if there are no others. A command that changes
+//! something reports which of several teams it selected; commands that stop all members or delete a
+//! team never select one of several.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +16,11 @@ use crate::app::App;
 use crate::failure::{Failure, with_causes};
 use crate::output::plain;
 
-/// The team that a command acts on when none was named.
+/// A selected team that was not named.
 enum Unnamed {
-    /// There is no other.
+    /// The only team.
     Only(TeamName),
-    /// The newest of those that work here, or of all.
+    /// The newest team in this directory, or of all teams.
     Newest {
         team: TeamName,
         is_here: bool,
@@ -27,7 +28,7 @@ enum Unnamed {
     },
 }
 
-/// A team that is there, sound or not.
+/// An existing team, possibly damaged.
 #[derive(Debug)]
 struct Found {
     team: TeamName,
@@ -35,20 +36,19 @@ struct Found {
 }
 
 impl App {
-    /// The team that was asked for by flag or variable, if any.
+    /// Returns the team from the flag or variable, if any.
     pub(crate) fn asked_team(&self) -> Result<Option<TeamName>, Failure> {
         let asked = self.flag_team.as_deref().or(self.env_team.as_deref());
         Ok(asked.map(TeamName::parse).transpose()?)
     }
 
-    /// The team to look at: the one asked for, else the one that the present directory and their age tell. Brings its
-    /// records in line.
+    /// Selects the team to read by flag, directory and age. Reconciles its records.
     pub(crate) fn team(&self) -> Result<TeamName, Failure> {
         let team = self.team_as_it_is()?;
         self.in_line(team)
     }
 
-    /// The same, for who brings the records in line while looking at them.
+    /// Like [`App::team`], for callers that reconcile while reading.
     pub(crate) fn team_as_it_is(&self) -> Result<TeamName, Failure> {
         Ok(match self.asked_team()? {
             Some(team) => team,
@@ -62,7 +62,8 @@ impl App {
         })
     }
 
-    /// The same for a command that changes something, which says so when the team was one of several.
+    /// Like [`App::team`], for a command that changes something: reports the choice if there are
+    /// several teams.
     pub(crate) fn team_to_change(&self) -> Result<TeamName, Failure> {
         let team = match self.asked_team()? {
             Some(team) => team,
@@ -73,7 +74,7 @@ impl App {
                         self.tell_damaged(&all);
                         let count = all.len();
                         self.out.say(&if is_here {
-                        format!("in team `{team}`, the newest one that works here (of {count} teams)")
+                        format!("in team `{team}`, the newest one in this directory (of {count} teams)")
                     } else {
                         format!("in team `{team}`, the newest of {count} teams")
                     });
@@ -85,7 +86,8 @@ impl App {
         self.in_line(team)
     }
 
-    /// The same for a command that ends all members or deletes the team: of several teams none is taken unnamed.
+    /// Like [`App::team`], for a command that stops all members or deletes the team: requires a
+    /// name if there are several teams.
     pub(crate) fn team_to_end(&self) -> Result<TeamName, Failure> {
         let team = match self.asked_team()? {
             Some(team) => team,
@@ -99,22 +101,21 @@ impl App {
         self.in_line(team)
     }
 
-    /// The team of an agent id, which `--team` must not contradict; without one that of [`App::team_to_change`].
+    /// Returns the team of an agent id, which must match `--team`; without an id, as
+    /// [`App::team_to_change`].
     pub(crate) fn team_of_id(&self, named: Option<TeamName>) -> Result<TeamName, Failure> {
         let Some(team) = named else {
             return self.team_to_change();
         };
         let flag = self.flag_team.as_deref().map(TeamName::parse).transpose()?;
         if let Some(asked) = flag.filter(|asked| *asked != team) {
-            let message = format!("the agent id names the team {team}, but {asked} was asked for");
-            return Err(
-                Failure::usage(message).with_hint("leave `--team` out, or the team in the id")
-            );
+            let message = format!("the agent id names the team {team}, but `--team` is {asked}");
+            return Err(Failure::usage(message).with_hint("omit `--team`, or the team in the id"));
         }
         self.in_line(team)
     }
 
-    /// The team that was named, else the one that every command would act on. Brings its records in line.
+    /// Returns the named team, or the default one. Reconciles its records.
     pub(crate) fn named_team(&self, name: Option<&str>) -> Result<TeamName, Failure> {
         match name {
             None => self.team(),
@@ -122,7 +123,7 @@ impl App {
         }
     }
 
-    /// Brings the records of a team in line. Where the disk takes nothing more, what is there can be looked at all the same.
+    /// Reconciles the records of a team. On a full disk existing data can still be read.
     pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
         match swarm_team::reconcile(&*self.store.team(&team)) {
             Err(error) if error.is_for_want_of_room() => {
@@ -137,8 +138,8 @@ impl App {
         let (teams, remains) = self.store.teams_and_remains()?;
         match (&teams[..], &remains[..]) {
             ([], []) => {
-                return Err(Failure::new(ErrorKind::NotFound, "there is no team")
-                    .with_hint("make one with `swarm team create NAME`"));
+                return Err(Failure::new(ErrorKind::NotFound, "no teams found")
+                    .with_hint("create one with `swarm team create NAME`"));
             }
             ([only], []) => return Ok(Unnamed::Only(only.clone())),
             ([], [only]) => {
@@ -171,7 +172,7 @@ impl App {
         for one in all.iter().filter(|one| one.damage.is_none()) {
             match self.store.team(&one.team).config() {
                 Ok(config) => sound.push(config),
-                // Deleted meanwhile.
+                // The team was deleted meanwhile.
                 Err(StoreError::TeamNotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -189,30 +190,30 @@ impl App {
         })
     }
 
-    /// Says which teams were passed over though nobody can tell what is in them.
+    /// Reports teams that were skipped because they cannot be read.
     fn tell_damaged(&self, all: &[Found]) {
         for one in all {
             if let Some(damage) = &one.damage {
                 let (team, why) = (&one.team, with_causes(&damage.why));
                 self.out
-                    .say(&format!("team `{team}` is left out: {}", plain(&why)));
+                    .say(&format!("team `{team}` skipped: {}", plain(&why)));
             }
         }
     }
 }
 
-/// The team that was created last.
+/// Returns the most recently created team.
 fn newest<'a>(teams: impl Iterator<Item = &'a TeamConfig>) -> Option<&'a TeamConfig> {
     teams.max_by_key(|config| config.created_at)
 }
 
-/// Whether the lead or a member of a team works in a place.
+/// Returns whether the lead or a member of a team works in a directory.
 fn works_in(config: &TeamConfig, place: &Path) -> bool {
     let mut at = config.members.iter().map(|member| &member.cwd);
     at.any(|cwd| place_of(cwd) == place)
 }
 
-/// The top of the repository around a directory, or the directory itself.
+/// Returns the top of the repository that contains a directory, or the directory itself.
 fn place_of(cwd: &Path) -> PathBuf {
     top_of(cwd).unwrap_or_else(|_| cwd.to_owned())
 }
@@ -224,22 +225,24 @@ fn several(teams: &[Found]) -> Failure {
     };
     let names: Vec<String> = teams.iter().map(name).collect();
     let message = format!("there are several teams: {}", names.join(", "));
-    let mut hint = "say which with --team NAME or SWARM_TEAM".to_owned();
+    let mut hint = "choose one with --team NAME or SWARM_TEAM".to_owned();
     if teams.iter().any(|one| one.damage.is_some()) {
-        hint += "; `swarm doctor` says what is damaged";
+        hint += "; `swarm doctor` reports the damage";
     }
     Failure::usage(message).with_hint(hint)
 }
 
-/// What to do about a team whose roster is gone.
+/// Returns the hint for a team without a roster.
 pub(crate) fn without_roster(team: &TeamName, damage: TeamDamage) -> Failure {
     Failure::from(damage.why).with_hint(format!(
-        "put it back, or take down what is left with `swarm team delete {team} --force`"
+        "restore it, or remove the rest with `swarm team delete {team} --force`"
     ))
 }
 
-/// What is said where somebody has ended and the disk has no room for it.
+/// Returns the notice that stopped members could not be recorded.
 pub(crate) fn not_entered(error: &StoreError) -> String {
     let why = with_causes(error);
-    format!("who has ended is not entered yet: {why}; the next command that can write does that")
+    format!(
+        "stopped members are not recorded yet: {why}; the next command that can write records them"
+    )
 }

@@ -1,4 +1,4 @@
-//! What can go wrong while leading.
+//! Errors of the supervisor.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,172 +11,172 @@ use swarm_store::StoreError;
 use swarm_team::{HelloMismatch, OrderError};
 use swarm_worktree::WorktreeError;
 
-/// A failure of the lead or of a command that acts for it.
+/// Error of starting, stopping or cleaning up members.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeadError {
-    /// The team's files.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The disk.
+    /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] OsError),
-    /// The terminal.
+    /// A terminal backend failed.
     #[error(transparent)]
     Pane(#[from] PaneError),
-    /// The order of a spawn.
+    /// The spawn order is invalid.
     #[error(transparent)]
     Order(#[from] OrderError),
-    /// The conversation.
+    /// The conversation could not be read.
     #[error(transparent)]
     Engine(#[from] AgentError),
-    /// The worktree that was asked for.
+    /// The requested worktree could not be created.
     #[error("{member} was not spawned: {error}")]
     Worktree {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// What is in the way.
+        /// Cause.
         error: WorktreeError,
     },
-    /// The worktree in which a member worked is no longer there.
-    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or name another directory", .path.display())]
+    /// The worktree of a restarted member no longer exists.
+    #[error("{member} was not spawned: its worktree {} is gone. Spawn it with a worktree again, or choose another directory", .path.display())]
     WorktreeGone {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// Where it was.
+        /// Path of the worktree.
         path: PathBuf,
     },
-    /// A name that cannot be used.
+    /// Invalid name.
     #[error(transparent)]
     Name(NameError),
-    /// The program of teammates is not there.
-    #[error("the program swarm-teammate was not found at {}: install it beside swarm", .0.display())]
+    /// The teammate program does not exist.
+    #[error("the program swarm-teammate was not found at {}: install it next to swarm", .0.display())]
     NoProgram(PathBuf),
-    /// More rights were asked for than the asker has.
+    /// The requested mode exceeds the mode of the parent.
     #[error(
         "{member} cannot run in mode {asked}: its parent runs in mode {ceiling}, and a child never has more rights"
     )]
     AboveCeiling {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// The mode that was asked for.
+        /// Requested mode.
         asked: PermissionMode,
-        /// The most it may have.
+        /// Highest allowed mode.
         ceiling: PermissionMode,
     },
-    /// The definition gives less than the call asks for.
+    /// The requested mode exceeds the mode of the agent definition.
     #[error(
-        "{member} cannot run in mode {asked}: the definition of {agent_type} holds it to {mode}. Leave the mode out, or choose another type"
+        "{member} cannot run in mode {asked}: the definition of {agent_type} limits it to {mode}. Omit the mode, or choose another type"
     )]
     AboveDefinition {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// The mode that was asked for.
+        /// Requested mode.
         asked: PermissionMode,
-        /// The type.
+        /// Agent type.
         agent_type: String,
-        /// The mode it would get.
+        /// Mode of the definition.
         mode: PermissionMode,
     },
-    /// There is no such type.
+    /// Unknown agent type.
     #[error(
-        "{member} was not spawned: there is no agent type `{}`; there are {}",
+        "{member} was not spawned: agent type `{}` not found; available: {}",
         .asked.escape_debug(),
         .known.join(", ")
     )]
     UnknownType {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// The type that was asked for.
+        /// Requested agent type.
         asked: String,
-        /// Those that there are.
+        /// Available agent types.
         known: Vec<String>,
     },
-    /// The type is there, but not for this asker.
-    #[error("{member} was not spawned: the agent type {asked} is not to be had: {why}")]
+    /// The agent type exists but cannot be used by this caller.
+    #[error("{member} was not spawned: agent type {asked} is not available: {why}")]
     TypeNotToBeHad {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// The type.
+        /// Agent type.
         asked: String,
-        /// Why not.
+        /// Reason.
         why: String,
     },
-    /// The model is none, or not one that members may have.
+    /// The model is unknown or not allowed for members.
     #[error("{member} was not spawned: {reason}")]
     Model {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// What is wrong with the model.
+        /// Problem of the model.
         reason: String,
     },
-    /// The working directory is not there.
+    /// The working directory does not exist.
     #[error("{member} was not spawned: {} is not a directory", .cwd.display())]
     NoDirectory {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// What was given.
+        /// Requested directory.
         cwd: PathBuf,
     },
-    /// The child ended before it said hello.
-    #[error("{member} was not spawned: its process ended before it was ready ({how}){}", last_lines(.output))]
+    /// The child exited before its hello.
+    #[error("{member} was not spawned: its process exited before it was ready ({how}){}", last_lines(.output))]
     EarlyExit {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
         /// Exit status or signal.
         how: String,
-        /// The last lines it printed.
+        /// Last lines of its output.
         output: String,
     },
-    /// The child said nothing in time.
+    /// The child sent no hello before the timeout.
     #[error("{member} was not spawned: no hello within {} s{}", .waited.as_secs(), last_lines(.output))]
     NoHello {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// How long it was waited for.
+        /// Timeout.
         waited: Duration,
-        /// The last lines it printed.
+        /// Last lines of its output.
         output: String,
     },
-    /// The child lives, said no hello, and stands in an unfinished line: it asks a person something.
-    #[error("{member} was not spawned: instead of its hello there was a prompt within {} s, and it needs a person to answer. Start what asks there once by hand, answer it, and spawn again{}", .waited.as_secs(), last_lines(.output))]
+    /// The child is running without a hello, and its output ends in a prompt for input.
+    #[error("{member} was not spawned: no hello within {} s; a program in its pane is waiting for input. Run that program once manually, answer its prompt, and spawn again{}", .waited.as_secs(), last_lines(.output))]
     NeedsPerson {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// How long it was waited for.
+        /// Timeout.
         waited: Duration,
-        /// The last lines it printed, the prompt at their end.
+        /// Last lines of its output, including the prompt.
         output: String,
     },
     /// The child runs with other values than ordered.
     #[error("{member} was not spawned: {mismatch}")]
     Mismatch {
-        /// Who was to be spawned.
+        /// Member to spawn.
         member: MemberName,
-        /// The difference.
+        /// Difference.
         mismatch: HelloMismatch,
     },
-    /// The spawn was cut off.
+    /// The spawn was cancelled.
     #[error("{0} was not spawned: the spawn was interrupted")]
     Interrupted(MemberName),
-    /// A process could not be ended.
-    #[error("{member} could not be ended: {left} of its processes are still there")]
+    /// Processes of a member could not be terminated.
+    #[error("{member} could not be stopped: {left} of its processes are still running")]
     StillAlive {
-        /// Who.
+        /// Member that was to be stopped.
         member: MemberName,
-        /// How many processes are left.
+        /// Number of remaining processes.
         left: usize,
     },
-    /// A team that was without a lead has been taken over.
-    #[error("{member} was left alone: {team} has been taken over meanwhile")]
+    /// A team that had lost its lead was taken over.
+    #[error("{member} was not stopped: {team} has been taken over in the meantime")]
     TakenOver {
-        /// Which team.
+        /// The team.
         team: TeamName,
-        /// Who was to be ended.
+        /// Member that was to be stopped.
         member: MemberName,
     },
-    /// Members of other programs cannot be handled so.
-    #[error("{0} belongs to another program and its process is not known: end it where it runs")]
+    /// The operation does not support members of other programs.
+    #[error("{0} belongs to another program and its process is not known: stop it in that program")]
     Foreign(MemberName),
 }
 
@@ -195,7 +195,7 @@ fn last_lines(output: &str) -> String {
 }
 
 impl LeadError {
-    /// The kind, which gives the exit code.
+    /// Returns the error kind, which determines the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {
             LeadError::Store(error) => error.kind(),

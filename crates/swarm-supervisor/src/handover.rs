@@ -1,4 +1,4 @@
-//! What a lost lead leaves behind, and bringing its dead members back.
+//! State of a team that lost its lead, and restart of its dead members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,38 +14,38 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext, SpawnOptions, SpawnedMember, spawn};
 
-/// A team as its next lead finds it.
+/// State of a team for its next lead.
 #[derive(Debug)]
 pub struct Handover {
-    /// Which team.
+    /// Name of the team.
     pub team: TeamName,
-    /// How many messages wait for the lead; `None` while its inbox cannot be read.
+    /// Number of unread messages for the lead; `None` if its inbox cannot be read.
     pub unread: Option<usize>,
-    /// Members that live, and those of which nothing is known.
+    /// Running members, and members with unknown state.
     pub live: Vec<MemberView>,
-    /// Members that have died and kept their place.
+    /// Dead members that are still in the roster.
     pub dead: Vec<DeadMember>,
     /// The task list.
     pub tasks: TaskList,
-    /// Requests that wait for an answer.
+    /// Pending requests.
     pub requests: Vec<RequestRecord>,
 }
 
-/// A member that has died and can be spawned again.
+/// A dead member that can be restarted.
 #[derive(Debug)]
 pub struct DeadMember {
-    /// Its roster entry.
+    /// Roster entry.
     pub member: Member,
-    /// The open tasks that it had and that nobody else has taken.
+    /// Open tasks that it owned and that no other member has claimed.
     pub tasks: Vec<Task>,
-    /// Whether a person stopped it, so that it comes back only when it is asked for by name.
+    /// Whether a person stopped it; such a member is only restarted by name.
     pub stopped_by_person: bool,
 }
 
-/// Looks at everything that a new lead needs to know. Changes nothing.
+/// Reads the state of a team for a new lead, without changing it.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub fn handover(team: &dyn Team) -> Result<Handover, StoreError> {
     let tasks = team.tasks()?;
     let events = team.events()?.entries;
@@ -80,7 +80,7 @@ pub fn handover(team: &dyn Team) -> Result<Handover, StoreError> {
     })
 }
 
-/// The tasks that were given back at each death, by spawn.
+/// Returns the tasks that were released at each death, by spawn.
 fn lost_tasks(events: &[JournalEntry]) -> BTreeMap<SpawnId, Vec<TaskId>> {
     let deaths = events.iter().filter_map(|entry| match &entry.event {
         Event::MemberDied {
@@ -91,7 +91,7 @@ fn lost_tasks(events: &[JournalEntry]) -> BTreeMap<SpawnId, Vec<TaskId>> {
     deaths.collect()
 }
 
-/// The members whose present spawn a person asked to stop, and nobody else since.
+/// Returns the members whose current spawn was last asked to stop by a person.
 fn told_by_person(events: &[JournalEntry]) -> BTreeSet<MemberName> {
     let mut told = BTreeSet::new();
     for entry in events {
@@ -118,15 +118,16 @@ fn tasks_of(member: &Member, team: &TeamName, list: &TaskList, released: &[TaskI
 }
 
 impl Handover {
-    /// What a lead that carries on its conversation is told.
+    /// Returns the prompt for a lead that continues its conversation.
     pub fn for_the_lead(&self, respawned: &[MemberName]) -> String {
-        let mut text = "Your process had ended, and a new one carries on your conversation. This is how the team \
-                        stands.\n"
-            .to_owned();
+        let mut text =
+            "Your process exited, and a new one continues your conversation. The state of the \
+                        team:\n"
+                .to_owned();
         let names = |names: Vec<&MemberName>| {
             let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
             if names.is_empty() {
-                "nobody".to_owned()
+                "none".to_owned()
             } else {
                 names.join(", ")
             }
@@ -158,14 +159,14 @@ impl Handover {
             } else {
                 writeln!(
                     text,
-                    "Dead: {name}.{had} Spawn it again under the same name to carry on its conversation."
+                    "Dead: {name}.{had} Spawn it again under the same name to continue its conversation."
                 )
             };
         }
         for task in &self.tasks.tasks {
             let state = self.tasks.state(task);
             if !state.is_terminal() {
-                let owner = task.owner.as_deref().unwrap_or("nobody");
+                let owner = task.owner.as_deref().unwrap_or("no owner");
                 let _infallible = writeln!(
                     text,
                     "Open: #{} [{}] {} ({owner}).",
@@ -179,19 +180,19 @@ impl Handover {
     }
 }
 
-/// A dead member that was spawned again.
+/// A restarted member.
 #[derive(Debug)]
 pub struct Restored {
     /// The new spawn.
     pub spawned: SpawnedMember,
-    /// The tasks that are its own again.
+    /// Tasks that were assigned to it again.
     pub tasks: Vec<Task>,
 }
 
-/// Spawns a dead member as it was, with those of its tasks that nobody else has taken.
+/// Restarts a dead member with its tasks that no other member has claimed.
 ///
 /// # Errors
-/// [`LeadError`] of the spawn; then the tasks are nobody's again.
+/// [`LeadError`] of the spawn; the tasks are then released again.
 pub async fn bring_back(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -202,7 +203,7 @@ pub async fn bring_back(
     let mode = member
         .known_mode()
         .filter(|mode| spawn_context.ceiling.covers(*mode));
-    // A death that is recorded only later would take the tasks away again.
+    // Recording the death later would release the tasks again.
     swarm_team::reconcile(&*spawn_context.store.team(team))?;
     let tasks = give_back(&*spawn_context.store.team(team), dead);
     let options = SpawnOptions {
@@ -228,7 +229,7 @@ pub async fn bring_back(
             Ok(Restored { spawned, tasks })
         }
         Err(error) => {
-            // Whoever has the name was brought back by somebody else, for the same tasks.
+            // Another process restarted the member with the same tasks.
             if !matches!(error, LeadError::Store(StoreError::NameTaken { .. })) {
                 take_away(&*spawn_context.store.team(team), member, &tasks);
             }
@@ -239,11 +240,11 @@ pub async fn bring_back(
 
 struct Given {
     task: Task,
-    /// Whether it was nobody's.
+    /// Whether the task had no owner.
     is_new: bool,
 }
 
-/// In the member's own name, which may take what is nobody's and nothing else.
+/// Claims a task as the member, which only succeeds for a task without an owner.
 fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
     let name = &dead.member.name;
     let itself = Actor::member(team.name(), name.clone(), None);
@@ -258,7 +259,7 @@ fn give_back(team: &dyn Team, dead: &DeadMember) -> Vec<Given> {
                 task: updated.task,
             }),
             Err(error) => {
-                tracing::info!(team = %team.name(), member = %name, task = %task.id, %error, "task not given back to its owner");
+                tracing::info!(team = %team.name(), member = %name, task = %task.id, %error, "task not returned to its owner");
                 None
             }
         }
@@ -275,13 +276,13 @@ fn take_away(team: &dyn Team, member: &Member, tasks: &[Given]) {
     }
 }
 
-/// What a member that comes back is told. Without a task its interrupted turn goes on by itself.
+/// Returns the prompt for a restarted member; without tasks its interrupted turn continues instead.
 fn words_for(tasks: &[Given]) -> Option<Draft> {
     if tasks.is_empty() {
         return None;
     }
-    let mut text = "Your process had ended, and a new one carries on your conversation. These tasks are yours again; \
-                    look first at what is done already.\n"
+    let mut text = "Your process exited, and a new one continues your conversation. These tasks are assigned to you \
+                    again; first check what is already done.\n"
         .to_owned();
     for Given { task, .. } in tasks {
         // Writing into a String cannot fail.
@@ -291,7 +292,7 @@ fn words_for(tasks: &[Given]) -> Option<Draft> {
             task.id, task.subject, task.description
         );
     }
-    let summary = "your tasks are yours again";
+    let summary = "your tasks are assigned to you again";
     Some(Draft::system(text.trim_end()).with_summary(summary))
 }
 

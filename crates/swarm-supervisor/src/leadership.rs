@@ -1,4 +1,4 @@
-//! Leading a team: making it when it is first needed, and holding the lead's life lock while it lasts.
+//! Leadership of a team: creates the team when it is first needed and holds the lead's life lock.
 
 use parking_lot::Mutex;
 use swarm_os::{LifeHolder, OsError};
@@ -8,23 +8,23 @@ use swarm_team::TeamCreator;
 
 use crate::{LeadStanding, SpawnContext, lead_standing};
 
-/// The name of a team that nobody named: `session-` and the first eight hex digits of the lead's session, as
-/// Claude Code forms it.
+/// Returns the default name of a team: `session-` and the first eight hex digits of the lead's
+/// session, as in Claude Code.
 ///
 /// # Errors
-/// Never for a session id; the type says that names are checked.
+/// Never for a session id; names are validated by their type.
 pub fn implicit_team_name(session: SessionId) -> Result<TeamName, swarm_protocol::NameError> {
     let hex = session.uuid().simple().to_string();
     TeamName::parse(&format!("session-{}", &hex[..8]))
 }
 
-/// Beyond this many teams of one name no other name is tried.
+/// Maximum number of names tried for a taken name.
 const MOST_NAMESAKES: u32 = 1000;
 
-/// Bytes of a name that leave room for the number behind it.
+/// Maximum bytes of a name that leave room for the numeric suffix.
 const STEM: usize = 59;
 
-/// The name of the first, the second, … team that asks for this name.
+/// Returns the nth candidate for a name: the name itself, then with a numeric suffix.
 fn numbered(asked: &TeamName, number: u32) -> TeamName {
     // Names are ASCII.
     let stem: String = asked.as_str().chars().take(STEM).collect();
@@ -34,7 +34,7 @@ fn numbered(asked: &TeamName, number: u32) -> TeamName {
         .unwrap_or_else(|| asked.clone())
 }
 
-/// A lead's hold on its team.
+/// A lead's leadership of its team.
 #[derive(Debug)]
 pub struct Leadership {
     spawn_context: SpawnContext,
@@ -47,14 +47,14 @@ pub struct Leadership {
 #[derive(Debug)]
 struct Held {
     team: TeamName,
-    /// The name that was asked for.
+    /// Requested name.
     asked: TeamName,
-    // Kept for its lock, which falls with it.
+    // Kept for its lock, which is released on drop.
     _life: LifeHolder,
 }
 
 impl Leadership {
-    /// A lead without a team yet.
+    /// Creates a lead without a team.
     pub fn new(
         spawn_context: SpawnContext,
         session: SessionId,
@@ -70,15 +70,15 @@ impl Leadership {
         }
     }
 
-    /// The team that is led.
+    /// Returns the team of the lead.
     pub fn team(&self) -> Option<TeamName> {
         self.held.lock().as_ref().map(|held| held.team.clone())
     }
 
-    /// Makes a team and takes its lead.
+    /// Creates a team and becomes its lead.
     ///
     /// # Errors
-    /// Whatever the store says; a taken name among it.
+    /// Returns an error if the store fails or the name is taken.
     pub fn create(
         &self,
         name: TeamName,
@@ -104,11 +104,11 @@ impl Leadership {
         Ok(name)
     }
 
-    /// Makes a team and takes its lead; where the name is taken, under the next one that is free: `parser-2` for `parser`.
-    /// [`Self::answers_to`] knows both names.
+    /// Creates a team and becomes its lead. If the name is taken, uses the next free one, such as
+    /// `parser-2` for `parser`; [`Self::answers_to`] accepts both names.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// Returns an error if the store fails.
     pub fn create_under_free_name(
         &self,
         asked: &TeamName,
@@ -132,7 +132,7 @@ impl Leadership {
         Ok(name)
     }
 
-    /// Whether this is the name of the team that is led, or the one that was asked for it.
+    /// Returns whether this is the name of the team or the one requested for it.
     pub fn answers_to(&self, name: &str) -> bool {
         self.held
             .lock()
@@ -140,10 +140,12 @@ impl Leadership {
             .is_some_and(|held| held.team.as_str() == name || held.asked.as_str() == name)
     }
 
-    /// Takes the lead of a team that has none, for the conversation of this lead. Of two that try at once one wins.
+    /// Takes over a team without a lead, for the conversation of this lead. Of two simultaneous
+    /// attempts one succeeds.
     ///
     /// # Errors
-    /// [`StoreError::LeadAlive`] while another process leads, and whatever else the store says.
+    /// [`StoreError::LeadAlive`] while another process leads the team, and other errors of the
+    /// store.
     pub fn take_over(&self, team: TeamName) -> Result<(), StoreError> {
         let mut held = self.held.lock();
         let dep = &self.spawn_context;
@@ -162,7 +164,7 @@ impl Leadership {
             }
             LeadStanding::Lost { .. } | LeadStanding::ByHand => {}
         }
-        // The life lock first: it is what two that take over at once cannot both hold.
+        // The life lock comes first, because only one process can hold it.
         let life = match self.take_life(&team, dep.spawn_id) {
             Err(StoreError::Fs(OsError::LockTimeout { .. })) => return Err(alive(None)),
             taken => taken?,
@@ -198,10 +200,10 @@ impl Leadership {
         store.team(team).take_life(&MemberName::lead(), &content)
     }
 
-    /// Gives the lead up; the team stays.
+    /// Gives up the leadership; the team remains.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// Returns an error if the store fails.
     pub fn resign(&self) -> Result<(), StoreError> {
         if let Some(held) = self.held.lock().take() {
             self.spawn_context
@@ -212,7 +214,7 @@ impl Leadership {
         Ok(())
     }
 
-    /// Forgets a team that was deleted.
+    /// Clears the state after the team was deleted.
     pub fn forget(&self) {
         self.held.lock().take();
     }

@@ -1,4 +1,4 @@
-//! Merging the work of members.
+//! Merges the work of members.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use swarm_worktree::{MergeMode, Worktrees};
 
 use crate::spawn::blocking;
 
-/// Merges the branches of worktrees with git, or leaves that to a person where the settings say so.
+/// Merges the branches of worktrees with git, or leaves that to a person if configured.
 #[derive(Debug, Clone)]
 pub struct WorktreeMerger(pub Worktrees);
 
@@ -30,14 +30,14 @@ impl WorkMerger for WorktreeMerger {
             merged.map(|merged| Some(Some(merged)))
         });
         match merged.await {
-            // Git has no part in it, and its branch, if there is one, is nobody's here.
+            // A worktree of a hook is not managed by git, so its branch cannot be merged.
             Ok(Some(None)) => Ok(()),
             Ok(Some(Some(merged))) => {
                 tracing::info!(branch = %merged.branch, target = %merged.target, outcome = merged.outcome.name(), "merged");
                 Ok(())
             }
             Ok(None) => Err(format!(
-                "{} is no worktree of swarm any more, so nobody knows where its work is; tell the team lead",
+                "{} is no longer a swarm worktree, so its work cannot be located; tell the team lead",
                 worktree.display()
             )),
             Err(error) => Err(error.to_string()),

@@ -1,4 +1,4 @@
-//! What is needed to start members, and what they inherit.
+//! Context for starting members, and the values they inherit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,21 +17,21 @@ use swarm_store::blocking::TeamStore;
 use swarm_team::MemberLimits;
 use swarm_worktree::Worktrees;
 
-/// The process that acts, told apart from a later one of the same pid by its start.
+/// The acting process, distinguished from later ones with the same pid by its start time.
 #[derive(Debug, Clone)]
 pub struct ProcessIdentity {
-    /// Its pid.
+    /// Process id.
     pub pid: u32,
-    /// Its start time in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub start: String,
-    /// Name of the machine.
+    /// Host name.
     pub host: String,
     /// Host and pid namespace, `host#pid:[inode]`.
     pub pid_space: String,
 }
 
 impl ProcessIdentity {
-    /// The form in which rosters name it.
+    /// Returns the form used in rosters.
     pub fn lead_process(&self, clock: &dyn Clock) -> LeadProcess {
         LeadProcess {
             pid: self.pid,
@@ -43,14 +43,14 @@ impl ProcessIdentity {
     }
 }
 
-/// Permission rules as text, with their origins.
+/// Permission rules as text, with their sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleTexts {
-    /// Calls that run.
+    /// Allowed calls.
     pub allow: Vec<RuleText>,
-    /// Calls that are refused.
+    /// Denied calls.
     pub deny: Vec<RuleText>,
-    /// Calls that are asked about.
+    /// Calls that require approval.
     pub ask: Vec<RuleText>,
 }
 
@@ -71,73 +71,73 @@ impl From<&RuleSet> for RuleTexts {
     }
 }
 
-/// Turns the name of a model, as people and models write it, into `provider/model`, or says what is wrong with it or who does not allow it.
-/// A name that is complete stays as it is.
+/// Resolves the name of a model to `provider/model`, or returns why it is invalid or not allowed. A
+/// full name is returned unchanged.
 pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
-/// Everything that starting and ending members takes.
+/// Everything that is needed to start and stop members.
 #[derive(Clone)]
 pub struct SpawnContext {
-    /// The root of all state.
+    /// Config directory.
     pub root: PathBuf,
-    /// The working directory of the actor.
+    /// Working directory of the actor.
     pub cwd: PathBuf,
-    /// The one owner of the files.
+    /// Store of teams.
     pub store: Arc<dyn TeamStore>,
-    /// Time for frames.
+    /// Clock.
     pub clock: Arc<dyn Clock>,
-    /// The one watcher of this process.
+    /// File watcher of this process.
     pub watcher: Arc<DirectoryWatcher>,
-    /// The program of teammates.
+    /// Path of the teammate program.
     pub program: PathBuf,
-    /// The terminal we are in.
+    /// Terminal of this process.
     pub terminal: TerminalFacts,
-    /// Where members shall run.
+    /// Backend for members.
     pub backend: BackendRequest,
-    /// What shell commands of members get.
+    /// Environment of members' shell commands.
     pub shell_env: BTreeMap<String, String>,
-    /// Provider keys and addresses.
+    /// API keys and addresses of providers.
     pub provider: BTreeMap<String, String>,
-    /// Model of members that name none, as `provider/model`.
+    /// Default model of members, as `provider/model`.
     pub model: String,
-    /// Reads the name of a model.
+    /// Resolves model names.
     pub resolve_model: Arc<ResolveModel>,
-    /// `CLAUDE_CODE_SUBAGENT_MODEL`, which stands above what calls and definitions say.
+    /// `CLAUDE_CODE_SUBAGENT_MODEL`, which overrides calls and definitions.
     pub subagent_model: Option<String>,
-    /// Mode of members that name none.
+    /// Default mode of members.
     pub mode: PermissionMode,
-    /// No member has more than this.
+    /// Highest mode of members.
     pub ceiling: PermissionMode,
     /// Rules that every member inherits.
     pub rules: RuleTexts,
     /// Definitions, hooks and MCP servers of the actor and its members.
     pub agent_config: Arc<AgentConfig>,
-    /// Who makes worktrees.
+    /// Creates worktrees.
     pub worktrees: Worktrees,
-    /// Bounds of members.
+    /// Limits of members.
     pub limits: MemberLimits,
-    /// How long a child may take to say hello.
+    /// Timeout for a child's hello.
     pub hello_deadline: Duration,
-    /// How long a process may take to end after SIGTERM.
+    /// Time between SIGTERM and SIGKILL.
     pub kill_grace: Duration,
-    /// Whether panes are drawn in colour.
+    /// Whether panes use colors.
     pub color_output: bool,
     /// Pace of scripted models.
     pub pace: f64,
     /// Version of the program.
     pub version: String,
-    /// The process that acts.
+    /// The acting process.
     pub process: ProcessIdentity,
-    /// The spawn id that marks the actor's own processes.
+    /// Spawn id of the actor.
     pub spawn_id: SpawnId,
 }
 
-/// How much longer than its own program a member's end is waited for: its turn is cut at the deadline, and what runs
-/// in it needs a moment to end.
+/// Additional time to wait for a member after its own deadline: its turn is interrupted at the
+/// deadline, and running commands need a moment to stop.
 const SHUTDOWN_MARGIN: Duration = Duration::from_secs(3);
 
 impl SpawnContext {
-    /// The model of a member or sub-agent, as it was written, and who chose it.
+    /// Returns the model of a member or sub-agent as written, and its source.
     pub fn choose_model(
         &self,
         call: Option<&str>,
@@ -152,10 +152,10 @@ impl SpawnContext {
         })
     }
 
-    /// The full name of that model.
+    /// Returns the full name of that model.
     ///
     /// # Errors
-    /// What is wrong with it, or who does not allow it.
+    /// Returns why the model is invalid or not allowed.
     pub fn member_model(
         &self,
         call: Option<&str>,
@@ -174,8 +174,9 @@ impl SpawnContext {
         })
     }
 
-    /// How long an asker waits for a member to end by itself. Longer than the member's own deadline, at which its
-    /// program approves: only silence escalates.
+    /// Returns how long to wait for a member to stop by itself: longer than the member's own
+    /// deadline, at which it approves the request, so that only an unresponsive member is
+    /// terminated.
     pub fn shutdown_patience(&self) -> Duration {
         self.limits.shutdown_grace().saturating_add(SHUTDOWN_MARGIN)
     }

@@ -43,7 +43,7 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
         .clone();
     for words in [
         "bob may make this call once: Bash touch made",
-        "until it ends: Bash(touch made)",
+        "rest of its session: Bash(touch made)",
     ] {
         assert!(approved.contains(words), "{approved}");
     }
@@ -169,7 +169,10 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     spawn_asking(&world, "bob");
     let approved = world.swarm(&["approve", "--always"]);
     assert!(
-        approved.ok().stdout.contains("until it ends: Edit(//"),
+        approved
+            .ok()
+            .stdout
+            .contains("rest of its session: Edit(//"),
         "{}",
         approved.story()
     );
@@ -234,7 +237,7 @@ fn a_request_can_be_named_by_member_by_id_prefix_or_omitted() {
     let none = world.swarm(&["approve", "carol", "--json"]).error(3);
     assert_eq!(
         none["message"],
-        "carol of the team demo has no request that waits for an answer"
+        "carol of the team demo has no pending request"
     );
     world.swarm(&["shutdown", "--all"]).ok();
 }

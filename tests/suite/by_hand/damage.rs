@@ -27,13 +27,13 @@ fn a_damaged_team_is_never_skipped_silently() {
         for command in [&["status"][..], &["task", "list"], &["send", "bob", "hi"]] {
             let done = world.swarm(command);
             let said = done.ok().stderr.clone();
-            let line = said.lines().find(|line| line.contains("`two` is left out"));
+            let line = said.lines().find(|line| line.contains("`two` skipped"));
             assert!(
                 line.is_some_and(|line| line.contains(why)),
                 "{what}:\n{}",
                 done.story()
             );
-            assert!(!said.contains("team `one` is left out"), "{said}");
+            assert!(!said.contains("team `one` skipped"), "{said}");
         }
         let quiet = world.swarm(&["status", "--json"]);
         assert_eq!(quiet.ok().stderr, "", "{what}");

@@ -241,7 +241,7 @@ fn an_unknown_agent_type_is_refused_with_the_known_ones() {
         .swarm(&["spawn", "bob", "--agent", "nosuch", "--json"])
         .error(3);
     let message = error["message"].as_str().unwrap();
-    for words in ["no agent type `nosuch`", "general-purpose"] {
+    for words in ["agent type `nosuch` not found", "general-purpose"] {
         assert!(message.contains(words), "{message}");
     }
     assert_eq!(world.team("demo").names(), ["team-lead"]);
@@ -266,7 +266,7 @@ fn removing_a_dead_member_reports_what_became_of_its_conversation() {
             let done = world.swarm(&[command, "bob"]);
             let said = &done.ok().stderr;
             assert!(
-                said.contains("`swarm spawn bob` carries on its conversation"),
+                said.contains("`swarm spawn bob` continues its conversation"),
                 "{}",
                 done.story()
             );

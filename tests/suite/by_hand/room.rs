@@ -38,7 +38,7 @@ fn the_doctor_tells_of_a_disk_that_is_full_or_nearly_so_or_may_not_be_written_to
     let fill = "dd if=/dev/zero of=fill bs=1k";
     let disks = [
         ("64k", fill, "missing", "is full"),
-        ("512k", "true", "missing", "is full but for"),
+        ("512k", "true", "missing", "is nearly full"),
         ("16m", "true", "warning", "MiB left"),
         ("300m", "true", "ok", "/root"),
         (

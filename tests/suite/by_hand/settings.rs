@@ -175,7 +175,7 @@ fn a_person_trusts_a_repository_and_sees_what_it_runs() {
     let waits = world.swarm(&["doctor"]).stdout;
     for words in [
         "only the agents of plugins are used; unused: guard (hooks)",
-        "is not trusted, so these wait",
+        "is not trusted, so these do not run",
         "unsupported hook event `PreTolUse`: its hooks are ignored; did you mean `PreToolUse`?",
         "its MCP servers are disabled because the repository is not trusted",
         "wrong.md:2: refused: `name` is missing; did you misspell it as `nmae`?",
@@ -195,7 +195,7 @@ fn a_person_trusts_a_repository_and_sees_what_it_runs() {
     for words in [
         "is trusted: hook Stop",
         "Stop runs `./notify.sh`",
-        "it guards nothing until then",
+        "until then it has no effect",
     ] {
         assert!(trusted.contains(words), "{words}: {trusted}");
     }

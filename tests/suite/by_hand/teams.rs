@@ -111,7 +111,7 @@ fn of_several_teams_changes_default_to_the_newest_and_deletion_requires_a_name()
     assert!(
         made.ok()
             .stderr
-            .contains("in team `new`, the newest one that works here (of 2 teams)"),
+            .contains("in team `new`, the newest one in this directory (of 2 teams)"),
         "{}",
         made.story()
     );

@@ -157,7 +157,7 @@ fn a_person_compacts_a_conversation_by_hand() {
     assert!(!world.team("demo").has_unread("bob"));
     let log = world.swarm(&["log"]).ok().stdout.clone();
     assert!(
-        log.contains("bob's conversation was compacted by hand"),
+        log.contains("bob's conversation was compacted manually"),
         "{log}"
     );
     read_again(&world, 3);

@@ -368,7 +368,7 @@ fn esc_interrupts_a_lead_which_then_waits_and_ctrl_d_quits() {
     run.line("do this instead");
     run.shows("Bash sleep 601");
     run.press("C-d");
-    run.shows("ending the team");
+    run.shows("stopping the team");
     run.shows("code 130");
     run.shell_is_as_before();
 }

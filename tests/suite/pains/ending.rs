@@ -161,7 +161,7 @@ fn a_shutdown_that_takes_its_time_says_whom_it_waits_for() {
     let ending = world.start(&["shutdown", "bob"]);
     world.wait_until("it says whom it waits for", || {
         let said = ending.stderr();
-        said.contains("waiting for bob (working) to end; whoever has not after ")
+        said.contains("waiting for bob (working) to stop; members still running after ")
     });
     gate.open();
     let ended = ending.wait();

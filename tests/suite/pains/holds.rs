@@ -84,7 +84,7 @@ fn l5_pause_takes_effect_after_the_current_turn_until_continue() {
     assert_eq!(status["members"][1]["detail"], "by person: lunch");
 
     let on = world.swarm(&["continue", "bob"]);
-    assert_eq!(on.ok().stdout.trim(), "bob goes on", "{}", on.story());
+    assert_eq!(on.ok().stdout.trim(), "bob continues", "{}", on.story());
     api.wait_for("the next turn", "bob", |ask| ask.news_has("and then this"));
     wait_for_state(&world, "bob", "idle");
     let again = world.swarm(&["continue", "bob"]);

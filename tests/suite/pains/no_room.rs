@@ -50,7 +50,7 @@ fn world_of_the_dead() -> World {
 #[test]
 fn who_ended_without_room_for_it_is_seen_and_entered_once_there_is() {
     let world = world_of_the_dead();
-    let said = "who has ended is not entered yet";
+    let said = "stopped members are not recorded yet";
     let Some(seen) = without_room(&world, &["status"]) else {
         return;
     };

@@ -130,13 +130,10 @@ fn panes_of_a_team_whose_directory_was_removed_are_found_and_closed_with_their_s
     };
     belongs_to("/elsewhere");
     let found = world.swarm(&["doctor"]).stdout;
-    assert!(
-        found.contains("2 panes of teams that are gone (demo)"),
-        "{found}"
-    );
+    assert!(found.contains("2 panes of deleted teams (demo)"), "{found}");
     let planned = world.swarm(&["gc", "--dry-run"]).ok().stdout.clone();
     assert!(
-        planned.contains("of ann@demo: its team is gone"),
+        planned.contains("of ann@demo: its team no longer exists"),
         "{planned}"
     );
     assert_eq!(server.panes().len(), 3);

@@ -157,7 +157,7 @@ fn l4_after_kill_9_of_the_lead_its_members_are_shown_adopted_or_stopped() {
     // The process that the lead's shell left is orphaned and the only one that reap stops; members are stopped only on request.
     let shell = of("team-lead");
     assert_eq!(
-        shell["stray"], "the lead that started it has ended",
+        shell["stray"], "the lead that started it has exited",
         "{shell}"
     );
     let reaped = world.swarm(&["reap", "--json"]).json();

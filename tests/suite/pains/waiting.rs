@@ -58,7 +58,7 @@ fn ctrl_c_on_a_shutdown_keeps_the_request_and_says_so() {
     let error = interrupt(&world, asking).error(130);
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.contains("the request stands: bob (working)"),
+        message.contains("the request stays pending: bob (working)"),
         "{message}"
     );
     assert!(
@@ -81,7 +81,7 @@ fn ctrl_c_on_a_forced_delete_says_that_the_team_is_still_there() {
     let message = error["message"].as_str().unwrap();
     assert!(
         // Working, or stopping once it has read the request.
-        message.contains("demo is not deleted; asked to end with the turn: bob ("),
+        message.contains("demo is not deleted; asked to stop after the turn: bob ("),
         "{message}"
     );
     gate.open();
@@ -123,7 +123,7 @@ fn a_spawn_that_replaces_waits_for_no_model() {
     let ended = team.events("member_stopped");
     assert_eq!(ended[0]["how"], "approved", "{ended:?}");
     let later = api.requests_of("bob");
-    let told = |asked: &Recorded| asked.ask.news_has("takes over your name");
+    let told = |asked: &Recorded| asked.ask.news_has("replaces you");
     assert!(!later[asked..].iter().any(told), "{later:?}");
     gate.open();
     world.swarm(&["shutdown", "bob", "--force"]).ok();

@@ -131,7 +131,7 @@ fn i4_a_worktree_with_work_is_kept_and_reported_when_its_member_ends() {
     wait_for_state(&world, "bob", "idle");
     let merged = world.swarm(&["worktree", "merge", "--all"]);
     assert!(
-        merged.stderr.contains("somebody works there: alice, bob"),
+        merged.stderr.contains("they are in use: alice, bob"),
         "{}",
         merged.story()
     );
@@ -366,7 +366,10 @@ fn the_worktree_that_a_lead_entered_is_reported_when_the_run_ends() {
         world.swarm(&arguments).ok().stderr.clone()
     };
     let said = run("look");
-    assert!(said.contains("mine held nothing new and is gone"), "{said}");
+    assert!(
+        said.contains("mine had no changes and was removed"),
+        "{said}"
+    );
     assert!(!tree.exists());
     let said = run("write it");
     assert!(

@@ -1,4 +1,4 @@
-//! `swarm`: a team of coding agents at work in tmux panes.
+//! `swarm` runs a team of coding agents in tmux panes.
 
 fn main() -> std::process::ExitCode {
     swarm::main_impl()

@@ -1,4 +1,4 @@
-//! `swarm-teammate`: the child program of one member. Started by `swarm`, never by hand.
+//! `swarm-teammate` is the process of one member. `swarm` starts it.
 
 fn main() -> std::process::ExitCode {
     swarm::teammate_main_impl()

@@ -1,4 +1,4 @@
-//! In whose name a command acts.
+//! The actor on whose behalf a command runs.
 
 use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
 use swarm_store::Actor;
@@ -7,20 +7,20 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::identity::{Acting, from_elsewhere};
 
-/// The one in whose name a command acts on a team.
+/// A team and the actor on whose behalf a command changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Party {
     /// The team.
     pub(crate) team: TeamName,
-    /// The member's name; a person acts as the lead.
+    /// Name of the member; a person acts as the lead.
     pub(crate) name: MemberName,
-    /// The member's spawn; a person has none.
+    /// Spawn of the member; `None` for a person.
     pub(crate) spawn_id: Option<SpawnId>,
-    /// Whether it is a person.
+    /// Whether the actor is a person.
     pub(crate) is_person: bool,
 }
 
-/// Who runs this command.
+/// Detects who runs this command.
 pub(super) fn find(app: &App) -> Result<Acting, Failure> {
     if let Some(acting) = &app.acting {
         return Ok(acting.clone());
@@ -28,7 +28,7 @@ pub(super) fn find(app: &App) -> Result<Acting, Failure> {
     Ok(Acting::find(&*app.store, &app.env)?)
 }
 
-/// Refuses members and what they started. Another agent program may act for its person.
+/// Refuses members and the processes they started. Other agent programs may act for their user.
 pub(super) fn require_person(app: &App, what: &str) -> Result<Acting, Failure> {
     let acting = find(app)?;
     acting.require_person(what)?;
@@ -40,7 +40,7 @@ pub(super) fn require_no_agent(app: &App, what: &str) -> Result<(), Failure> {
     find(app)?.require_no_agent(what)
 }
 
-/// The team whose request a person answers, without any agent program in between.
+/// Returns the team whose request a person answers. Refuses all agent programs.
 pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure> {
     require_no_agent(app, what)?;
     let team = app.team_to_change()?;
@@ -48,12 +48,12 @@ pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure>
     Ok(team)
 }
 
-/// A person in the lead's name, or a member for itself in its own team.
+/// Returns the actor: a person as the lead, or a member in its own team.
 pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
     party_in(app, what, None)
 }
 
-/// The same, in a team that something else than a flag or variable names.
+/// Like [`party`], in a team that is not named by a flag or variable.
 pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<Party, Failure> {
     match find(app)? {
         Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => Ok(Party {
@@ -70,7 +70,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
         } => {
             if is_sub_agent {
                 let message =
-                    format!("`swarm {what}` is for members, and this is a sub-agent of {name}");
+                    format!("`swarm {what}` is for members, but this is a sub-agent of {name}");
                 return Err(Failure::new(ErrorKind::Refused, message).with_hint(
                     "a sub-agent reports to the agent that started it, which can do this",
                 ));
@@ -78,7 +78,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
             if let Some(asked) = app.asked_team()?.filter(|asked| *asked != team) {
                 let message = format!("{name} belongs to the team {team}, not to {asked}");
                 return Err(Failure::new(ErrorKind::Refused, message)
-                    .with_hint("a member acts in its own team only; leave `--team` out"));
+                    .with_hint("a member can only act in its own team; omit `--team`"));
             }
             Ok(Party {
                 team: app.in_line(team)?,
@@ -90,16 +90,16 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
         Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
         Acting::Orphan => {
             let message = format!(
-                "`swarm {what}` was started by a member that is no longer known, and may not act"
+                "`swarm {what}` refused: the member that started it is no longer in the team"
             );
             Err(Failure::new(ErrorKind::Refused, message)
-                .with_hint("a person can run it in a shell that no agent started"))
+                .with_hint("run it in a shell that was not started by an agent"))
         }
     }
 }
 
 impl Party {
-    /// The actor that the task list sees.
+    /// Returns the actor for the task list.
     pub(super) fn actor(&self) -> Actor {
         if self.is_person {
             Actor::person(&self.team)
@@ -108,12 +108,12 @@ impl Party {
         }
     }
 
-    /// Refuses what only people may do.
+    /// Refuses members; `what` is the command that requires a person.
     pub(super) fn require_person(&self, what: &str) -> Result<(), Failure> {
         if self.is_person {
             return Ok(());
         }
-        let message = format!("`{what}` is for people, and this is {}", self.name);
+        let message = format!("`{what}` is for people, but this is {}", self.name);
         Err(Failure::new(ErrorKind::Refused, message)
             .with_hint("a member acts for itself; ask the person or the lead"))
     }

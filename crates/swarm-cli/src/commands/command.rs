@@ -1,4 +1,4 @@
-//! The command line as a whole: the list of the commands, and what `swarm --help` shows of it.
+//! The command line: the list of commands and the text of `swarm --help`.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The definition with the arguments of all commands, for code that walks through it.
+    /// Returns the definition with the arguments of all commands, for code that traverses it.
     pub(crate) fn with_all_arguments() -> clap::Command {
         let mut command = Self::command();
         command.build();
@@ -46,17 +46,17 @@ impl Args {
     }
 }
 
-/// Takes the commands in the groups and the order in which `swarm --help` shows them, each with its help, its arguments and
-/// what runs it.
+/// Defines the commands in the groups and order of `swarm --help`, each with its help, arguments
+/// and function.
 macro_rules! commands {
     ($app:ident: $($heading:literal {
         $($(#[$help:meta])* $name:ident $(($args:ident: $type:ty))? => $run:expr;)+
     })+) => {
-        /// What to do.
+        /// The command to run.
         ///
-        /// A command's own arguments are built only for the command that runs: for all of them that takes as long as
-        /// starting the program. What is deferred counts last, so a doc comment on a struct of arguments would replace
-        /// the help of its command.
+        /// The arguments of a command are built only when it runs, because building all of them
+        /// takes as long as starting the program. Deferred definitions are applied last, so a doc
+        /// comment on an argument struct would replace the help of its command.
         #[derive(Debug, Subcommand)]
 #[command(defer = true)]
         pub(crate) enum Command {
@@ -64,7 +64,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// Runs it.
+            /// Runs the command.
             pub(crate) fn run(self, $app: &App) -> Result<ExitCode, Failure> {
                 match self {
                     $($(Self::$name $(($args))? => $run,)+)+
@@ -72,7 +72,7 @@ macro_rules! commands {
             }
         }
 
-        /// Headings, each with its commands. clap has headings for options only.
+        /// Headings with their commands; clap only supports headings for options.
         const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),+])),+];
     };
 }
@@ -191,7 +191,8 @@ Examples:
 }
 
 impl Command {
-    /// Runs a command that must work whatever is wrong with settings and teams; `None` for any other.
+    /// Runs a command that must work with invalid settings and damaged teams; returns `None` for
+    /// any other.
     pub(crate) fn run_alone(
         &self,
         env: &Environment,
@@ -205,7 +206,7 @@ impl Command {
         }
     }
 
-    /// What its flags say to everything that a command starts from.
+    /// Returns the flags of the command that affect the shared state.
     pub(crate) fn flags(&self) -> CommandFlags<'_> {
         let only_stops = matches!(
             self,
@@ -235,10 +236,10 @@ impl Command {
     }
 }
 
-/// `help` is added by clap, which says more of it than fits a line.
+/// Help of `help`, which clap adds with a description that is longer than a line.
 const HELP: &str = "Show help for a command, such as `swarm help task create`";
 
-/// The template of `swarm --help`.
+/// Returns the template of `swarm --help`.
 fn overview() -> StyledStr {
     let commands = Command::augment_subcommands(clap::Command::new("swarm"));
     let styles = Styles::styled();
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn the_overview_fits_a_narrow_terminal() {
         let help = Args::command().render_help().to_string();
-        // The options wrap by themselves.
+        // clap wraps the options itself.
         let commands = help.lines().take_while(|line| *line != "Options:");
         for line in commands {
             assert!(line.chars().count() <= 80, "{line}");

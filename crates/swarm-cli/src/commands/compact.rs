@@ -86,7 +86,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
         }
         if !watch.wait(end) {
             let message = format!(
-                "{name} has not compacted its conversation within {} s; the request stands",
+                "{name} has not compacted its conversation within {} s; the request stays pending",
                 args.timeout.unwrap_or_default()
             );
             return Err(Failure::new(ErrorKind::TimedOut, message));
@@ -94,26 +94,26 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
     }
 }
 
-/// A member that swarm runs.
+/// Returns an error unless swarm runs the member.
 fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
     let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
     let views = app.store.team(team).member_view()?;
     match views.into_iter().find(|view| view.member.name == *name) {
         None => Err(conflict("has left the team")),
         Some(view) if view.state == MemberState::Foreign => Err(conflict(if name.is_lead() {
-            "has no conversation: the team is led by hand or by another program"
+            "has no conversation: the team is led manually or by another program"
         } else {
             "belongs to another program"
         })),
         Some(view) if is_over(view.state) => {
-            let hint = format!("`swarm spawn {name}` starts it again");
+            let hint = format!("`swarm spawn {name}` restarts it");
             Err(conflict(&format!("is {}", view.state.name())).with_hint(hint))
         }
         Some(view) => Ok(view),
     }
 }
 
-/// When a member will compact its conversation that is not waited for.
+/// Returns when a member will compact its conversation, unless the command waits for that.
 fn later(view: &MemberView, wait: bool) -> Option<&'static str> {
     let is_busy = !view.state.waits_for_mail();
     held(view).or((is_busy && !wait).then_some("when its turn ends"))

@@ -88,7 +88,8 @@ fn with_origins(listed: &[ListedSetting]) -> Table {
             .origins
             .iter()
             .position(|it| it.state == SettingOutcome::InForce);
-        // What is in force stands first, as without origins; the others follow from strong to weak.
+        // The effective value comes first, as without `--origins`; overridden values follow by
+        // precedence.
         let (others, winner): (Vec<_>, Vec<_>) = setting
             .origins
             .iter()
@@ -114,7 +115,7 @@ fn with_origins(listed: &[ListedSetting]) -> Table {
     table
 }
 
-/// A value as people write it: texts without quotation marks.
+/// Formats a value; strings have no quotation marks.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

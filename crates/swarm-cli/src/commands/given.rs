@@ -1,4 +1,4 @@
-//! Text that is given as an argument, in a file or on standard input.
+//! Text from an argument, a file or standard input.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -7,10 +7,11 @@ use swarm_protocol::ErrorKind;
 
 use crate::failure::Failure;
 
-/// The text itself, or standard input where it is `-`, refusing what is longer than so many bytes. Input without an end is not read further than that.
+/// Returns the text, or standard input if it is `-`. Rejects and stops reading input above `limit`
+/// bytes.
 pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
     if given != "-" {
-        // The store measures it.
+        // The store checks the length of the argument.
         return Ok(given.to_owned());
     }
     let mut bytes = Vec::new();
@@ -22,14 +23,14 @@ pub(super) fn text_up_to(given: &str, limit: usize) -> Result<String, Failure> {
     if bytes.len() > limit {
         let message = format!("standard input has more than {limit} bytes: nothing was sent");
         return Err(Failure::new(ErrorKind::Refused, message).with_hint(
-            "write it into a file and send the file's path; `[inbox] max_message_bytes` sets the limit",
+            "write it to a file and send its path; `[inbox] max_message_bytes` sets the limit",
         ));
     }
     String::from_utf8(bytes)
         .map_err(|error| Failure::usage(format!("standard input is not UTF-8: {error}")))
 }
 
-/// The content of a file, or standard input where its name is `-`.
+/// Reads a file, or standard input if the path is `-`.
 pub(super) fn file(path: &Path, base: &Path) -> Result<String, Failure> {
     if path.as_os_str() == "-" {
         return standard_input();
@@ -39,7 +40,7 @@ pub(super) fn file(path: &Path, base: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))
 }
 
-/// What a file is called in an error.
+/// Returns the name of the input in errors.
 pub(super) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" {
         "standard input".to_owned()

@@ -1,4 +1,4 @@
-//! The files that are loaded, from where, and how large they are.
+//! `swarm instructions`: the instruction files, their sources and sizes.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -144,7 +144,7 @@ fn total(files: &[InstructionFile]) -> usize {
     files.iter().map(size).sum()
 }
 
-/// A path, from the directory where it is below it.
+/// Returns a path, relative to the directory if it is inside.
 fn near(path: &Path, cwd: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! `swarm man`: the manual pages, made from the arguments as they are read.
+//! `swarm man`: manual pages, generated from the argument definitions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// Prints one page, or writes all of them into a directory.
+/// Prints one page, or writes all pages to a directory.
 pub(super) fn run(
     env: &Environment,
     out: Output,
@@ -44,9 +44,8 @@ pub(super) fn run(
     };
     let dir = env.cwd.join(dir);
     let failed = |error: io::Error| {
-        let message = format!("pages cannot be written into {}: {error}", dir.display());
-        Failure::new(ErrorKind::Environment, message)
-            .with_hint("name a directory that you may write to")
+        let message = format!("cannot write pages to {}: {error}", dir.display());
+        Failure::new(ErrorKind::Environment, message).with_hint("choose a writable directory")
     };
     std::fs::create_dir_all(&dir).map_err(failed)?;
     let mut names = Vec::new();
@@ -71,7 +70,7 @@ fn write(path: &Path, page: &str) -> io::Result<()> {
     std::fs::write(path, page)
 }
 
-/// The pages of `help` would only repeat the others.
+/// Pages of `help` would only repeat the others.
 fn without_help_commands(command: Command) -> Command {
     command
         .disable_help_subcommand(true)
@@ -83,7 +82,7 @@ fn find<'a>(swarm: &'a Command, words: &[String]) -> Result<&'a Command, Failure
         let found = command.find_subcommand(word);
         found.filter(|found| !found.is_hide_set()).ok_or_else(|| {
             let message = format!(
-                "there is no command `swarm {}`",
+                "command `swarm {}` not found",
                 words.join(" ").escape_debug()
             );
             Failure::new(ErrorKind::NotFound, message).with_hint("`swarm help` lists the commands")
@@ -100,7 +99,7 @@ fn all(command: &Command) -> Vec<&Command> {
         .collect()
 }
 
-/// `swarm-task-create`.
+/// Returns the name of a page, such as `swarm-task-create`.
 fn full_name(command: &Command) -> &str {
     command
         .get_display_name()
@@ -110,7 +109,7 @@ fn full_name(command: &Command) -> &str {
 fn page(command: &Command) -> io::Result<String> {
     let mut text = Vec::new();
     let after = command.get_after_help().map(ToString::to_string);
-    // The lines after the options are added as they are, which the renderer would fill.
+    // The text after the options is added verbatim, because the renderer would reflow it.
     let command = command.clone().after_help(None::<&str>);
     let man = Man::new(command.clone())
         .title(full_name(&command).to_uppercase())
@@ -128,11 +127,11 @@ fn page(command: &Command) -> io::Result<String> {
     Ok(text)
 }
 
-/// A section whose lines stay as they are.
+/// Formats a section with unchanged line breaks.
 fn verbatim(heading: &str, text: &str) -> String {
     let mut section = format!(".SH {heading}\n.nf\n");
     for line in text.lines() {
-        // A dot or an apostrophe at the beginning would be a command.
+        // A leading dot or apostrophe would be a roff request.
         if line.starts_with(['.', '\'']) {
             section.push_str("\\&");
         }

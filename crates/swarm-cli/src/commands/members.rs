@@ -1,4 +1,4 @@
-//! Members as commands look for them and show them.
+//! Lookup and display of members.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -13,7 +13,7 @@ use swarm_ui::print::{Cell, short_duration};
 
 use crate::failure::Failure;
 
-/// The member of this name, or an error that lists those there are.
+/// Returns the member with this name, or an error that lists the members.
 pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a Member, Failure> {
     let missing = || StoreError::MemberNotFound {
         team: config.name.clone(),
@@ -23,7 +23,7 @@ pub(super) fn known<'a>(config: &'a TeamConfig, name: &MemberName) -> Result<&'a
     Ok(config.member(name).ok_or_else(missing)?)
 }
 
-/// A member's record on disk with its state and what belongs to that.
+/// Returns a member's stored record with its state.
 pub(super) fn record(view: &MemberView, tasks: &[Task], team: &TeamName) -> Result<Value, Failure> {
     let mut record = serde_json::to_value(&view.member).map_err(anyhow::Error::from)?;
     let report = view.report.as_ref();
@@ -49,24 +49,24 @@ fn context(used: ContextUse) -> Value {
     json!({"tokens": used.tokens, "window": used.window, "percent": used.percent()})
 }
 
-/// Since when a member is in its state, where that is known.
+/// Returns when a member entered its state, if known.
 pub(super) fn since(view: &MemberView) -> Option<UnixMs> {
     let report = view.report.as_ref().map(|report| report.since);
     let died = view.member.swarm.as_ref().and_then(|mark| mark.died_at);
     died.or(report)
 }
 
-/// Whether a member in this state does nothing any more.
+/// Returns whether a member in this state has stopped.
 pub(super) fn is_over(state: MemberState) -> bool {
     matches!(state, MemberState::Dead | MemberState::Stopped)
 }
 
-/// What is said of a process that stands still by a signal.
+/// Describes a process that was stopped by a signal.
 pub(super) fn frozen(pid: impl Display) -> String {
-    format!("a signal has stopped its process; `kill -CONT {pid}` lets it go on")
+    format!("its process was stopped by a signal; run `kill -CONT {pid}` to continue it")
 }
 
-/// The file name of the server of a member's pane, where the members' panes are on several.
+/// Returns the file name of the tmux server of a member's pane if the team uses several servers.
 pub(super) fn server_of<'a>(member: &'a Member, all: &[MemberView]) -> Option<&'a str> {
     let mine = socket_of(member)?;
     let others = all.iter().filter_map(|view| socket_of(&view.member));
@@ -79,7 +79,7 @@ fn socket_of(member: &Member) -> Option<&Path> {
     member.swarm.as_ref()?.socket.as_deref().filter(|_| in_pane)
 }
 
-/// How long ago something was, in whole seconds at least.
+/// Formats the time since `at`, rounded down to seconds.
 pub(super) fn age(now: UnixMs, at: UnixMs) -> String {
     match now.since(at) {
         0..1000 => "0 s".to_owned(),
@@ -87,13 +87,13 @@ pub(super) fn age(now: UnixMs, at: UnixMs) -> String {
     }
 }
 
-/// A member as an actor on the task list, for a person who acts in its place.
+/// Returns a member as an actor on the task list, for a person who acts on its behalf.
 pub(super) fn actor(config: &TeamConfig, name: &MemberName) -> Result<Actor, Failure> {
     let member = known(config, name)?;
     Ok(Actor::member(&config.name, name.clone(), member.spawn_id()))
 }
 
-/// A member's state as a field of a table.
+/// Formats a member's state as a table cell.
 pub(super) fn state_cell(view: &MemberView) -> Cell {
     let lead_by_hand = view.member.name.is_lead() && view.state == MemberState::Foreign;
     let word = if lead_by_hand {

@@ -1,13 +1,13 @@
-//! Arguments that are not understood: what else there is to say of them.
+//! Tips for invalid arguments.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Longest text that a tip repeats.
+/// Maximum length of a text that is repeated in a tip.
 const SHOWN: usize = 60;
 
-/// The error, with a tip where a word is too many because the text that it belongs to has no quotes around it.
+/// Returns the parse error, with a tip if a text with several words lacks quotes.
 pub(crate) fn with_tip(
     mut error: clap::Error,
     words: impl Iterator<Item = OsString>,
@@ -28,8 +28,8 @@ pub(crate) fn with_tip(
     error
 }
 
-/// The words from before one that is too many up to the next option, in quotes. `None` where an option or nothing but the
-/// command stands before it, so that it is no part of a text.
+/// Returns the words around an unexpected word up to the next option, quoted. `None` if only
+/// options or the command precede it, so that it is not part of a text.
 fn text_around(words: &[String], extra: &str) -> Option<String> {
     if extra.starts_with('-') {
         return None;
@@ -46,7 +46,7 @@ fn text_around(words: &[String], extra: &str) -> Option<String> {
     }
     let rest = words[at..].iter().take_while(|word| !word.starts_with('-'));
     let text = rest.fold(first.clone(), |text, word| format!("{text} {word}"));
-    // In double quotes a shell would act on these.
+    // A shell would expand these inside double quotes.
     let is_plain = !text.contains(['"', '$', '`', '\\', '!']) && !text.contains(char::is_control);
     (is_plain && text.chars().count() <= SHOWN)
         .then(|| format!("\"{text}\""))
@@ -68,10 +68,10 @@ const OPTIONS: [&str; 8] = [
     "--active-form",
 ];
 
-/// Commands of later versions.
+/// Commands of future versions.
 const LATER_COMMANDS: [&str; 1] = ["cost"];
 
-/// The sentence, if it is for such a word that the arguments were not understood.
+/// Returns a message if the unknown command exists in a future version.
 pub(crate) fn planned(error: &clap::Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

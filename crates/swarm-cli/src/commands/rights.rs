@@ -1,4 +1,4 @@
-//! `swarm mode` and `swarm allow`: changing what members may do while they run.
+//! `swarm mode` and `swarm allow`: change permissions of running members.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,12 +17,12 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// How long a member may take to obey that can read its mail.
+/// Timeout for a member that can read its mail to confirm a change.
 const PROMPTLY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The mode counts from the member's next tool call. It is never above the member's ceiling, which `swarm permissions NAME` \
+The mode applies from the member's next tool call. It is never above the member's ceiling, which `swarm permissions NAME` \
 shows.
 
 Examples:
@@ -37,7 +37,7 @@ pub(crate) struct ModeArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The rule counts for every member of the team at once, and for those that are started later.
+The rule applies immediately to every member of the team, including members started later.
 
 Examples:
   swarm allow \"Bash(cargo test:*)\"
@@ -47,24 +47,21 @@ pub(crate) struct AllowArgs {
     pub(crate) rule: String,
 }
 
-/// Sets a member's mode, and returns once the member says so.
+/// Sets a member's mode and waits for the member's confirmation.
 pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let team = team_to_answer(app, "mode")?;
     let (files, name, mode) = (app.store.team(&team), &args.name, args.mode);
     known(&files.config()?, name)?;
     if name.is_lead() {
-        let message = "the mode of a lead is not set by command";
+        let message = "the mode of a lead cannot be changed by this command";
         return Err(Failure::usage(message).with_hint("start it with `--mode`"));
     }
     let views = files.member_view()?;
     let view = views.iter().find(|view| view.member.name == *name);
     let Some(view) = view.filter(|view| !is_over(view.state)) else {
-        let message = format!("{name} does not run");
-        return Err(
-            Failure::new(ErrorKind::Conflict, message).with_hint(format!(
-                "`swarm spawn {name} --mode {mode}` starts it again"
-            )),
-        );
+        let message = format!("{name} is not running");
+        return Err(Failure::new(ErrorKind::Conflict, message)
+            .with_hint(format!("`swarm spawn {name} --mode {mode}` restarts it")));
     };
     let is_ours = view.member.swarm.is_some();
     if is_ours {
@@ -79,8 +76,9 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<ExitCode, Failure> {
     let end = Instant::now() + PROMPTLY;
     while is_ours && !obeyed(&*files, name, mode)? {
         if !watch.wait(Some(end)) {
-            let message =
-                format!("{name} has not taken mode {mode} yet; it does when it reads its mail");
+            let message = format!(
+                "{name} has not switched to mode {mode} yet; it does when it reads its mail"
+            );
             return Err(Failure::new(ErrorKind::TimedOut, message)
                 .with_hint(format!("`swarm permissions {name}` shows its mode")));
         }
@@ -101,7 +99,7 @@ fn show_mode(
         app.out.data(&format!("{name} is in mode {mode}"))?;
     } else {
         app.out.data(&format!(
-            "{name} of another program was asked to take mode {mode}"
+            "{name} (another program) was asked to switch to mode {mode}"
         ))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -123,7 +121,7 @@ fn refuse_above_ceiling(
         rights.ceiling
     );
     Err(Failure::new(ErrorKind::Refused, message).with_hint(format!(
-        "start it anew with `swarm spawn {name} --replace --mode {mode}`"
+        "restart it with `swarm spawn {name} --replace --mode {mode}`"
     )))
 }
 
@@ -133,15 +131,15 @@ fn obeyed(files: &dyn Team, name: &MemberName, mode: PermissionMode) -> Result<b
         .is_some_and(|rights| rights.mode == mode))
 }
 
-/// Gives a rule to everybody in the team.
+/// Adds a rule for all members of the team.
 pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
     let team: TeamName = team_to_answer(app, "allow")?;
     let rule = Rule::parse(&args.rule).map_err(|error| Failure::usage(error.to_string()))?;
     if rule.tool() == "*" {
-        return Err(Failure::usage("`*` grants nothing: name the tool"));
+        return Err(Failure::usage("`*` is not a rule: name the tool"));
     }
     if let Some(meant) = rule.suggested_tool() {
-        let message = format!("there is no tool `{}`", rule.tool().escape_debug());
+        let message = format!("tool `{}` not found", rule.tool().escape_debug());
         return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
     }
     swarm_team::allow_for_team(&*app.store.team(&team), &rule, person(app))?;
@@ -149,8 +147,9 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<ExitCode, Failure> {
         app.out
             .json(&json!({"team": team, "rule": rule.to_string()}))?;
     } else {
-        app.out
-            .data(&plain(&format!("allowed for everybody in {team}: {rule}")))?;
+        app.out.data(&plain(&format!(
+            "allowed for all members of {team}: {rule}"
+        )))?;
     }
     Ok(ExitCode::SUCCESS)
 }

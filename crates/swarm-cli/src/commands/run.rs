@@ -87,7 +87,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     show(app, output, &report)
 }
 
-/// Runs the hooks that prepare the repository. What fails is shown and holds nothing up, as in Claude Code.
+/// Runs the Setup hooks. Failures are shown but do not stop the run, as in Claude Code.
 fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
     let subject = HookInput {
         cwd: app.env.cwd.clone(),
@@ -100,18 +100,20 @@ fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run begins a team of its own. Looked at before anything is printed or started; of two runs that begin at once the
-/// store lets one have the name.
+/// Refuses a name of an existing team, because a run creates its team. Checked before anything is
+/// printed or started; of two simultaneous runs the store accepts one.
 fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
     let config = match app.store.team(team).config() {
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         config => config?,
     };
     let (is_taken, state) = match lead_standing(&*app.store, &config)? {
-        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => (true, "a lead works in it"),
+        LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => {
+            (true, "a lead is running in it")
+        }
         LeadStanding::Lost { .. } => (false, "its lead was lost"),
-        LeadStanding::ByHand => (false, "no lead works in it"),
-        LeadStanding::Foreign { .. } => (true, "another program made it"),
+        LeadStanding::ByHand => (false, "it has no lead"),
+        LeadStanding::Foreign { .. } => (true, "another program created it"),
     };
     let hint = if is_taken {
         "choose another name".to_owned()
@@ -126,7 +128,7 @@ fn refuse_if_there(app: &App, team: &TeamName) -> Result<(), Failure> {
     Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint))
 }
 
-/// The words of a prompt that is given as an argument or on standard input.
+/// Returns the prompt from the argument or standard input.
 pub(super) fn prompt(given: &str) -> Result<String, Failure> {
     let mut text = given.to_owned();
     if given == "-" {
@@ -134,7 +136,7 @@ pub(super) fn prompt(given: &str) -> Result<String, Failure> {
         std::io::stdin().read_to_string(&mut text)?;
     }
     if text.trim().is_empty() {
-        return Err(Failure::usage("the prompt is empty").with_hint("say what is to be done"));
+        return Err(Failure::usage("the prompt is empty").with_hint("describe the task"));
     }
     Ok(text)
 }

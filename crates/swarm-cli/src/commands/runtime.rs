@@ -1,4 +1,4 @@
-//! Waiting for several things at once.
+//! Waiting for several events.
 
 use std::future::Future;
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 
-/// A runtime for a command that waits on several things.
+/// Creates the async runtime of a command.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     Ok(tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -15,8 +15,8 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .build()?)
 }
 
-/// Waits for work that Ctrl-C, SIGTERM and a terminal that closes call off in order: whoever waits for `cancel` undoes what
-/// was begun.
+/// Runs work that is cancelled by Ctrl-C, SIGTERM or a closed terminal: the work rolls back once
+/// `cancel` fires.
 pub(super) async fn called_off_by_signals<T>(
     cancel: CancellationToken,
     work: impl Future<Output = T>,
@@ -34,7 +34,7 @@ pub(super) async fn called_off_by_signals<T>(
             }
         })
     };
-    // Where one cannot be heard it ends this process, as it does without us.
+    // A signal without a handler terminates this process by default.
     let listening: Vec<_> = kinds.into_iter().flat_map(signal).map(calls_off).collect();
     let done = work.await;
     for one in listening {
@@ -43,12 +43,13 @@ pub(super) async fn called_off_by_signals<T>(
     done
 }
 
-/// Does work that Ctrl-C ends at once. What it has begun by then stays so, which the failure of `standing` says.
+/// Runs work that Ctrl-C aborts immediately, without rollback; `standing` returns the error that
+/// describes the state.
 pub(super) async fn told_on_ctrl_c<T>(
     standing: impl FnOnce() -> Failure,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    // From here on, before anything is begun.
+    // Signals are handled from here, before the work starts.
     let mut ctrl_c = signal(SignalKind::interrupt())?;
     tokio::select! {
         biased;

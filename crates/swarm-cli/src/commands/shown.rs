@@ -1,4 +1,4 @@
-//! Every command line that help and guide show is one that is understood.
+//! Tests that every command line in help texts and the guide parses.
 
 use std::ffi::OsString;
 
@@ -7,8 +7,8 @@ use clap::Parser as _;
 use super::Args;
 use crate::entry::written_out;
 
-/// The words of the first command of a line of shell, without redirections and comments. `None` where the line is none
-/// of `swarm`.
+/// Returns the arguments of the first command of a shell line, without redirections and comments.
+/// `None` if it does not run `swarm`.
 fn words(line: &str) -> Option<Vec<String>> {
     let at = line.match_indices("swarm ").map(|(at, _)| at).find(|at| {
         line[..*at]
@@ -42,7 +42,7 @@ fn assert_understood(line: &str) {
     }
 }
 
-/// A line of an example, without the explanation that stands three spaces or more behind it.
+/// Returns an example line without the explanation after three or more spaces.
 fn example(line: &str) -> &str {
     let line = line.trim();
     line.split_once("   ").map_or(line, |(command, _)| command)

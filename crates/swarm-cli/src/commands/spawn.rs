@@ -107,14 +107,14 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ..Choices::default()
     };
     let mut prepared = spawn_context(app, &choices)?;
-    // A member that died or has left comes back as it was, unless flags say otherwise.
+    // A member that died or left is restarted with its previous values unless flags override them.
     let dead = if args.fresh {
         None
     } else {
         let found = swarm_supervisor::namesake(&prepared.spawn_context, &team, &name);
         found.map_err(|error| {
             let failure = Failure::from(error);
-            let hint = format!("start {name} without its former conversation with `--fresh`");
+            let hint = format!("start {name} without its earlier conversation with `--fresh`");
             match failure.kind {
                 ErrorKind::Damaged => failure.with_hint(hint),
                 _ => failure,
@@ -148,7 +148,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ..failure
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
-    // What the child would find missing is missing here, and here it can be said in one sentence.
+    // The child would report a missing requirement less clearly.
     let source = models::ClientSource::of(&prepared.spawn_context);
     source.client(&named).map_err(explain)?;
     let spawn_context = prepared.spawn_context;
@@ -160,7 +160,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
             .transpose()?
             .flatten(),
     };
-    // One that had a worktree of its own goes on there, or is told that it is gone.
+    // A member with a separate worktree continues there or reports that it is missing.
     let former_cwd = dead
         .filter(|dead| {
             dead.cwd.is_dir() || (dead.worktree_path.is_some() && args.worktree.is_none())
@@ -190,13 +190,13 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     show(app, &member)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
-            "its definition asks for mode {asked}, which is above its ceiling; `--mode {asked}` lets it have that"
+            "its definition requests mode {asked}, which is above its ceiling; pass `--mode {asked}` to allow it"
         ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Spawns the member. Ctrl-C undoes what was begun.
+/// Spawns the member. Ctrl-C rolls the spawn back.
 fn carry_out(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -206,12 +206,12 @@ fn carry_out(
     let spawning = swarm_supervisor::spawn(spawn_context, team, options);
     let runtime = super::runtime()?;
     let spawned = runtime.block_on(super::called_off_by_signals(cancel, Box::pin(spawning)));
-    // A request that waits for a lock ends with the process.
+    // Store calls that wait for a lock end with the process.
     runtime.shutdown_background();
     Ok(spawned?)
 }
 
-/// Whoever is started in such a team parks or stops at once, its prompt unread.
+/// Warns that members of a team with a lost lead park or stop without reading their prompt.
 fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     let config = app.store.team(team).config()?;
     let standing = lead_standing(&*app.store, &config)?;
@@ -221,9 +221,8 @@ fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<(), Failure> {
     if app.settings.on_lost == OnLost::Continue {
         return Ok(());
     }
-    let message = format!(
-        "the lead of {team}, process {pid}, is lost: whoever is started there takes no turn"
-    );
+    let message =
+        format!("the lead of {team}, process {pid}, is lost: new members cannot take turns");
     Err(
         Failure::new(ErrorKind::Conflict, message).with_hint(format!(
             "take the team over first with `swarm resume {team}`"
@@ -256,13 +255,13 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
     if member.hello.mode == PermissionMode::Plan {
         let name = &member.agent_id.name;
         app.out.say(&format!(
-            "{name} plans first; once it has a plan, `swarm requests` shows it and `swarm approve {name}` approves it"
+            "{name} plans first; `swarm requests` shows its plan and `swarm approve {name}` approves it"
         ));
     }
     if member.continues {
         let name = &member.agent_id.name;
         app.out.say(&format!(
-            "{name} carries on its earlier conversation; `--fresh` begins a new one"
+            "{name} continues its earlier conversation; `--fresh` starts a new one"
         ));
     }
     if let Some(made) = &member.worktree {
@@ -278,7 +277,7 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where it is, and how to get there where that is out of sight.
+/// Describes where the member runs, and how to show it if it is not visible.
 fn place(member: &SpawnedMember) -> String {
     let is_out_of_sight = member.socket.as_deref().is_some_and(is_own_socket);
     if is_out_of_sight {
@@ -307,7 +306,7 @@ fn prompt(args: &SpawnArgs) -> Result<Option<String>, Failure> {
     };
     match text {
         Some(text) if text.trim().is_empty() => Err(Failure::usage("the prompt is empty")
-            .with_hint("say what the teammate shall do, or leave the prompt out")),
+            .with_hint("describe the teammate's task, or omit the prompt")),
         text => Ok(text),
     }
 }
@@ -322,14 +321,14 @@ fn variables(given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
                 return Ok((name.to_owned(), value.to_owned()));
             }
             Err(Failure::usage(format!(
-                "`{}` is not a variable: write it as NAME=VALUE, the name in letters, digits and `_`, and no digit first",
+                "`{}` is not a variable: write NAME=VALUE with a name of letters, digits and `_` that does not start with a digit",
                 name.escape_debug()
             )))
         })
         .collect()
 }
 
-/// Whether a shell would know it by this name.
+/// Returns whether a shell accepts the variable name.
 fn is_variable(name: &str) -> bool {
     let letter = |c: char| c == '_' || c.is_ascii_alphabetic();
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! What is understood on the command line, and what is not.
+//! Tests of argument parsing.
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
@@ -172,12 +172,13 @@ fn words_of_later_versions_are_told_from_slips() {
     }
 }
 
-/// Every help page as a terminal of 80 columns shows it. Accept a changed wording with `INSTA_UPDATE=always`.
+/// Renders every help page for a terminal of 80 columns. Accept changed wording with
+/// `INSTA_UPDATE=always`.
 #[test]
 fn the_help_of_every_command() {
     fn add(command: &mut clap::Command, path: &str, pages: &mut String) {
         let global = command.render_help().to_string();
-        // The same under every command, and shown once by the overview.
+        // The global options are identical for every command and printed once.
         let own = global.find("\nGlobal options:").map(|at| {
             let rest = &global[at + 1..];
             let end = rest.find("\n\n").map_or(rest.len(), |end| end + 2);

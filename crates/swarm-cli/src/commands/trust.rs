@@ -1,4 +1,4 @@
-//! Giving trust, taking it back, and telling what it means.
+//! `swarm trust`: grants, revokes and lists trust.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,15 +56,18 @@ pub(super) fn run(app: &App, args: &TrustArgs) -> Result<ExitCode, Failure> {
 fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     let top = top_of(asked).map_err(|error| {
         let message = format!("{} cannot be trusted: {error}", asked.display());
-        Failure::new(ErrorKind::NotFound, message).with_hint("name a directory that is there")
+        Failure::new(ErrorKind::NotFound, message).with_hint("specify an existing directory")
     })?;
     if !top.is_dir() {
         let message = format!("{} is not a directory", top.display());
-        return Err(Failure::usage(message).with_hint("name the repository that it is in"));
+        return Err(Failure::usage(message).with_hint("specify the repository that contains it"));
     }
     if top.to_str().is_none() {
-        let message = format!("{} cannot be trusted: its path is not text", top.display());
-        return Err(Failure::usage(message).with_hint("give it a name in UTF-8"));
+        let message = format!(
+            "{} cannot be trusted: its path is not valid UTF-8",
+            top.display()
+        );
+        return Err(Failure::usage(message).with_hint("rename it to valid UTF-8"));
     }
     config_directory::make(&app.root)?;
     let is_new = TrustFile::of(&app.root).add(&top, app.clock.now().iso())?;
@@ -81,35 +84,36 @@ fn add(app: &App, asked: &Path) -> Result<(), Failure> {
     ))?;
     if !top.join(".git").exists() {
         app.out
-            .say("it is no repository: this holds for the directory itself and for none below it");
+            .say("it is not a repository: this applies to the directory itself, not to its subdirectories");
     }
     if !own.runs.is_empty() {
-        app.out.say("from now on it runs as you:");
+        app.out.say("these now run with your permissions:");
         for one in &own.runs {
             app.out.say(&format!("  {}", plain(&one.to_string())));
         }
     } else if own.wrong.is_empty() {
-        app.out.say("it has nothing of its own to run at present");
+        app.out
+            .say("it currently has no hooks, servers or definitions");
     }
     if !own.wrong.is_empty() {
         app.out
-            .warn("this does not run as it stands; once it is corrected it runs too:");
+            .warn("these are invalid; once fixed, they also run:");
         for one in &own.wrong {
             app.out.warn(&format!("  {}", plain(one)));
         }
     }
     app.out
-        .say("what changes there later runs too; `swarm trust --remove` takes it back");
+        .say("later changes are trusted too; `swarm trust --remove` revokes this");
     Ok(())
 }
 
-/// A repository that is gone can still be taken off the list, by the path that it had.
+/// Trust of a deleted repository can still be revoked by its path.
 fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
     let top: PathBuf = top_of(asked).unwrap_or_else(|_| asked.to_owned());
     if !TrustFile::of(&app.root).remove(&top)? {
         let message = format!("{} is not trusted", top.display());
         return Err(Failure::new(ErrorKind::NotFound, message)
-            .with_hint("`swarm trust --list` shows which are"));
+            .with_hint("run `swarm trust --list` to see trusted repositories"));
     }
     if app.out.json {
         return app
@@ -118,8 +122,7 @@ fn remove(app: &App, asked: &Path) -> Result<(), Failure> {
     }
     let path = plain(&top.to_string_lossy());
     app.out.data(&format!("{path} is no longer trusted"))?;
-    app.out
-        .say("members that run already keep what they were started with");
+    app.out.say("running members keep their configuration");
     Ok(())
 }
 

@@ -13,15 +13,15 @@ use tokio::sync::oneshot::Receiver;
 
 use crate::failure::Failure;
 
-/// Directories that are watched together. Changes are hints: whoever is woken reads again.
+/// Watches several directories. Events are only hints: after each wake-up the caller reads again.
 #[derive(Debug)]
 pub(super) struct Watch {
     watcher: DirectoryWatcher,
     subscriptions: BTreeMap<PathBuf, Subscription>,
-    /// Members that lived when they were last looked at, by their life files.
+    /// Life files of members that were running at the last read.
     deaths: BTreeMap<PathBuf, Receiver<Result<(), OsError>>>,
     runtime: Runtime,
-    /// There where Ctrl-C is to be told of.
+    /// Set if Ctrl-C ends a wait.
     ctrl_c: Option<Signal>,
     interrupted: bool,
 }
@@ -38,20 +38,20 @@ impl Watch {
         })
     }
 
-    /// From here on Ctrl-C ends a wait instead of this process.
+    /// From now on Ctrl-C ends a wait instead of this process.
     pub(super) fn heed_ctrl_c(&mut self) -> Result<(), Failure> {
         let _inside = self.runtime.enter();
         self.ctrl_c = Some(signal(SignalKind::interrupt())?);
         Ok(())
     }
 
-    /// Whether it did.
+    /// Returns whether Ctrl-C was pressed.
     pub(super) fn was_interrupted(&self) -> bool {
         self.interrupted
     }
 
-    /// Also watches some names in a directory; call it before the first read. A directory that is watched already stays
-    /// so.
+    /// Also watches files in a directory; call it before the first read. Repeated calls have no
+    /// effect.
     pub(super) fn also(&mut self, directory: &Path, names: NameFilter) {
         if !self.subscriptions.contains_key(directory) {
             let subscription = self.watcher.subscribe(directory, names);
@@ -60,21 +60,21 @@ impl Watch {
         }
     }
 
-    /// The same for a file that is replaced or appended to.
+    /// Also watches a file that is replaced or appended to.
     pub(super) fn file(&mut self, path: &Path) {
         if let (Some(directory), Some(name)) = (path.parent(), path.file_name()) {
             self.also(directory, NameFilter::Exact(vec![name.to_owned()]));
         }
     }
 
-    /// Also wakes when the lock on this life file falls. Only for somebody who was alive at the last look: the death of
-    /// the dead is told of immediately.
+    /// Also wakes when the lock on this life file is released. Only for members that were running
+    /// at the last read; otherwise it wakes immediately.
     pub(super) fn death(&mut self, life: PathBuf) {
         let wait = self.deaths.entry(life);
         wait.or_insert_with_key(|life| swarm_os::death(life.clone()));
     }
 
-    /// Waits until something may have changed, at the latest for some seconds; `false` at the deadline.
+    /// Waits for a possible change until the deadline; returns `false` at the deadline.
     pub(super) fn wait(&mut self, deadline: Option<Instant>) -> bool {
         let each = self
             .subscriptions
@@ -115,7 +115,7 @@ impl Watch {
     }
 }
 
-/// The instant at which a wait of so many seconds ends; none for a wait without end.
+/// Returns the deadline for a timeout in seconds; `None` without a timeout.
 pub(super) fn deadline(seconds: Option<u64>) -> Option<Instant> {
     Instant::now().checked_add(Duration::from_secs(seconds?))
 }
@@ -137,7 +137,7 @@ mod tests {
         watch.death(life);
         assert_eq!(watch.deaths.len(), 1);
         drop(holder);
-        // The sweep may wake it, too.
+        // The fallback poll may also wake it.
         let deadline = deadline(Some(60));
         while !watch.deaths.is_empty() {
             assert!(watch.wait(deadline), "the end of the life is not told");

@@ -1,4 +1,4 @@
-//! Acting as git.
+//! The git shim's entry point.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
@@ -13,13 +13,13 @@ use super::{conclude, text};
 use crate::environment::raw_variable;
 use crate::output::say;
 
-/// The name under which the shim is found.
+/// Name of the shim.
 const NAME: &str = "git";
 
-/// The exit code of git for a fatal error.
+/// Exit code of git for a fatal error.
 const FATAL: u8 = 128;
 
-/// Acts as git, if this program was called by that name.
+/// Runs git if this program was called by that name.
 pub(crate) fn act_as_git() -> Option<ExitCode> {
     let mut words = std::env::args_os();
     let called = PathBuf::from(words.next()?);
@@ -45,7 +45,7 @@ fn git(words: &[OsString]) -> ExitCode {
             say(&format!("git: refused by swarm: {why}"));
             return ExitCode::from(FATAL);
         }
-        // A command that concludes something may go by another name.
+        // A command that deletes refs may be called through an alias.
         let concludes = |line: &GitLine<'_>| {
             conclude::concludes(line.command)
                 || git_command(&texts, &here).is_some_and(|meant| conclude::concludes(&meant))
@@ -62,7 +62,8 @@ fn git(words: &[OsString]) -> ExitCode {
     ExitCode::from(126)
 }
 
-/// The command as an agent may run it: one that only reads starts no program of the configuration.
+/// Returns the command to run for an agent: read-only commands do not start programs from the
+/// configuration.
 fn command(program: &Path, words: &[OsString], texts: &[String]) -> Command {
     let mut command = Command::new(program);
     let quiet = text("SWARM_NAME").and_then(|_| git_without_programs(texts));
@@ -77,7 +78,7 @@ fn command(program: &Path, words: &[OsString], texts: &[String]) -> Command {
     command
 }
 
-/// The next git on the search path that is not this program.
+/// Returns the next git on the search path that is not this program.
 fn real_git() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?.canonicalize().ok()?;
     let path = raw_variable("PATH")?;
@@ -89,7 +90,8 @@ fn real_git() -> Option<PathBuf> {
         })
 }
 
-/// Whether a member gives the command. A person is not held, nor is the lead where it works in the person's own checkout.
+/// Returns whether a member runs the command. People and a lead in the person's checkout are not
+/// restricted.
 fn is_member() -> bool {
     match text("SWARM_NAME") {
         None => false,

@@ -1,9 +1,9 @@
-//! Commands that bring something to an end, in the sandbox.
+//! Git commands that complete an operation, in the sandbox.
 //!
-//! When git deletes a ref, even one of a single worktree such as `CHERRY_PICK_HEAD`, it locks `packed-refs`. The lock
-//! stands beside the repository's own settings, where the sandbox lets nobody write, and the kernel cannot tell one from
-//! the other. Git then complains and leaves the ref behind, so that a cherry-pick that is over looks as if it were not. Here
-//! that is made up for.
+//! When git deletes a ref, even a per-worktree ref such as `CHERRY_PICK_HEAD`, it locks
+//! `packed-refs`. The lock is next to the repository's configuration, which the sandbox protects,
+//! and the kernel cannot distinguish the files. Git then prints an error and keeps the ref, so that
+//! a completed cherry-pick looks unfinished. This module removes the ref.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::here::Here;
 use crate::output::say;
 
-/// The commands that delete such refs when they succeed.
+/// The commands that delete such refs on success.
 const CONCLUDING: [&str; 10] = [
     "am",
     "checkout",
@@ -30,7 +30,7 @@ const CONCLUDING: [&str; 10] = [
     "switch",
 ];
 
-/// The refs of one worktree that tell of something under way, see gitrevisions(7).
+/// Per-worktree refs of operations in progress, see gitrevisions(7).
 const UNDER_WAY: [&str; 4] = [
     "AUTO_MERGE",
     "CHERRY_PICK_HEAD",
@@ -38,15 +38,15 @@ const UNDER_WAY: [&str; 4] = [
     "REBASE_HEAD",
 ];
 
-/// How long programs that git has left behind may still say something.
+/// How long background processes of git may still write output.
 const AFTERWARDS: Duration = Duration::from_secs(1);
 
-/// Whether it is one of those commands.
+/// Returns whether the command is one of these.
 pub(super) fn concludes(command: &str) -> bool {
     CONCLUDING.contains(&command)
 }
 
-/// Runs git, keeps its complaint to itself, and takes away what it could not.
+/// Runs git, suppresses its error about the lock and removes the remaining refs.
 pub(super) fn run(program: &Path, words: &[OsString], here: &Here<'_>) -> ExitCode {
     let started = Command::new(program)
         .args(words)
@@ -65,7 +65,7 @@ pub(super) fn run(program: &Path, words: &[OsString], here: &Here<'_>) -> ExitCo
     let (tell, told) = mpsc::channel();
     if let Some(pipe) = child.stderr.take() {
         std::thread::spawn(move || {
-            // Nobody waits for it any more if this fails.
+            // The receiver stopped waiting if this fails.
             let _gone = tell.send(pass_on(pipe));
         });
     }
@@ -79,14 +79,14 @@ pub(super) fn run(program: &Path, words: &[OsString], here: &Here<'_>) -> ExitCo
     {
         clear(&PathBuf::from(own));
     }
-    // A program that a signal ended has the status that shells give it.
+    // A process terminated by a signal gets the status that shells use.
     let code = status
         .code()
         .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
-/// Passes on what git says but for the complaint. Whether it complained.
+/// Forwards git's stderr without the error. Returns whether it contained the error.
 fn pass_on(pipe: impl Read) -> bool {
     let mut said = BufReader::new(pipe);
     let (mut complained, mut line) = (false, Vec::new());
@@ -105,12 +105,12 @@ fn is_complaint(line: &str) -> bool {
     line.starts_with("error: ") && line.contains("/packed-refs.lock'")
 }
 
-/// Takes away the refs of what is over.
+/// Removes the refs of a completed operation.
 fn clear(own: &Path) {
     let rebases = ["rebase-merge", "rebase-apply"]
         .iter()
         .any(|directory| own.join(directory).exists());
-    // While a rebase goes on, its own mark stays.
+    // A rebase in progress keeps its refs.
     for name in &UNDER_WAY[..if rebases { 3 } else { 4 }] {
         if let Err(error) = std::fs::remove_file(own.join(name))
             && error.kind() != std::io::ErrorKind::NotFound

@@ -1,4 +1,4 @@
-//! What git is asked about the place where a command would act.
+//! Queries to git about the repository that a command affects.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use swarm_permissions::{GitFacts, GitPlace};
 
 use crate::environment::raw_variable;
 
-/// A variable that says something.
+/// Returns a non-empty variable.
 pub(super) fn text(name: &str) -> Option<String> {
     raw_variable(name)?
         .into_string()
@@ -15,14 +15,14 @@ pub(super) fn text(name: &str) -> Option<String> {
         .filter(|text| !text.is_empty())
 }
 
-/// The real git, asked with the options that stand before the subcommand.
+/// The real git, called with the global options of the command.
 pub(super) struct Here<'a> {
     pub(super) program: &'a Path,
     pub(super) options: &'a [String],
 }
 
 impl Here<'_> {
-    /// git's answer to `question`.
+    /// Returns git's answer to `question`.
     pub(super) fn ask<S: AsRef<std::ffi::OsStr>>(&self, question: &[S]) -> Option<String> {
         said(self.command().args(question))
     }
@@ -53,7 +53,7 @@ impl GitFacts for Here<'_> {
             "--show-toplevel",
         ];
         let Some(there) = self.ask(&ask) else {
-            // No repository, or none with files in it: git itself says what is wrong.
+            // Without a repository or a worktree, git itself reports the error.
             return GitPlace::Elsewhere;
         };
         let home = text("SWARM_WORKTREE").or_else(|| text("SWARM_CWD"));
@@ -96,14 +96,14 @@ impl GitFacts for Here<'_> {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        // 0 is the one answer that there are none.
+        // Exit code 0 means that there are no changes.
         !status.is_ok_and(|status| status.success())
     }
 
     fn would_clean(&self, arguments: &[String]) -> bool {
         let mut question = vec!["clean".to_owned(), "--dry-run".to_owned()];
         question.extend_from_slice(arguments);
-        // What cannot be found out may be something.
+        // If the query fails, assume that files are affected.
         self.ask(&question).is_none_or(|would| !would.is_empty())
     }
 

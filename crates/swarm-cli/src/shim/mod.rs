@@ -1,5 +1,5 @@
-//! `git` as agents' shells find it: first on their search path, it refuses what would reach into the work of others, and
-//! otherwise becomes the real git.
+//! The `git` that agents' shells find first: refuses commands that affect the work of others, and
+//! otherwise runs the real git.
 
 mod act;
 mod conclude;

@@ -1,4 +1,4 @@
-//! Clearing away what crashes have left: teams whose processes are all dead, panes, sockets.
+//! Cleanup after crashes: dead teams, panes, sockets.
 
 mod orphans;
 mod panes;

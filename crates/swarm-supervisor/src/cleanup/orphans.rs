@@ -1,4 +1,4 @@
-//! Panes of teams whose directory is gone: no roster and no journal tells of them, only what they bear themselves.
+//! Panes of teams whose directory was removed, found by the tags of the panes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,10 +10,12 @@ use swarm_store::blocking::TeamStore;
 use super::panes::LeftPane;
 use crate::process_list::canonical;
 
-/// The panes in which nobody lives any more and that say of themselves that they are of this root and of a team of which it
-/// has no directory: those on swarm's own servers, in the tmux of this terminal, and of members without a terminal.
+/// Returns the panes without a running process whose tags name this config directory and a team
+/// without a directory: on swarm's own servers, in the tmux server of this terminal, and of
+/// headless members.
 ///
-/// Panes are listed before teams are looked for, so that one whose team is being made is never among them.
+/// Panes are listed before teams are looked up, so that a pane of a team that is being created is
+/// never included.
 pub async fn orphaned_panes(
     store: &dyn TeamStore,
     root: &Path,
@@ -42,7 +44,7 @@ pub async fn orphaned_panes(
     orphans
 }
 
-/// Whether there is provably nothing at a path.
+/// Returns whether nothing exists at a path.
 fn is_gone(path: &Path) -> bool {
     path.symlink_metadata()
         .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)

@@ -1,4 +1,4 @@
-//! Panes whose member has left the roster and whose process has ended.
+//! Panes whose member has left the roster and whose process has exited.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use swarm_store::StoreError;
 use crate::process_list::canonical;
 use crate::{LeadError, SpawnContext};
 
-/// A pane that nobody needs any more.
+/// A pane that is no longer needed.
 #[derive(Debug)]
 pub struct LeftPane {
     /// The pane with its tags.
@@ -30,11 +30,12 @@ impl LeftPane {
     }
 }
 
-/// The panes of a team's former spawns, on the servers that its roster, its journal and this terminal name and on swarm's own. A
-/// pane is ours only if the team's journal knows its spawn: teams of other roots may share name and server.
+/// Returns the panes of a team's former spawns on the servers named by its roster, its journal and
+/// this terminal, and on swarm's own. The team's journal must contain the spawn of a pane, because
+/// teams in other config directories may share name and server.
 ///
 /// # Errors
-/// Whatever the store says. A server that does not answer has no panes to close.
+/// Returns an error if the store fails. A server that does not respond has no panes to close.
 pub async fn left_panes(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -42,10 +43,11 @@ pub async fn left_panes(
     Ok(ended_panes(spawn_context, team, Former::of(spawn_context, team)?).await)
 }
 
-/// The panes of every spawn of a team whose roster cannot be read and whose processes have been ended.
+/// Returns the panes of every spawn of a team whose roster cannot be read and whose processes were
+/// stopped.
 ///
 /// # Errors
-/// What reading the journal gives.
+/// Returns an error if the journal cannot be read.
 pub(crate) async fn panes_without_roster(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -85,10 +87,10 @@ async fn ended_panes(
     left
 }
 
-/// Spawns of a team that are in its roster no more.
+/// Returns the spawns of a team that are no longer in its roster.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub(crate) fn former_spawns(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -96,10 +98,10 @@ pub(crate) fn former_spawns(
     Ok(Former::of(spawn_context, team)?.spawns)
 }
 
-/// Every spawn of a team, whether or not it is in the roster.
+/// Returns every spawn of a team, whether or not it is in the roster.
 ///
 /// # Errors
-/// What reading the journal gives.
+/// Returns an error if the journal cannot be read.
 pub(crate) fn spawns_in_journal(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -107,22 +109,22 @@ pub(crate) fn spawns_in_journal(
     Ok(Former::in_journal(spawn_context, team)?.spawns)
 }
 
-/// What is known of spawns that are in the roster no more.
+/// Data about spawns that are no longer in the roster.
 struct Former {
     spawns: HashSet<SpawnId>,
-    /// The servers in which panes were opened, whether or not the roster still names them.
+    /// Servers in which panes were opened, whether or not the roster still names them.
     sockets: BTreeSet<PathBuf>,
 }
 
 impl Former {
     fn of(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
         let former = Self::in_journal(spawn_context, team)?;
-        // Read after the journal: whoever joins meanwhile is not in it.
+        // Read after the journal, so that members that join meanwhile are not included.
         let roster = spawn_context.store.team(team).config()?;
         Ok(former.without(&roster.members))
     }
 
-    /// Every spawn that the journal tells of.
+    /// Returns every spawn in the journal.
     fn in_journal(spawn_context: &SpawnContext, team: &TeamName) -> Result<Self, StoreError> {
         let mut spawns = HashSet::new();
         let mut sockets = BTreeSet::new();
@@ -138,7 +140,8 @@ impl Former {
         Ok(Self { spawns, sockets })
     }
 
-    /// These but for those in the roster, whose servers are looked at too.
+    /// Returns these spawns without those in the roster, and adds the servers that the roster
+    /// names.
     fn without(mut self, roster: &[Member]) -> Self {
         for member in roster {
             if let Some(mark) = &member.swarm {

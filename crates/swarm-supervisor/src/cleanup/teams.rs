@@ -1,4 +1,4 @@
-//! Which teams nobody needs any more. Only what is provably dead counts; no age and no file's time does.
+//! Detection of dead teams. Only proof of death counts, never an age or a file time.
 
 use swarm_os::Liveness;
 use swarm_protocol::{MemberName, TeamConfig};
@@ -9,28 +9,29 @@ use crate::handover::handover;
 use crate::process_list::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 use crate::stop::member_liveness;
 
-/// What is to become of a team.
+/// Result of the check of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is in use, or a person's: nothing to say about it.
+    /// In use, or led manually.
     InUse,
-    /// Its lead was lost, but it is kept, for this reason.
+    /// Its lead was lost, but it is kept for this reason.
     Kept {
-        /// Why, as a sentence without its full stop.
+        /// Reason, as a sentence without a full stop.
         why: String,
     },
-    /// Everybody in it is dead.
+    /// All its members are dead.
     Dead {
-        /// What that rests on, as a sentence without its full stop.
+        /// Evidence, as a sentence without a full stop.
         why: String,
     },
 }
 
-/// Judges a team. One without a process that led it is a person's and never dead: nobody can prove that the person
-/// is done with it. One with open tasks or unread mail is kept unless `unfinished`. Teams that another program led are left to it.
+/// Checks whether a team is dead. A team without a lead process belongs to a person and never
+/// counts as dead. A team with open tasks or unread mail is kept unless `unfinished`. Teams of
+/// other programs are skipped.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub fn verdict(
     store: &dyn TeamStore,
     config: &TeamConfig,
@@ -41,7 +42,8 @@ pub fn verdict(
         return Ok(Verdict::InUse);
     };
     let team = &config.name;
-    // A lead of another program leaves none, and whether its team is done with is for that program to say.
+    // A lead of another program holds no life lock, and only that program knows whether the team is
+    // needed.
     if store.team(team).life_record(&MemberName::lead()).is_none() {
         return Ok(Verdict::InUse);
     }
@@ -57,7 +59,7 @@ pub fn verdict(
     if let Some(process) = left {
         let pid = process.pid;
         return kept(format!(
-            "process {pid} of it still runs; `swarm reap {team}` ends it"
+            "its process {pid} is still running; terminate it with `swarm reap {team}`"
         ));
     }
     let found = handover(&*store.team(team))?;
@@ -83,7 +85,7 @@ pub fn verdict(
     })
 }
 
-/// The first member that lives or may live, and why it is taken to.
+/// Returns the first member that is or may be running, and the reason.
 fn not_dead(
     store: &dyn TeamStore,
     config: &TeamConfig,
@@ -102,7 +104,7 @@ fn not_dead(
         match member_liveness(&*store.team(&config.name), name)? {
             Liveness::Alive => return Ok(Some((name.clone(), "lives"))),
             Liveness::Foreign if reservation.is_none() && member.swarm.is_none() => {
-                let why = "belongs to another program, and whether it lives is not known";
+                let why = "belongs to another program, and it is unknown whether it is running";
                 return Ok(Some((name.clone(), why)));
             }
             Liveness::Foreign | Liveness::Dead => {}

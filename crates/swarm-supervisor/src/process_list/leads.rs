@@ -1,39 +1,40 @@
-//! Who leads a team, if anybody does.
+//! Detection of a team's lead.
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberName, TeamConfig};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{StoreError, TeamView};
 
-/// Who leads a team.
+/// Lead state of a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeadStanding {
-    /// A process does.
+    /// A running process leads the team.
     Led {
-        /// Its pid, where the files tell it.
+        /// Pid, if recorded.
         pid: Option<u32>,
     },
-    /// The process that led has ended without giving the lead up; its members park.
+    /// The lead process exited without giving up the leadership; the members park.
     Lost {
         /// Its pid.
         pid: u32,
     },
-    /// A lead is named that runs on another machine or in another pid namespace: whether it lives is not known.
+    /// The recorded lead runs on another machine or in another pid namespace, so its state is
+    /// unknown.
     Unknown {
-        /// Its pid there.
+        /// Pid in that namespace.
         pid: u32,
     },
-    /// A person drives the team from the shell.
+    /// A person leads the team from the shell.
     ByHand,
-    /// Another program made the team. Whether that leads it or not, swarm only looks at it.
+    /// Another program created the team; swarm only reads it.
     Foreign {
-        /// The process that leads, where one is known to.
+        /// Pid of the lead, if known.
         pid: Option<u32>,
     },
 }
 
 impl LeadStanding {
-    /// Who leads a team that was looked at.
+    /// Returns the lead state from the data of a team.
     pub fn of(seen: &TeamView) -> Self {
         let lead = seen.members.iter().find(|view| view.member.name.is_lead());
         let liveness = lead.map_or(Liveness::Foreign, |view| view.liveness);
@@ -65,10 +66,10 @@ impl LeadStanding {
     }
 }
 
-/// Looks at the lead's life lock, and where it has none at the process that the roster names.
+/// Reads the lead state from the lead's life lock, or else from the process named in the roster.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub fn lead_standing(
     store: &dyn TeamStore,
     config: &TeamConfig,

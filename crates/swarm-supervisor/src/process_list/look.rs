@@ -1,4 +1,4 @@
-//! The look itself: processes first, rosters after.
+//! Collects the process list: processes first, then rosters.
 
 use std::path::{Path, PathBuf};
 
@@ -18,15 +18,16 @@ use crate::ProcessIdentity;
 const TEAM: &str = "SWARM_TEAM";
 const NAME: &str = "SWARM_NAME";
 
-/// The variable that tells what a lead's shell started which process that lead is.
+/// Environment variable that identifies the lead in the processes of its shell.
 const LEAD: &str = "SWARM_LEAD_PROCESS";
 
-/// The value of [`LEAD`] for a process: the pid alone may belong to another one later.
+/// Returns the value of [`LEAD`]: the pid and start time, because pids are reused.
 pub fn lead_mark(pid: u32, start: &str) -> (String, String) {
     (LEAD.to_owned(), format!("{pid}@{start}"))
 }
 
-/// All marks by which what a lead starts is found, and ended once the lead is gone.
+/// Returns all environment marks of a lead's child processes, used to find and stop them after the
+/// lead exits.
 pub fn lead_marks(
     root: &Path,
     spawn_id: SpawnId,
@@ -40,14 +41,15 @@ pub fn lead_marks(
     ]
 }
 
-/// Every process of swarm that can be seen: leads and members by their life locks, what they started, and members that have
-/// no lock yet, by the mark in their environment. Those of other roots, users and containers are told apart. Changes nothing.
+/// Lists every visible process of swarm: leads and members by their life locks, and their child
+/// processes and starting members by the marks in their environment. Processes of other config
+/// directories, users and containers are listed separately. Changes nothing.
 ///
 /// # Errors
-/// Whatever the store says when it lists the teams.
+/// Returns an error if the teams cannot be listed.
 pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProcess>, StoreError> {
-    // In this order: a place in the roster is taken before its process starts, so whoever is not in it now has lost
-    // its place, and a spawn id never comes back.
+    // The order matters: a roster entry is reserved before its process starts, and spawn ids are
+    // never reused, so a process without an entry is orphaned.
     let mut marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
     let members = members(store)?;
     marked.retain(|found| {
@@ -89,7 +91,7 @@ pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProces
     Ok(seen)
 }
 
-/// The members that live in our pid namespace, of every team and of what is left of one.
+/// Returns the members running in this pid namespace, of every team and of partially deleted ones.
 fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, MemberProcess)>, StoreError> {
     let (teams, remains) = store.teams_and_remains()?;
     let teams = teams.into_iter().chain(remains);
@@ -102,7 +104,7 @@ fn members(store: &dyn TeamStore) -> Result<Vec<(TeamName, MemberProcess)>, Stor
         .collect())
 }
 
-/// Whether a process has this start time, and not only its pid.
+/// Returns whether the process has this start time, because pids are reused.
 fn is_there(process: Process) -> bool {
     u32::try_from(process.pid)
         .is_ok_and(|pid| is_running(pid, &process.start.to_string()) == Some(true))
@@ -134,10 +136,10 @@ fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> SeenProcess {
     let spawn_id: Option<SpawnId> = variable(MARK).and_then(|text| text.parse().ok());
     let theirs = variable(ROOT).map(PathBuf::from);
     let mut kind = ProcessKind::Child;
-    // A lead that makes its team after its first call has children that were told of none.
+    // Processes started before the lead created its team do not name the team.
     let mut team_of_lead = None;
     let standing = match (&theirs, spawn_id) {
-        // A path in another mount namespace is not the directory that it is here.
+        // A path in another mount namespace refers to another directory.
         (Some(theirs), Some(spawn_id)) if marked.is_ours && canonical(theirs) == root => {
             if member.as_deref() == Some(LEAD_NAME) {
                 let (of, standing) = child_of_lead(rosters, spawn_id, marked);
@@ -175,8 +177,8 @@ fn judge(rosters: &Rosters, root: &Path, marked: &Marked) -> SeenProcess {
     }
 }
 
-/// What a lead's shell started, with the lead's team where a roster has it. A lead that has no team yet is in none, so its
-/// children name its process.
+/// Returns the child processes of a lead's shell, with the lead's team if a roster names it.
+/// Children of a lead without a team are identified by the lead's process.
 fn child_of_lead(
     rosters: &Rosters,
     spawn_id: SpawnId,
@@ -205,7 +207,7 @@ fn child_of_lead(
     (None, standing)
 }
 
-/// Whether the first word of a command line is the teammates' program.
+/// Returns whether a command line runs the teammate program.
 fn is_teammate(command: &str) -> bool {
     let program = command.split(' ').next().unwrap_or_default();
     Path::new(program)
@@ -213,7 +215,7 @@ fn is_teammate(command: &str) -> bool {
         .is_some_and(|name| name == "swarm-teammate")
 }
 
-/// A root by its one true path, so that a link to it is the same root.
+/// Returns the canonical path of a config directory, so that links compare equal.
 pub(crate) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Which processes of swarm there are, where each belongs, and which belong nowhere any more.
+//! The process list of swarm, and detection of orphaned processes.
 
 mod leads;
 mod look;

@@ -1,4 +1,4 @@
-//! Ending what belongs nowhere any more.
+//! Termination of orphaned processes.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,27 +11,27 @@ use super::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing
 use crate::stop::kill_spawn;
 use crate::{LeadError, SpawnContext};
 
-/// What became of the processes of one spawn.
+/// Result for the processes of one spawn.
 #[derive(Debug)]
 pub struct Reaped {
-    /// Their team, as they were told.
+    /// Team, from their environment.
     pub team: Option<String>,
-    /// Their member.
+    /// Member, from their environment.
     pub member: Option<String>,
-    /// Which spawn.
+    /// Spawn.
     pub spawn_id: SpawnId,
-    /// The processes that the process list saw.
+    /// Processes in the process list.
     pub pids: Vec<i32>,
-    /// Why they were ended.
+    /// Reason for the termination.
     pub why: String,
-    /// How many live on all the same.
+    /// Number of processes that are still running.
     pub left: usize,
-    /// What else went wrong.
+    /// Other error.
     pub error: Option<LeadError>,
 }
 
-/// Ends the strays among `seen`, and with `parked` the members whose lead was lost, too. Whatever has its place in a
-/// roster, belongs to another root, or cannot be judged is left alone.
+/// Terminates the orphaned processes in `seen`, and with `parked` also members that lost their
+/// lead. Processes in a roster, of other config directories or with unknown state are skipped.
 pub async fn reap(spawn_context: &SpawnContext, seen: &[SeenProcess], parked: bool) -> Vec<Reaped> {
     let mut by_spawn: BTreeMap<String, (Reaped, Option<TeamName>)> = BTreeMap::new();
     for process in seen {
@@ -63,10 +63,11 @@ pub async fn reap(spawn_context: &SpawnContext, seen: &[SeenProcess], parked: bo
     join_all(work).await
 }
 
-/// Ends every process that names this team of our root, whatever its roster says or hides. Tells how many live on.
+/// Terminates every process that names this team and config directory, whatever its roster
+/// contains. Returns the number of processes that are still running.
 ///
 /// # Errors
-/// Whatever the store says when it lists the teams.
+/// Returns an error if the teams cannot be listed.
 pub(crate) async fn end_marked_of(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -81,7 +82,7 @@ pub(crate) async fn end_marked_of(
     Ok(end_spawns(spawn_context, team, &spawns).await.left)
 }
 
-/// Why a process is to be ended, and whether it has a place in a roster to be taken from.
+/// Returns why a process is to be terminated, and whether it has a roster entry to remove.
 pub(super) fn reason(process: &SeenProcess, parked: bool) -> Option<(String, bool)> {
     match &process.standing {
         ProcessStatus::Orphan(stray) => Some((stray.to_string(), false)),
@@ -122,7 +123,7 @@ async fn end_one(
     reaped
 }
 
-/// Ends a member of a lost lead, unless somebody has taken the team over since the process list.
+/// Stops a member of a lost lead, unless the team was taken over since the process list was read.
 async fn end_parked(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -1,4 +1,4 @@
-//! The rosters as the process list needs them: where a spawn belongs.
+//! Rosters for the process list.
 
 use std::collections::HashMap;
 
@@ -10,24 +10,24 @@ use swarm_store::{MemberView, StoreError};
 use super::leads::LeadStanding;
 use super::{Orphan, ProcessStatus};
 
-/// Every team below the root.
+/// Every team in the config directory.
 pub(super) struct Rosters(HashMap<String, Roster>);
 
 enum Roster {
     Read(Sound),
-    /// It cannot be read.
+    /// The roster cannot be read.
     Damaged,
 }
 
 struct Sound {
     views: Vec<MemberView>,
     lead_lost: bool,
-    /// The life record of the lead that runs.
+    /// Life record of the running lead.
     lead: Option<LifeRecord>,
 }
 
 impl Rosters {
-    /// Reads every roster as it stands.
+    /// Reads every roster.
     pub(super) fn read(store: &dyn TeamStore) -> Result<Self, StoreError> {
         let mut rosters = HashMap::new();
         for team in store.teams()? {
@@ -35,7 +35,7 @@ impl Rosters {
                 Ok(sound) => {
                     rosters.insert(team.to_string(), Roster::Read(sound));
                 }
-                // Deleted since the names were listed.
+                // The team was deleted after the names were listed.
                 Err(StoreError::TeamNotFound { .. }) => {}
                 Err(error) => {
                     tracing::warn!(%team, %error, "roster not read for the process list");
@@ -46,7 +46,7 @@ impl Rosters {
         Ok(Self(rosters))
     }
 
-    /// The leads that run, with their teams.
+    /// Returns the running leads with their teams.
     pub(super) fn leads(&self) -> impl Iterator<Item = (&str, &LifeRecord, MemberState)> {
         self.0.iter().filter_map(|(team, roster)| match roster {
             Roster::Read(sound) => {
@@ -57,7 +57,7 @@ impl Rosters {
         })
     }
 
-    /// Where a teammate's process belongs.
+    /// Returns the status of a teammate's process.
     pub(super) fn standing(&self, team: &str, member: &str, spawn_id: SpawnId) -> ProcessStatus {
         let sound = match self.0.get(team) {
             None => return ProcessStatus::Orphan(Orphan::TeamGone),
@@ -74,7 +74,8 @@ impl Rosters {
         if view.member.spawn_id() != Some(spawn_id) {
             return ProcessStatus::Orphan(Orphan::EarlierSpawn);
         }
-        // A death that nobody has recorded yet is one all the same; a spawn that is under way has no life lock yet.
+        // A death counts even if it is not recorded yet; a spawn in progress holds no life lock
+        // yet.
         let died = view.member.swarm.as_ref().is_some_and(|mark| {
             mark.died_at.is_some()
                 || (mark.reservation.is_none() && view.liveness == Liveness::Dead)

@@ -1,4 +1,4 @@
-//! A process as the process list sees it.
+//! A process in the process list.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use swarm_protocol::{MemberState, SpawnId};
 
-/// What a process is in its team.
+/// Role of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessKind {
     /// A lead.
     Lead,
-    /// A teammate's own process.
+    /// The process of a teammate.
     Teammate,
-    /// Something that a member started.
+    /// A process started by a member.
     Child,
 }
 
 impl ProcessKind {
-    /// The word for lists.
+    /// Returns the name for lists.
     pub fn word(self) -> &'static str {
         match self {
             ProcessKind::Lead => "lead",
@@ -28,72 +28,72 @@ impl ProcessKind {
     }
 }
 
-/// Why a process belongs nowhere any more.
+/// Reason why a process is orphaned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orphan {
-    /// There is no team of its name.
+    /// The team does not exist.
     TeamGone,
-    /// The team's roster does not have its member.
+    /// The member is not in the roster.
     NotInRoster,
-    /// The roster has another spawn of its member.
+    /// The roster contains another spawn of the member.
     EarlierSpawn,
-    /// The member that started it has died.
+    /// The member that started it died.
     MemberDead,
-    /// The lead that started it has ended.
+    /// The lead that started it exited.
     LeadGone,
 }
 
 impl fmt::Display for Orphan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Orphan::TeamGone => "its team is gone",
-            Orphan::NotInRoster => "its member is not in the roster any more",
-            Orphan::EarlierSpawn => "its member has been spawned again since",
+            Orphan::TeamGone => "its team no longer exists",
+            Orphan::NotInRoster => "its member is no longer in the roster",
+            Orphan::EarlierSpawn => "its member has been spawned again",
             Orphan::MemberDead => "the member that started it has died",
-            Orphan::LeadGone => "the lead that started it has ended",
+            Orphan::LeadGone => "the lead that started it has exited",
         })
     }
 }
 
-/// Where a process belongs.
+/// Status of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessStatus {
-    /// It has its place: a lead, a member in its roster, or what one of them started.
+    /// Belongs to a lead or a member in the roster.
     Placed {
-        /// What its member is doing.
+        /// State of its member.
         state: MemberState,
-        /// Whether the team's lead was lost, so that the member parks or is about to.
+        /// Whether the team lost its lead, so that the member parks.
         lead_lost: bool,
     },
-    /// It belongs nowhere any more and may be ended.
+    /// Orphaned; may be terminated.
     Orphan(Orphan),
-    /// It is of a team below another config directory, or of another user or container, and none of our business.
+    /// Belongs to another config directory, user or container.
     Elsewhere(Option<PathBuf>),
-    /// What the files say of it cannot be read; nobody may conclude that it is a stray.
+    /// Unknown, because files cannot be read; must not be treated as orphaned.
     Unknown,
 }
 
-/// One process of swarm.
+/// A process of swarm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenProcess {
-    /// Its team, as it was told at its start.
+    /// Team, as given at its start.
     pub team: Option<String>,
-    /// Its member's name.
+    /// Name of its member.
     pub member: Option<String>,
-    /// The spawn that marks it; a lead is marked by none itself.
+    /// Spawn id from its environment; a lead has none.
     pub spawn_id: Option<SpawnId>,
-    /// What it is.
+    /// Role.
     pub kind: ProcessKind,
-    /// Its pid.
+    /// Process id.
     pub pid: i32,
-    /// When it was started, in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub start: u64,
-    /// How long it has been running, where that is known.
+    /// Time since its start, if known.
     pub age: Option<Duration>,
-    /// Its arguments.
+    /// Command line arguments.
     pub command: String,
-    /// Whether it stands still by a signal.
+    /// Whether it was stopped by a signal.
     pub frozen: bool,
-    /// Where it belongs.
+    /// Status.
     pub standing: ProcessStatus,
 }

@@ -1,4 +1,4 @@
-//! The processes of spawns.
+//! Termination of spawns.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,7 +9,8 @@ use swarm_team::{processes_of_members, processes_of_spawn, processes_of_spawns};
 
 use crate::SpawnContext;
 
-/// Ends a member of this root with all that it has started: SIGTERM, then after `grace` SIGKILL.
+/// Terminates a member of this config directory and all its child processes: SIGTERM, then after
+/// `grace` SIGKILL.
 pub(crate) async fn end_member(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -21,7 +22,7 @@ pub(crate) async fn end_member(
     process::end(target, grace).await
 }
 
-/// Ends some spawns of a team, whoever their members are, with all that they have started.
+/// Terminates several spawns of a team and all their child processes.
 pub(crate) async fn end_spawns(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -31,7 +32,7 @@ pub(crate) async fn end_spawns(
     process::end(target, spawn_context.kill_grace).await
 }
 
-/// Ends what a lead of this root has started.
+/// Terminates the child processes of a lead in this config directory.
 pub async fn end_marked(spawn_context: &SpawnContext, spawn: SpawnId, grace: Duration) -> Ended {
     process::end(processes_of_spawn(&spawn_context.root, spawn), grace).await
 }

@@ -1,4 +1,4 @@
-//! The sequence of a spawn, from its reservation to its commit or its undoing.
+//! The steps of a spawn, from the reservation to the commit or rollback.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::{SpawnOptions, SpawnedMember, order, worktree};
 use crate::process_list::{canonical, end_member};
 use crate::{LeadError, SpawnContext};
 
-/// What a member prints is kept under this name in its directory.
+/// Name of the output file in a member's directory.
 const OUTPUT: &str = "output.log";
 
-/// A spawn under way, after the reservation.
+/// A spawn in progress, after the reservation.
 pub(super) struct Attempt<'a> {
     pub(super) spawn_context: &'a SpawnContext,
     pub(super) team: &'a TeamName,
@@ -28,12 +28,12 @@ pub(super) struct Attempt<'a> {
     pub(super) chosen: Chosen,
     pub(super) timeout: Duration,
     pub(super) worktree: Option<Created>,
-    /// Whether it carries on an earlier conversation of the name.
+    /// Whether it continues an earlier conversation of the name.
     pub(super) continues: bool,
 }
 
 impl Attempt<'_> {
-    /// Brings the spawn to its end: a committed member, or everything as it was.
+    /// Completes the spawn, or rolls everything back.
     pub(super) async fn carry_out(self) -> Result<SpawnedMember, LeadError> {
         let mut pane = None;
         match self.launch(&mut pane).await {
@@ -54,7 +54,7 @@ impl Attempt<'_> {
             }),
             Err(error) => {
                 let was_ours = self.undo(pane.as_ref(), &error).await;
-                // Somebody else undid it while this failed: that is why.
+                // If another process aborted the spawn, report that as the cause.
                 Err(match error {
                     LeadError::Interrupted(_) => error,
                     error if was_ours => error,
@@ -64,8 +64,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Why this failed, if the team was deleted or the spawn undone by somebody else: what went wrong then is only what
-    /// came of that.
+    /// Returns the cause if the team was deleted or another process aborted the spawn; other errors
+    /// are only consequences.
     fn called_off(&self) -> Option<LeadError> {
         let (store, name) = (&self.spawn_context.store, &self.options.name);
         let spawn_id = self.order.spawn_id;
@@ -83,9 +83,9 @@ impl Attempt<'_> {
         let (files, name) = (self.spawn_context.store.team(self.team), &self.options.name);
         let directory = files.member_dir(name);
         let file = directory.join(SpawnOrder::file_name(self.order.spawn_id));
-        // An order is strings, numbers and paths of text.
+        // An order consists of strings, numbers and UTF-8 paths.
         let bytes = serde_json::to_vec(&self.order).unwrap_or_default();
-        // Taken away by the child at once, and of no use to anybody after a power cut.
+        // Not synced: the child removes it immediately, and it is useless after a power failure.
         replace_passing(&file, &bytes)?;
         let mut hello = watch_hello(self.spawn_context, self.team, name);
         let (spec, command) = (self.pane_spec(), self.command());
@@ -159,8 +159,9 @@ impl Attempt<'_> {
         }
     }
 
-    /// Takes everything back. Each step is tried whatever became of the others; what cannot be undone is logged,
-    /// since the error that began it is what the caller must hear. `false` when the reservation was gone already.
+    /// Rolls everything back. Each step runs even if others fail; failures are logged, because the
+    /// caller must receive the original error. Returns `false` if the reservation no longer
+    /// existed.
     async fn undo(&self, pane: Option<&Pane>, error: &LeadError) -> bool {
         let files = self.spawn_context.store.team(self.team);
         let spawn_id = self.order.spawn_id;

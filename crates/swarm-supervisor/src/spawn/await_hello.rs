@@ -1,4 +1,4 @@
-//! Waiting for the child's hello, its early end, or the deadline: whichever comes first.
+//! Waits for the child's hello, its early exit or the timeout.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{LeadError, SpawnContext};
 
-/// How tmux begins the line that it writes below the output of a process that has ended.
+/// Start of the line that tmux prints after the output of an exited process.
 const DEAD: &str = "Pane is dead";
 
-/// Lines of a failed child's output that are kept for the report.
+/// Number of output lines in the report of a failed child.
 const LAST_LINES: usize = 20;
 
 pub(super) fn watch_hello(
@@ -32,7 +32,7 @@ pub(super) struct Expected<'a> {
     pub(super) team: &'a TeamName,
     pub(super) name: &'a MemberName,
     pub(super) spawn_id: SpawnId,
-    /// The file that gets what it prints.
+    /// Output file.
     pub(super) output: &'a Path,
     pub(super) timeout: Duration,
     pub(super) cancel: &'a CancellationToken,
@@ -50,7 +50,8 @@ pub(super) async fn await_hello(
     tokio::pin!(deadline, ended);
     loop {
         let said = match spawn_context.store.team(expected.team).hello(expected.name) {
-            // A power cut may have left half of what an earlier spawn said; this one replaces the file as a whole.
+            // After a power failure the file may contain a partial hello of an earlier spawn; the
+            // child replaces the whole file.
             Err(StoreError::Damaged { .. }) => None,
             said => said?,
         };
@@ -76,7 +77,7 @@ pub(super) async fn await_hello(
     }
 }
 
-/// What a child is that lives and has said no hello in time: one that asks somebody something, or just late.
+/// Returns the error for a running child without a hello: waiting for input, or slow.
 async fn late(backend: &dyn PaneBackend, pane: &Pane, expected: &Expected<'_>) -> LeadError {
     let (member, waited) = (expected.name.clone(), expected.timeout);
     let output = last_lines(backend, pane).await;
@@ -96,10 +97,10 @@ async fn late(backend: &dyn PaneBackend, pane: &Pane, expected: &Expected<'_>) -
     }
 }
 
-/// Bytes at the end of the output in which the last line is looked for.
+/// Number of bytes at the end of the output in which the last line is searched.
 const TAIL: u64 = 4096;
 
-/// Whether what was printed ends in a line that is not ended: programs end what they tell and leave what they ask.
+/// Returns whether the output ends in an unterminated line, as prompts do.
 fn ends_in_a_prompt(output: &Path) -> bool {
     // Without output there is no prompt either.
     let tail = read_ending(output, TAIL).ok().flatten().unwrap_or_default();
@@ -108,7 +109,7 @@ fn ends_in_a_prompt(output: &Path) -> bool {
 }
 
 async fn last_lines(backend: &dyn PaneBackend, pane: &Pane) -> String {
-    // The pane may be gone with its process; then there is nothing to show.
+    // The pane may be closed with its process; then there is no output.
     let captured = backend.capture(pane, Some(LAST_LINES), false).await;
     let output = captured.unwrap_or_default();
     match output.rsplit_once('\n') {
@@ -118,7 +119,7 @@ async fn last_lines(backend: &dyn PaneBackend, pane: &Pane) -> String {
     }
 }
 
-/// How a pane's process ended, in words.
+/// Describes how a pane's process exited.
 pub(crate) fn describe(status: &PaneStatus) -> String {
     match status {
         PaneStatus::Dead {

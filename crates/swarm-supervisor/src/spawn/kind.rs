@@ -1,4 +1,4 @@
-//! What a member is to be by its type: definition, mode and model.
+//! Definition, mode and model of a member from its agent type.
 
 use swarm_permissions::{
     AgentDefinition, Behavior, ChosenModel, Rule, RuleSet, choose_mode, hidden_type,
@@ -8,7 +8,7 @@ use swarm_protocol::PermissionMode;
 use super::SpawnOptions;
 use crate::{LeadError, SpawnContext};
 
-/// The definition of the type that is asked for, if one is.
+/// Returns the definition of the requested type, if any.
 ///
 /// # Errors
 /// [`LeadError::UnknownType`], and [`LeadError::TypeNotToBeHad`] where a rule denies it or a server is missing.
@@ -21,7 +21,7 @@ pub(super) fn definition<'a>(
     };
     let agents = &spawn_context.agent_config.agents;
     let Some(definition) = agents.find(asked) else {
-        // Nothing is defined where nothing was looked for; the general type is what a member without one is.
+        // Without loaded definitions only the default type exists.
         if asked == GENERAL {
             return Ok(None);
         }
@@ -49,23 +49,23 @@ pub(super) fn definition<'a>(
     }
 }
 
-/// The type of a member that has no other.
+/// Type of a member without a requested type.
 const GENERAL: &str = "general-purpose";
 
-/// The modes of a member.
+/// Permission modes of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemberModes {
-    /// The one that it starts in.
+    /// Initial mode.
     pub(super) mode: PermissionMode,
-    /// The one that it never rises above.
+    /// Highest mode.
     pub(super) ceiling: PermissionMode,
-    /// The one in which it carries out an approved plan, else the same as `mode`.
+    /// Mode after its plan is approved; otherwise equal to `mode`.
     pub(super) work: PermissionMode,
-    /// Whether it has to have a plan approved first.
+    /// Whether its plan requires approval.
     pub(super) plan: bool,
 }
 
-/// The modes that a member gets.
+/// Returns the modes of a member.
 ///
 /// # Errors
 /// As [`work_mode`].
@@ -95,8 +95,9 @@ pub(super) fn modes(
     })
 }
 
-/// The mode a member works in: the strictest of its parent's, its definition's and the one that was asked for. One that
-/// was asked for and is more than that is refused, since the member could not do what it is for.
+/// Returns the mode a member works in: the strictest of its parent's, its definition's and the
+/// requested one. A requested mode above the others is an error, because the member could not do
+/// its work.
 fn work_mode(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
@@ -117,7 +118,7 @@ fn work_mode(
         return Err(above(asked, spawn_context.ceiling));
     }
     let definition = definition(spawn_context, options)?;
-    // A definition that plans first leaves open in which mode the plan is carried out.
+    // A definition in plan mode does not determine the mode after approval.
     let keeps_planning = options_mode.is_some() && !options.plan;
     let defined = definition
         .and_then(|definition| definition.permission_mode)
@@ -134,8 +135,8 @@ fn work_mode(
     }
 }
 
-/// The full name of the model a member gets, and who chose it. One that was not named for this spawn stands in the
-/// roster, which other programs write too, so it is read like one that somebody names.
+/// Returns the full name of a member's model and its source. A model from the roster is validated
+/// like a requested one, because other programs can write the roster.
 pub(super) fn model(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,

@@ -1,4 +1,5 @@
-//! Spawning a member: reserve, pane, hello, commit; any failure undoes everything.
+//! Spawning a member: reserve, open a pane, wait for the hello, commit; a failure rolls everything
+//! back.
 
 mod attempt;
 mod await_hello;

@@ -1,4 +1,4 @@
-//! What is asked of a spawn and what came of it.
+//! Options and result of a spawn.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,71 +12,72 @@ use swarm_store::Draft;
 use swarm_worktree::{Created, Slug, Uncommitted};
 use tokio_util::sync::CancellationToken;
 
-/// A member to be spawned. What is `None` is inherited.
+/// A member to spawn. `None` inherits the value.
 #[derive(Debug, Clone)]
 pub struct SpawnOptions {
-    /// Its name.
+    /// Name.
     pub name: MemberName,
-    /// Type of its definition.
+    /// Agent type.
     pub agent_type: Option<String>,
-    /// Its first message.
+    /// Initial prompt.
     pub prompt: Option<Draft>,
-    /// Its model.
+    /// Model.
     pub model: Option<String>,
-    /// Its effort, above what its definition says.
+    /// Effort; overrides its definition.
     pub effort: Option<Effort>,
-    /// Its permission mode. `plan` is the same as [`Self::plan`] without a mode.
+    /// Permission mode. `plan` is equivalent to [`Self::plan`] without a mode.
     pub mode: Option<PermissionMode>,
-    /// Whether it has to have a plan approved before it changes anything; it goes on in its mode then.
+    /// Whether its plan must be approved before it changes anything; afterwards it works in its
+    /// mode.
     pub plan: bool,
-    /// Its working directory.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// A worktree of its own; `None` shares the directory, or carries on in the one that it had.
+    /// Separate worktree; `None` shares the directory, or reuses the member's earlier worktree.
     pub worktree: Option<WorktreeWish>,
-    /// Where it runs.
+    /// Backend.
     pub backend: Option<BackendRequest>,
-    /// Further variables for its shell commands.
+    /// Additional environment variables for its shell commands.
     pub env: BTreeMap<String, String>,
-    /// Ends a live member of the same name first.
+    /// Whether to replace a running member with this name.
     pub replace: bool,
-    /// Begins a new conversation instead of carrying on an earlier one of the name.
+    /// Whether to start a new conversation instead of continuing an earlier one.
     pub fresh: bool,
-    /// How long it may take to say hello.
+    /// Timeout for the hello.
     pub timeout: Option<Duration>,
-    /// Gives up when cancelled.
+    /// Cancels the spawn.
     pub cancel: CancellationToken,
 }
 
-/// A worktree as it was asked for.
+/// A requested worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorktreeWish {
-    /// The name it shall go by; `None` is the member's.
+    /// Name; `None` uses the member's name.
     pub slug: Option<Slug>,
-    /// What becomes of uncommitted changes; `None` is what the settings say.
+    /// Handling of uncommitted changes; `None` uses the setting.
     pub uncommitted: Option<Uncommitted>,
 }
 
-/// A member that was spawned and committed.
+/// A spawned and committed member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpawnedMember {
-    /// `name@team`.
+    /// Agent id, `name@team`.
     pub agent_id: AgentId,
-    /// Which spawn.
+    /// Spawn id.
     pub spawn_id: SpawnId,
-    /// Its colour.
+    /// Color.
     pub color: Option<Color>,
-    /// Its pane.
+    /// Pane.
     pub pane: PaneId,
-    /// Socket of the tmux server that holds the pane.
+    /// Socket of the tmux server with the pane.
     pub socket: Option<PathBuf>,
-    /// What holds it.
+    /// Backend.
     pub backend: BackendType,
-    /// Why it runs there.
+    /// Reason for the choice of the backend.
     pub why: String,
-    /// Its worktree, if it has one of its own.
+    /// Separate worktree, if any.
     pub worktree: Option<Created>,
-    /// Whether it carries on an earlier conversation of its name.
+    /// Whether it continues an earlier conversation.
     pub continues: bool,
-    /// The values in force, as the child reported them.
+    /// Effective values, as the child reported them.
     pub hello: Hello,
 }

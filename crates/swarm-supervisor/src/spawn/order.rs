@@ -1,4 +1,4 @@
-//! The order a child is given.
+//! The order that a child process receives.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::SpawnOptions;
 use super::kind::MemberModes;
 use crate::SpawnContext;
 
-/// The variables that mark a member's processes and tell its programs who they work for.
+/// Environment variables that identify a member's processes.
 pub(super) fn marks(
     spawn_context: &SpawnContext,
     agent: &AgentId,
@@ -41,11 +41,11 @@ pub(super) struct Values {
     pub(super) session_id: SessionId,
     pub(super) deadline: UnixMs,
     pub(super) worktree: Option<Created>,
-    /// Rules that everybody in the team has.
+    /// Permission rules of the whole team.
     pub(super) team_rules: Vec<RuleText>,
 }
 
-/// Where the child must find itself.
+/// Working directory and worktree that the child must verify.
 fn ordered(created: &Created) -> WorktreeReport {
     WorktreeReport {
         toplevel: created.record.path.clone(),
@@ -54,8 +54,8 @@ fn ordered(created: &Created) -> WorktreeReport {
     }
 }
 
-/// Where the rules start that hold for the actor's directory: there too for a member elsewhere, and in a worktree as in
-/// the checkout that it is of.
+/// Returns the root of directory-based rules of the actor. They apply there also for a member in
+/// another directory, and in a worktree as in its checkout.
 fn anchors(spawn_context: &SpawnContext, cwd: &Path, created: Option<&Created>) -> Anchors {
     let actor = &spawn_context.cwd;
     let Some(created) = created else {
@@ -111,7 +111,8 @@ pub(super) fn build(
         cwd: options.cwd.clone(),
         worktree: values.worktree.as_ref().map(ordered),
         merges: settings.merge == MergeMode::Auto,
-        // Words, paths and lists of them always serialize; a path that is no text leaves the usual settings.
+        // Strings, paths and lists always serialize; for a path that is not UTF-8 the default
+        // settings apply.
         worktree_settings: serde_json::to_value(settings).unwrap_or_default(),
         model: values.model.written,
         model_source: Some(values.model.source),

@@ -1,4 +1,4 @@
-//! What a spawn needs before it begins, and its beginning.
+//! Preparation of a spawn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::stop::{
 };
 use crate::{LeadError, SpawnContext};
 
-/// Spawns a member and returns once its hello is committed. On any failure roster, inbox, pane and process are as
-/// if nothing had been asked.
+/// Spawns a member and returns once its hello is committed. A failure restores roster, inbox, pane
+/// and processes.
 ///
-/// A spawn that has begun comes to its end in a task of its own: a caller that stops waiting calls it off, and it is
-/// undone all the same.
+/// A started spawn runs in a separate task: if the caller stops waiting, it is cancelled and rolled
+/// back.
 ///
 /// # Errors
-/// [`LeadError`] that says why, with the child's exit status and last lines where it had any.
+/// [`LeadError`] with the reason, and the child's exit status and last lines if available.
 pub async fn spawn(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -38,11 +38,11 @@ pub async fn spawn(
     spawn_in_turn(spawn_context, team, options, None).await
 }
 
-/// The place of a spawn among others that run in parallel, which enter the roster one after another. It is given up once
-/// the member is reserved.
+/// Turn of a spawn among parallel ones, which enter the roster in order. Released once the member
+/// is reserved.
 pub type SpawnTurn = Option<OwnedMutexGuard<()>>;
 
-/// The same for one of several spawns.
+/// Like [`spawn`], for one of several spawns.
 pub async fn spawn_in_turn(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -52,21 +52,21 @@ pub async fn spawn_in_turn(
     if !spawn_context.program.is_file() {
         return Err(LeadError::NoProgram(spawn_context.program.clone()));
     }
-    // One that had a worktree is told more exactly if that is gone.
+    // A missing worktree has a more specific error below.
     if !options.cwd.is_dir() && !had_worktree(spawn_context, team, &options)? {
         return Err(LeadError::NoDirectory {
             member: options.name.clone(),
             cwd: options.cwd.clone(),
         });
     }
-    // Looked at before a live namesake is ended for it.
+    // Checked before a running member with the same name is replaced.
     kind::modes(spawn_context, &options)?;
     kind::model(spawn_context, &options)?;
     let (backend, chosen) = pick_backend(spawn_context, team, &options).await?;
     spawn_in(spawn_context, team, options, (backend, chosen), turn).await
 }
 
-/// Whether the directory is in the worktree that a dead member of this name had.
+/// Returns whether the directory is in the worktree of a dead member with this name.
 fn had_worktree(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -77,7 +77,7 @@ fn had_worktree(
     Ok(had.is_some_and(|had| options.cwd.starts_with(had)))
 }
 
-/// The same in a backend that was chosen.
+/// Spawns a member in a selected backend.
 pub async fn spawn_in(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -110,12 +110,12 @@ pub async fn spawn_in(
         Ok(spawned)
     });
     work.await.unwrap_or_else(|error| {
-        tracing::error!(member = %name, %error, "a spawn broke down");
+        tracing::error!(member = %name, %error, "a spawn failed");
         Err(LeadError::Interrupted(name))
     })
 }
 
-/// Makes room, and holds the place in the roster.
+/// Replaces an existing member and reserves the roster entry.
 async fn begin<'a>(
     spawn_context: &'a SpawnContext,
     team: &'a TeamName,
@@ -132,7 +132,7 @@ async fn begin<'a>(
         None
     };
     let former = replaced.as_ref().or(former.as_ref());
-    // One that was ended for this spawn, or has left, is no longer in the roster, but its conversation goes on.
+    // A replaced or departed member is no longer in the roster, but its conversation is continued.
     let session = former.and_then(Member::session).filter(|_| !options.fresh);
     let continues = session.is_some_and(|session| {
         former.is_some_and(|former| {
@@ -143,7 +143,7 @@ async fn begin<'a>(
     let timeout = options.timeout.unwrap_or(spawn_context.hello_deadline);
     let timeout = timeout.saturating_add(wait_for_servers(spawn_context, &options));
     let spawn_id = SpawnId::random();
-    // Whoever has the name keeps it, and nothing is made for the one who comes too late.
+    // If the name is taken, fail before anything is created.
     let is_taken = former.is_none()
         && spawn_context
             .store
@@ -214,7 +214,7 @@ async fn begin<'a>(
     })
 }
 
-/// How much longer the child may take because it has to start servers before it knows its tools.
+/// Returns the additional time a child needs to start MCP servers before it knows its tools.
 fn wait_for_servers(spawn_context: &SpawnContext, options: &SpawnOptions) -> Duration {
     let agent_config = &spawn_context.agent_config;
     let agent_type = options.agent_type.as_deref();
@@ -242,7 +242,7 @@ async fn pick_backend(
         .unwrap_or_else(|| spawn_context.backend.clone());
     let mut facts = spawn_context.terminal.clone();
     facts.server_number = server_number(&canonical(&spawn_context.root), team);
-    // Further members of a team join the server that the first one was given.
+    // All members of a team use the server of the first one.
     let config = spawn_context.store.team(team).config()?;
     let sockets = config
         .teammates()

@@ -1,4 +1,4 @@
-//! The worktree of a member that is to have one of its own.
+//! The separate worktree of a member.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use swarm_worktree::{Created, Owner, ProcessMark, Request, Slug, WorktreeError};
 use super::{SpawnOptions, WorktreeWish};
 use crate::{LeadError, SpawnContext};
 
-/// Makes the worktree that was asked for, or takes up the one that the member had. The options then name the directory in
-/// it. A member that had one and is not told otherwise never works anywhere else.
+/// Creates the requested worktree, or reuses the member's earlier one, and sets the working
+/// directory in the options. A member that had a worktree never works elsewhere unless requested.
 pub(super) async fn prepare(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -80,7 +80,8 @@ pub(super) async fn prepare(
     Ok(Some(created))
 }
 
-/// The directory from which a new worktree is made: of a member that asks from inside its old one, where that came from.
+/// Returns the directory from which a new worktree is created: for a member inside its old
+/// worktree, the origin of that.
 async fn outside(spawn_context: &SpawnContext, cwd: &Path) -> std::path::PathBuf {
     match find(spawn_context, cwd).await {
         Some(record) if !cwd.is_dir() => record.from,
@@ -97,16 +98,16 @@ async fn find(spawn_context: &SpawnContext, path: &Path) -> Option<swarm_worktre
     })
 }
 
-/// From now on the member's life lock tells whether its worktree is in use.
+/// From now on the member's life lock determines whether its worktree is in use.
 pub(super) async fn settle(spawn_context: &SpawnContext, created: &Created) {
     let (worktrees, created) = (spawn_context.worktrees.clone(), created.clone());
     if let Err(error) = blocking(move || worktrees.rely_on_life_lock(&created)).await {
-        // It counts as in use for as long as this process lives.
+        // Until then it counts as in use while this process runs.
         tracing::warn!(%error, "worktree not handed over");
     }
 }
 
-/// Takes back the worktree of a spawn that came to nothing.
+/// Removes the worktree of a failed spawn.
 pub(super) async fn undo(spawn_context: &SpawnContext, created: &Created) {
     let (worktrees, undone) = (spawn_context.worktrees.clone(), created.clone());
     if let Err(error) = blocking(move || worktrees.undo(&undone)).await {
@@ -114,7 +115,7 @@ pub(super) async fn undo(spawn_context: &SpawnContext, created: &Created) {
     }
 }
 
-/// Git takes its time, and others wait for nothing meanwhile.
+/// Runs git on a blocking thread, because it may take long.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
 ) -> Result<T, WorktreeError> {

@@ -1,4 +1,4 @@
-//! The end of a spawn under way.
+//! Stopping a spawn in progress.
 
 use std::time::Duration;
 
@@ -10,11 +10,12 @@ use super::StopReport;
 use crate::process_list::{canonical, end_member};
 use crate::{LeadError, SpawnContext};
 
-/// Undoes a spawn under way: its place in the roster goes first, so that whoever spawns hears that it was called off, and not
-/// what came of that. The report gets what is left of it. `false` where this is no spawn under way, or no longer one.
+/// Aborts a spawn in progress. Its roster entry is removed first, so that the spawner reports the
+/// abort and not its consequences. Remaining processes and panes are added to the report. Returns
+/// `false` if the spawn is not in progress.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub(super) async fn cancel_spawn(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -33,12 +34,12 @@ pub(super) async fn cancel_spawn(
     };
     let undone = files
         .asynchronous()
-        .abort_spawn(&spawn_id, "it was ended before it was ready")
+        .abort_spawn(&spawn_id, "it was stopped before it was ready")
         .await;
     if matches!(undone, Ok(false)) {
         return Ok(false);
     }
-    // Also where its place cannot be taken back: nothing that was to end goes on for that.
+    // Continues if the entry cannot be removed, so that the processes are stopped anyway.
     let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     undone?;
     let closed = close_begun_pane(spawn_context, team, entry, spawn_id).await;
@@ -53,8 +54,8 @@ fn is_begun(entry: &Member, spawn_id: SpawnId) -> bool {
     mark.is_some_and(|mark| mark.spawn_id == spawn_id && mark.reservation.is_some())
 }
 
-/// Closes what a spawn that was called off has opened so far. Its pane is in no roster and is known by its tag; a spawner that
-/// still lives closes it as well, and one that was killed never does.
+/// Closes the pane of an aborted spawn. It is in no roster and is found by its tag; a running
+/// spawner also closes it, but a killed one does not.
 async fn close_begun_pane(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -1,4 +1,4 @@
-//! What follows silence: SIGTERM to everything the member started, then SIGKILL.
+//! Termination of unresponsive members: SIGTERM to all their processes, then SIGKILL.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::StopOutcome;
 use crate::process_list::end_member;
 use crate::{LeadError, SpawnContext};
 
-/// A future that resolves when the member's life lock falls.
+/// Returns a future that resolves when the member's life lock is released.
 pub fn member_death(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -29,14 +29,14 @@ pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Live
     }
 }
 
-/// How long a member that has said that it ends may still hold its life lock.
+/// How long a member that announced its exit may still hold its life lock.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
-/// Waits a moment for the end of a member whose last word was that it ends: its lock falls right after. Anybody else is
-/// not waited for.
+/// Waits briefly for the exit of a member whose last state announces it. Does not wait for other
+/// members.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub async fn await_reported_end(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -59,7 +59,7 @@ pub async fn await_reported_end(
     Ok(())
 }
 
-/// Ends a member's processes: `grace` after SIGTERM comes SIGKILL.
+/// Terminates a member's processes: SIGTERM, then after `grace` SIGKILL.
 pub(super) async fn end_processes(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -1,4 +1,4 @@
-//! After a member's end: roster, tasks, journal, pane.
+//! Cleanup after a member stops: roster, tasks, journal, pane.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ use crate::process_list::{canonical, end_marked, end_member, end_spawns};
 use crate::reconcile::reconcile_team;
 use crate::{LeadError, SpawnContext};
 
-/// Takes a member that has ended out of the roster, gives its open tasks back, closes its pane and enters its end in
-/// the journal. A spawn that was ended under way is undone. Processes that are left get SIGTERM and after `grace` SIGKILL. Whoever
-/// comes second finds nothing left to do.
+/// Removes a stopped member from the roster, releases its open tasks, closes its pane and records
+/// its exit in the journal. Aborts a spawn in progress. Remaining processes get SIGTERM and after
+/// `grace` SIGKILL. Repeated calls have no effect.
 pub async fn finish(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -33,7 +33,7 @@ pub async fn finish(
     if cancel_spawn(spawn_context, team, spawn_id, grace, &mut report).await? {
         return Ok(report);
     }
-    // Programs that its shell left behind carry its mark.
+    // Background processes of its shell carry its mark.
     let ended = end_member(spawn_context, team, name, spawn_id, grace).await;
     report.processes_left = ended.left;
     let files = spawn_context.store.team(team);
@@ -48,7 +48,7 @@ pub async fn finish(
     }
     let closed = close_pane(spawn_context, &removed.member, spawn_id).await;
     report.pane_left = closed.err().map(|error| error.to_string());
-    // A reconcile that saw the end first has entered it.
+    // A reconcile may already have recorded the exit.
     let recorded = removed
         .member
         .swarm
@@ -65,7 +65,7 @@ pub async fn finish(
     Ok(report)
 }
 
-/// The file of a member's conversation, if there is one.
+/// Returns the file of a member's conversation, if it exists.
 async fn conversation(spawn_context: &SpawnContext, member: &Member) -> Option<PathBuf> {
     let (root, cwd, session) = (
         spawn_context.root.clone(),
@@ -76,10 +76,10 @@ async fn conversation(spawn_context: &SpawnContext, member: &Member) -> Option<P
     tokio::task::spawn_blocking(look).await.ok()?
 }
 
-/// The entry of a member that has died and was not taken out of the roster, if that is what the name stands for.
+/// Returns the roster entry of this name if the member is dead.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub fn dead_namesake(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -93,10 +93,11 @@ pub fn dead_namesake(
     Ok(dead.cloned())
 }
 
-/// The member whose conversation a new spawn of this name carries on: one that is dead or that has left the team.
+/// Returns the member whose conversation a new spawn of this name continues: a dead or departed
+/// one.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub fn namesake(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -116,16 +117,16 @@ pub fn namesake(
     Ok(former.filter(has_conversation))
 }
 
-/// Ends what the shell of a team's lost lead left running. Does nothing while a lead lives.
+/// Terminates the child processes of a lost lead. Does nothing while a lead is running.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub async fn clean_up_after_lead(
     spawn_context: &SpawnContext,
     team: &TeamName,
 ) -> Result<(), LeadError> {
     let lead = MemberName::lead();
-    // Read before the look at the lock: whoever takes the lead now is not in the record that was read.
+    // Read before the lock is checked, so that a new lead is not in the record.
     let record = spawn_context.store.team(team).life_record(&lead);
     if spawn_context.store.team(team).liveness(&lead)? == Liveness::Dead
         && let Some(record) = record
@@ -138,7 +139,7 @@ pub async fn clean_up_after_lead(
     Ok(())
 }
 
-/// Ends what a dead member's shell left running. Its pane can still be read.
+/// Terminates the child processes of a dead member. Its pane remains readable.
 pub(crate) async fn clean_up_after(spawn_context: &SpawnContext, team: &TeamName, member: &Member) {
     if let Some(spawn_id) = member.spawn_id() {
         let (name, grace) = (&member.name, spawn_context.kill_grace);
@@ -149,21 +150,21 @@ pub(crate) async fn clean_up_after(spawn_context: &SpawnContext, team: &TeamName
     }
 }
 
-/// Closes the pane that a dead member left to be read.
+/// Closes the pane of a dead member.
 pub(crate) async fn close_remaining_pane(spawn_context: &SpawnContext, member: &Member) {
     if let Some(spawn_id) = member.spawn_id()
         && let Err(error) = close_pane(spawn_context, member, spawn_id).await
     {
-        // The one that was asked for has a pane of its own by now.
+        // The roster may already contain a new spawn with another pane.
         tracing::warn!(member = %member.name, %error, "pane of a dead member not closed");
     }
 }
 
-/// Takes every dead member out of the roster, with its pane and whatever its shell left running, before a team is
-/// deleted. Does nothing while anybody lives: then the team is not deleted.
+/// Removes every dead member from the roster, with its pane and child processes, before a team is
+/// deleted. Does nothing while a member is running, because the team is then not deleted.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Returns an error if the store fails.
 pub async fn clear_dead(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -189,7 +190,7 @@ pub async fn clear_dead(
         let report = finish(spawn_context, team, &dead.name, spawn_id, outcome, grace).await?;
         Ok::<_, LeadError>(Some(report))
     });
-    // All at the same time: they share the looks through the processes of this machine.
+    // In parallel, so that they share the scans of the process table.
     let cleared = join_all(clearing).await.into_iter();
     let cleared = cleared
         .filter_map(Result::transpose)
@@ -202,8 +203,8 @@ pub async fn clear_dead(
     Ok(cleared)
 }
 
-/// Ends what spawns that were undone have left. A spawner that is killed leaves a tmux that is about to do what it was told, so that
-/// the process that waits in a new pane may come after the undoing.
+/// Terminates the processes of aborted spawns. A killed spawner may leave a tmux command in
+/// progress, so the process in the new pane may start after the rollback.
 pub(super) async fn end_begun(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -218,7 +219,8 @@ pub(super) async fn end_begun(
     }
 }
 
-/// Closes the panes of spawns that are in the roster no more: once the team is gone, nobody knows them for its own.
+/// Closes the panes of spawns that are no longer in the roster: after the team is deleted, they can
+/// no longer be identified.
 async fn close_panes_of_former(spawn_context: &SpawnContext, team: &TeamName) {
     let left = match left_panes(spawn_context, team).await {
         Ok(left) => left,
@@ -234,8 +236,8 @@ async fn close_panes_of_former(spawn_context: &SpawnContext, team: &TeamName) {
     }
 }
 
-/// Closes a member's pane. The process in it has ended and the roster says so: what fails here leaves a pane to the
-/// user's eye.
+/// Closes a member's pane. Its process has exited and the roster records it, so a failure only
+/// leaves a visible pane.
 async fn close_pane(
     spawn_context: &SpawnContext,
     member: &Member,

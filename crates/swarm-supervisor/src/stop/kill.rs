@@ -1,4 +1,4 @@
-//! Ending a member now.
+//! Immediate termination of a member.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish, member_liveness};
 use crate::{LeadError, SpawnContext};
 
-/// Ends a member's processes at once, whatever it is doing.
+/// Terminates a member's processes immediately.
 ///
 /// # Errors
-/// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
+/// [`LeadError`]: unknown member, a member of another program, or processes that could not be
+/// terminated.
 pub async fn kill(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -24,7 +25,7 @@ pub async fn kill(
     kill_spawn(spawn_context, team, name, spawn_id).await
 }
 
-/// The same for one spawn of a name: a later one is left alone.
+/// Terminates one spawn of a name; a later spawn is not affected.
 pub(crate) async fn kill_spawn(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -50,8 +51,9 @@ pub(crate) async fn kill_spawn(
     finish(spawn_context, team, name, spawn_id, outcome, Duration::ZERO).await
 }
 
-/// Makes room for a new spawn of a name: stops a live member of it now. Its agent is not asked, because a refusal would not
-/// count. Returns what was in the roster. A dead one keeps its place, which the new spawn takes over, or gives back if it fails.
+/// Prepares a new spawn of a name: stops a running member without asking its agent, because a
+/// refusal would not count. Returns the former roster entry. The entry of a dead member stays for
+/// the new spawn, which takes it over or restores it on failure.
 pub(crate) async fn end_live_namesake(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -69,10 +71,7 @@ pub(crate) async fn end_live_namesake(
         return Ok(None);
     }
     // Only a person replaces a member.
-    let options = StopOptions::now(
-        Some("a new process takes over your name".to_owned()),
-        PERSON,
-    );
+    let options = StopOptions::now(Some("a new process replaces you".to_owned()), PERSON);
     shutdown(spawn_context, team, name, &options).await?;
     Ok(Some(member))
 }

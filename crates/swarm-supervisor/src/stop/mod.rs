@@ -1,4 +1,5 @@
-//! Ending members: the handshake, the deadline behind it, and the end of a whole team.
+//! Stopping members: the shutdown handshake, termination after the timeout, and stopping a whole
+//! team.
 
 mod begun;
 mod escalate;

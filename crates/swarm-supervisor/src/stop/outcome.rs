@@ -1,4 +1,4 @@
-//! What is asked of a stop and what came of it.
+//! Options and result of a stop.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use swarm_protocol::{MemberName, TaskId};
 use super::LeftWorktree;
 use crate::SpawnContext;
 
-/// How a member is to be stopped.
+/// Options for stopping a member.
 #[derive(Debug, Clone)]
 pub struct StopOptions {
-    /// What the member is told.
+    /// Reason, shown to the member.
     pub reason: Option<String>,
-    /// Who asks, as the journal names it.
+    /// Requester, as recorded in the journal.
     pub by: &'static str,
-    /// How long it may take to end by itself.
+    /// How long it may take to stop by itself.
     pub timeout: Duration,
-    /// Ends it even if the agent refuses.
+    /// Whether to stop it even if the agent refuses.
     pub force: bool,
-    /// Ends it now: its agent is not asked and its turn is interrupted.
+    /// Whether to stop it immediately: its agent is not asked and its turn is interrupted.
     pub at_once: bool,
 }
 
 impl StopOptions {
-    /// Ends a member now, for this reason.
+    /// Options to stop a member immediately, for this reason.
     pub fn now(reason: Option<String>, by: &'static str) -> Self {
         Self {
             reason,
@@ -36,7 +36,7 @@ impl StopOptions {
         }
     }
 
-    /// How long processes may take between SIGTERM and SIGKILL.
+    /// Returns the time between SIGTERM and SIGKILL.
     pub(super) fn grace(&self, spawn_context: &SpawnContext) -> Duration {
         if self.at_once {
             spawn_context.kill_grace.min(FORCED_GRACE)
@@ -46,33 +46,33 @@ impl StopOptions {
     }
 }
 
-/// How long a member may take to end when it is stopped by force, before its processes are terminated.
+/// How long a member may take to stop by itself when it is stopped immediately.
 pub const FORCED_PATIENCE: Duration = Duration::from_millis(1300);
 
-/// How long its processes may then take after SIGTERM.
+/// Time between SIGTERM and SIGKILL in that case.
 const FORCED_GRACE: Duration = Duration::from_millis(400);
 
-/// How a member ended.
+/// How a member stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum StopOutcome {
-    /// It agreed and ended by itself.
+    /// Approved the request and exited.
     Approved,
-    /// It said nothing in time and ended at SIGTERM.
+    /// Did not respond in time and exited on SIGTERM.
     Terminated,
-    /// It had to be killed.
+    /// Was killed.
     Killed,
-    /// It was dead already.
+    /// Was already dead.
     AlreadyGone,
-    /// The agent refused; it goes on.
+    /// The agent refused; the member keeps running.
     Refused {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 impl StopOutcome {
-    /// The word for journals and lists.
+    /// Returns the name for journals and lists.
     pub fn word(&self) -> &'static str {
         match self {
             StopOutcome::Approved => "approved",
@@ -84,32 +84,32 @@ impl StopOutcome {
     }
 }
 
-/// A member that was to be stopped.
+/// Result for a member that was to be stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StopReport {
-    /// Who.
+    /// The member.
     pub member: MemberName,
-    /// How it ended, or that it did not.
+    /// How it stopped, or that it did not.
     #[serde(flatten)]
     pub outcome: StopOutcome,
-    /// Tasks that were given back.
+    /// Released tasks.
     pub released: Vec<TaskId>,
-    /// Why its pane is still there, where that could not be closed.
+    /// Why its pane could not be closed.
     #[serde(rename = "paneLeft", skip_serializing_if = "Option::is_none")]
     pub pane_left: Option<String>,
-    /// Processes that it had started and that could not be ended.
+    /// Number of child processes that could not be terminated.
     #[serde(rename = "processesLeft", skip_serializing_if = "is_zero")]
     pub processes_left: usize,
-    /// What became of its worktree, if it had one of its own.
+    /// What happened to its separate worktree, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<LeftWorktree>,
-    /// The conversation of one that was dead already and had its place only to be taken up again.
+    /// Conversation of a member that was already dead and can be restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<PathBuf>,
 }
 
 impl StopReport {
-    /// The outcome alone: nothing was left and nothing given back.
+    /// Creates a result without remaining resources or released tasks.
     pub(super) fn new(member: MemberName, outcome: StopOutcome) -> Self {
         Self {
             member,

@@ -1,4 +1,4 @@
-//! The orderly end of one member: request, answer, and what follows silence.
+//! Graceful shutdown of one member: request, answer, and termination after the timeout.
 
 use swarm_os::{Liveness, NameFilter, OsError};
 use swarm_protocol::{ControlFrame, LEAD_NAME, MemberName, RequestId, SpawnId, TeamName};
@@ -9,11 +9,12 @@ use super::escalate::{end_processes, member_death};
 use super::{StopOptions, StopOutcome, StopReport, finish, member_liveness};
 use crate::{LeadError, SpawnContext};
 
-/// Asks a member to stop and waits for its end. Refused by its agent, it goes on, unless `force`; silent until the
-/// deadline, it is ended.
+/// Asks a member to stop and waits for its exit. If its agent refuses, the member keeps running
+/// unless `force`; if it does not respond in time, it is terminated.
 ///
 /// # Errors
-/// [`LeadError`]: unknown member, a member of another program, or processes that would not end.
+/// [`LeadError`]: unknown member, a member of another program, or processes that could not be
+/// terminated.
 pub async fn shutdown(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -43,7 +44,7 @@ pub async fn shutdown(
     .await
 }
 
-/// The spawn of a member that swarm started.
+/// Returns the spawn of a member that swarm started.
 pub(super) fn spawn_of(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -92,7 +93,7 @@ async fn ask(
         }
         tokio::select! {
             fell = &mut ended => {
-                // A lost watcher thread tells nothing; the lock itself does.
+                // If the watcher thread fails, the lock itself is checked.
                 if let Ok(fell) = fell {
                     fell?;
                 }
@@ -109,8 +110,8 @@ async fn ask(
     }
 }
 
-/// Sends the request. `None` when its inbox stays locked for as long as the member may take to end: whoever sits on a
-/// lock for that long, most likely the member itself, frozen, hears nothing. By force, neither when it cannot be written.
+/// Sends the request. Returns `None` if the inbox stays locked until the timeout, most likely by
+/// the frozen member itself; with `force`, also if the inbox cannot be written.
 async fn send_request(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -132,15 +133,15 @@ async fn send_request(
         Err(StoreError::Fs(error))
             if options.force || matches!(error, OsError::LockTimeout { .. }) =>
         {
-            tracing::warn!(%team, member = %name, %error, "it cannot be asked to end");
+            tracing::warn!(%team, member = %name, %error, "shutdown request not sent");
             Ok(None)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The agent's refusal of this very request, if it has come. Acknowledged entries count: a running lead may have
-/// read it first.
+/// Returns the agent's refusal of this request, if received. Acknowledged entries count, because a
+/// running lead may have read it first.
 fn refusal(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -1,4 +1,4 @@
-//! The end of a whole team.
+//! Stopping a whole team.
 
 use futures::future::join_all;
 use swarm_protocol::{MemberName, TeamName};
@@ -7,19 +7,19 @@ use swarm_store::StoreError;
 use super::{StopOptions, StopReport, kill, shutdown};
 use crate::{LeadError, SpawnContext};
 
-/// What came of ending a team's members.
+/// Result of stopping a team's members.
 #[derive(Debug, Default)]
 pub struct TeamStopReport {
-    /// Those that were handled.
+    /// Members that were handled.
     pub stopped: Vec<StopReport>,
-    /// Those that could not be, and why.
+    /// Members that could not be handled, with the errors.
     pub failed: Vec<(MemberName, LeadError)>,
 }
 
-/// Shuts every member down that swarm started, all at the same time.
+/// Shuts down all members that swarm started, in parallel.
 ///
 /// # Errors
-/// [`LeadError::Store`] when the roster cannot be read; failures of single members are in the result.
+/// [`LeadError::Store`] if the roster cannot be read; errors of single members are in the result.
 pub async fn end_team(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -35,7 +35,7 @@ pub async fn end_team(
     Ok(TeamStopReport::of(names, results))
 }
 
-/// Kills every member that swarm started, all at the same time.
+/// Kills all members that swarm started, in parallel.
 pub async fn kill_team(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -60,7 +60,7 @@ impl TeamStopReport {
         for (name, result) in names.into_iter().zip(results) {
             match result {
                 Ok(stopped) => ended.stopped.push(stopped),
-                // It has left in the meantime.
+                // The member left the team meanwhile.
                 Err(LeadError::Store(StoreError::MemberNotFound { .. })) => {}
                 Err(error) => ended.failed.push((name, error)),
             }

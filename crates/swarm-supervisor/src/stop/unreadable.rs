@@ -1,4 +1,4 @@
-//! Ending a team whose roster cannot be read.
+//! Stopping a team whose roster cannot be read.
 
 use swarm_protocol::TeamName;
 
@@ -7,19 +7,20 @@ use crate::cleanup::{panes_without_roster, spawns_in_journal};
 use crate::process_list::end_marked_of;
 use crate::{LeadError, SpawnContext};
 
-/// What of such a team is still there.
+/// Remaining resources of such a team.
 #[derive(Debug, Default)]
 pub struct LeftOfTeam {
-    /// Processes that would not end.
+    /// Number of processes that could not be terminated.
     pub processes: usize,
-    /// A sentence for each pane that is still there, or one that says why none could be looked for.
+    /// A message for each pane that could not be closed, or why panes could not be found.
     pub panes: Vec<String>,
 }
 
-/// Ends every process that bears the team's marks, and closes the panes that its journal knows.
+/// Terminates every process with the team's marks, and closes the panes in its journal.
 ///
 /// # Errors
-/// Whatever the list of processes says. A journal that cannot be read only leaves the panes.
+/// Returns an error if the processes cannot be listed. An unreadable journal only leaves the panes
+/// open.
 pub async fn end_without_roster(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -32,7 +33,7 @@ pub async fn end_without_roster(
         Ok(spawns) => spawns,
         Err(error) => {
             left.panes.push(format!(
-                "where its panes are is not known ({error}); close by hand what is left of them"
+                "its panes could not be located ({error}); close remaining panes manually"
             ));
             return Ok(left);
         }

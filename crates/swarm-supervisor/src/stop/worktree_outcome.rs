@@ -1,4 +1,4 @@
-//! What becomes of a member's worktree when the member has ended.
+//! Handling of a stopped member's worktree.
 
 use std::path::PathBuf;
 
@@ -9,30 +9,30 @@ use swarm_worktree::{FormerOwner, Hazard, Owner, WorktreeOutcome};
 use crate::SpawnContext;
 use crate::spawn::blocking;
 
-/// A worktree after the end of its member.
+/// A worktree after its member stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftWorktree {
-    /// Whose it was.
+    /// Member that used it.
     pub member: swarm_protocol::MemberName,
-    /// The name it goes by.
+    /// Name of the worktree.
     pub slug: String,
-    /// Where it is, or was.
+    /// Path, whether or not it still exists.
     pub path: PathBuf,
-    /// Its branch.
+    /// Branch.
     pub branch: String,
-    /// Whether it is still there: it is removed if it holds nothing that is not elsewhere.
+    /// Whether it was kept; it is removed if it has no unsaved work.
     pub kept: bool,
-    /// Why it is kept.
+    /// Reasons why it was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
-    /// Whether git can merge what is committed in it as it is.
+    /// Whether git can merge its commits.
     #[serde(default, skip_serializing)]
     pub can_be_merged: bool,
 }
 
 impl LeftWorktree {
-    /// One sentence for people.
+    /// Describes the result in one sentence.
     pub fn sentence(&self) -> String {
         let Self {
             member,
@@ -42,17 +42,14 @@ impl LeftWorktree {
         } = self;
         if self.kept && branch.is_empty() {
             format!(
-                "the worktree of {member} is kept: {} ({}); `swarm worktree remove --force {}` has your hook take it away",
+                "the worktree of {member} is kept: {} ({}); `swarm worktree remove --force {}` removes it with your hook",
                 path.display(),
                 self.why.join("; "),
                 self.slug
             )
         } else if self.kept {
             let advice = if self.can_be_merged {
-                format!(
-                    "; `swarm worktree merge {}` merges what is committed",
-                    self.slug
-                )
+                format!("; `swarm worktree merge {}` merges its commits", self.slug)
             } else {
                 String::new()
             };
@@ -62,13 +59,13 @@ impl LeftWorktree {
                 self.why.join("; "),
             )
         } else {
-            format!("the worktree of {member} held nothing new and is gone, with {branch}")
+            format!("the worktree of {member} had no changes and was removed, with {branch}")
         }
     }
 }
 
-/// Removes the worktree of a member that has ended, or keeps it and says why. One that somebody else has taken up since is
-/// none of its any more.
+/// Removes the worktree of a stopped member, or keeps it and returns why. A worktree that another
+/// member has taken over is not touched.
 pub(crate) async fn part(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -1,4 +1,4 @@
-//! Spawns, stops and clean-up on real files, with members that are played by threads and processes.
+//! Spawn, stop and cleanup on real files, with members simulated by threads and processes.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod recovery;

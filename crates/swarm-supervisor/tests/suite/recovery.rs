@@ -1,4 +1,4 @@
-//! What is concluded about what others have left, and what is done about it.
+//! Detection of orphaned processes and dead teams, and their cleanup.
 
 use std::process::{Child, Command, Stdio};
 
@@ -14,7 +14,7 @@ use swarm_supervisor::{
 };
 use swarm_testkit::{World, name, team, wait_for};
 
-/// A process that says in its environment to whom it belongs.
+/// Starts a process with the marks of a member in its environment.
 fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]) -> Child {
     let child = Command::new("sleep")
         .arg("600")
@@ -29,7 +29,7 @@ fn marked(world: &World, member: &str, spawn: SpawnId, more: &[(String, String)]
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Until it is the program, it shows the environment of this one.
+    // Until exec, it shows the environment of the test process.
     see(world, child.id());
     child
 }
@@ -50,7 +50,7 @@ fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// A process that has ended is named as the lead.
+/// Records an exited process as the lead.
 fn lose_the_lead(world: &World) {
     let mut lead = process::as_lead(UnixMs(1));
     "1".clone_into(&mut lead.proc_start);
@@ -71,7 +71,7 @@ fn a_census_changes_nothing() {
     let left = marked(&world, "bob", spawn, &[]);
     let before = (world.journal(), world.store.team(&team()).config().unwrap());
 
-    // The death is seen all the same, though nobody has recorded it.
+    // The death is detected even though it is not recorded.
     let standing = see(&world, left.id()).standing;
     assert_eq!(standing, ProcessStatus::Orphan(Orphan::MemberDead));
     assert_eq!(
@@ -138,7 +138,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     let mut seen = look(&world);
     seen.retain(|one| u32::try_from(one.pid) == Ok(child.id()));
 
-    // Taken over by a person after the process list.
+    // Taken over by a person after the process list was read.
     world.store.team(&team()).set_lead_process(None).unwrap();
     let reaped = reap(&world.spawn_context, &seen, true).await;
     assert!(
@@ -147,7 +147,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
     );
     see(&world, child.id());
 
-    // Lost again, and the name was given to another spawn after the process list.
+    // Lost again, and the name was reused by another spawn after the process list was read.
     lose_the_lead(&world);
     drop(life);
     world
@@ -195,7 +195,7 @@ async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
     let had: Vec<TaskId> = found.dead[0].tasks.iter().map(|task| task.id).collect();
     assert_eq!(had, [free, taken]);
 
-    // Ann lives and takes one of them between the look and the spawn.
+    // Ann is running and claims one of them between the read and the spawn.
     let ann = world.join("ann");
     let _life = world.live("ann", ann);
     let as_ann = Actor::member(&team(), name("ann"), Some(ann));

@@ -1,4 +1,4 @@
-//! Spawns whose child is played, on a backend that opens nothing.
+//! Spawns with a simulated child, on a backend that opens no panes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ fn options(world: &World) -> SpawnOptions {
     }
 }
 
-/// What a child has said and holds.
+/// State of a simulated child.
 #[derive(Clone, Default)]
 struct Stage {
     backend: RecordingBackend,
@@ -53,7 +53,7 @@ impl Stage {
         Self::default()
     }
 
-    /// A child that takes its order, lives, and says hello after `change`.
+    /// Starts a child that takes its order, keeps running and sends its hello after `change`.
     fn says_hello(world: &World, change: impl Fn(&mut Hello) + Send + Sync + 'static) -> Self {
         let stage = Self::new();
         let (store, play) = (world.store.clone(), stage.clone());
@@ -66,7 +66,7 @@ impl Stage {
             change(&mut hello);
             *play.order.lock() = Some((order.clone(), mode & 0o777));
             let (store, lives) = (store.clone(), play.lives.clone());
-            // As a process of its own would: while the spawner already waits.
+            // On a separate thread, because the spawner is already waiting.
             std::thread::spawn(move || {
                 let life = hold_life(&store, &team(), "bob", order.spawn_id);
                 lives.lock().push(life);
@@ -142,7 +142,7 @@ fn entry(world: &World) -> Option<Member> {
     config.member(&name("bob")).cloned()
 }
 
-/// Roster and inboxes as bytes.
+/// Returns roster and inboxes as bytes.
 fn before(world: &World) -> (Vec<u8>, Option<Vec<u8>>) {
     let config = world
         .store
@@ -153,7 +153,8 @@ fn before(world: &World) -> (Vec<u8>, Option<Vec<u8>>) {
     (std::fs::read(config).unwrap(), std::fs::read(inbox).ok())
 }
 
-/// No trace of a failed spawn: roster and inbox as they were, no order, no pane, and an event that says why.
+/// Asserts that a failed spawn leaves no trace: roster and inbox unchanged, no order, no pane, and
+/// an event with the reason.
 fn assert_undone(world: &World, stage: &Stage, was: &(Vec<u8>, Option<Vec<u8>>)) {
     let now = before(world);
     let roster = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
@@ -480,7 +481,7 @@ async fn a_spawn_that_was_undone_by_another_is_not_committed() {
     assert_undone(&world, &stage, &was);
 }
 
-/// A child that ends at once, after `meanwhile` was done about its spawn.
+/// Starts a child that exits immediately, after `meanwhile` was applied to its spawn.
 fn ends_after(world: &World, meanwhile: fn(&dyn TeamStore, SpawnId)) -> Stage {
     let stage = Stage::new();
     let (store, backend) = (world.store.clone(), stage.backend.clone());

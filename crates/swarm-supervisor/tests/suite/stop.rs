@@ -1,4 +1,4 @@
-//! Ending members: what they say, what they do, and what is left of them.
+//! Stopping members: their answers, their exit and what remains.
 
 use std::io::Read;
 use std::path::Path;
@@ -116,7 +116,7 @@ async fn a_refusal_does_not_help_against_force() {
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
     let store = world.store.clone();
-    // The agent's answer comes from here, the process is another.
+    // The test sends the agent's answer; the process is another one.
     let refusal = std::thread::spawn(move || {
         let request =
             swarm_testkit::wait_for("a shutdown request", || swarm_testkit::asked(&store, "bob"));
@@ -174,7 +174,7 @@ async fn l5_what_does_not_hear_sigterm_is_killed() {
 async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waiting() {
     for lock in ["inbox", "roster"] {
         let mut world = World::new();
-        // Who waits for the lock waits in vain.
+        // A process that waits for this lock times out.
         let patient = LockOptions {
             deadline: Duration::from_hours(1),
             ..LockOptions::default()
@@ -368,7 +368,7 @@ async fn strangers_leads_and_members_of_other_programs_are_not_ended() {
 async fn a_member_that_cannot_be_ended_stays_in_the_roster() {
     let world = World::new();
     let spawn = world.join("bob");
-    // Held by a process that does not carry the mark.
+    // Held by a process without the mark.
     let _life = world.live("bob", spawn);
     let error = shutdown(&world.spawn_context, &team(), &name("bob"), &at_once())
         .await
@@ -421,7 +421,7 @@ async fn a_spawn_that_is_ended_under_way_is_undone() {
     assert_eq!(world.unread("bob"), 0, "the prompt went with its spawn");
 }
 
-/// A shell with the mark of a spawn, once its script has printed something.
+/// Starts a shell with the mark of a spawn and waits for the first output of its script.
 fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::process::Child {
     let mut child = Command::new("sh")
         .args(["-c", script, "sh"])
@@ -497,7 +497,7 @@ async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left()
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
-    // It outlives SIGTERM, and a test that fails by half a minute.
+    // It survives SIGTERM, so a failing test would wait for it.
     let script = "trap '' TERM; echo; i=0; while [ $i -lt 30 ]; do sleep 1; i=$((i+1)); done";
     let mut left = marked(&world, spawn, script, &[]);
     let (store, crew) = (&world.spawn_context.store, team());

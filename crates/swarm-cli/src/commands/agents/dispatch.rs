@@ -1,4 +1,4 @@
-//! From arguments to the command.
+//! Arguments of `swarm agents` and their dispatch.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub(crate) enum AgentsCommand {
 }
 
 impl AgentsCommand {
-    /// What `--agents` says.
+    /// Returns the value of `--agents`.
     pub(in crate::commands) fn given(&self) -> Option<&str> {
         match self {
             Self::List(args) => args.agents.as_deref(),

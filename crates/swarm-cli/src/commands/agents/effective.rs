@@ -1,4 +1,4 @@
-//! `swarm agents show --effective`: what comes of a definition.
+//! `swarm agents show --effective`: the configuration that results from a definition.
 
 use serde_json::json;
 use swarm_permissions::{
@@ -135,13 +135,12 @@ pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<(), Failure> {
     app.out.data("")?;
     app.out.table(&layers(args, &pool))?;
     for entry in &pool.missing {
-        app.out.say(&format!(
-            "swarm: `tools` names `{entry}`, and there is no such tool"
-        ));
+        app.out
+            .say(&format!("swarm: unknown tool `{entry}` in `tools`"));
     }
     if let Some(why) = hidden {
         app.out
-            .say(&format!("swarm: no model is offered this type: {why}"));
+            .say(&format!("swarm: this type is not offered to models: {why}"));
     }
     Ok(())
 }
@@ -161,7 +160,7 @@ fn mode_line(mode: ChosenMode, ceiling: PermissionMode) -> String {
         mode.mode, mode.source
     );
     if let Some(asked) = mode.definition_lowered {
-        return format!("{line}; the definition asks for {asked}, which is above the ceiling");
+        return format!("{line}; the definition requests {asked}, which is above the ceiling");
     }
     line
 }
@@ -174,7 +173,8 @@ fn listed(tools: &[String]) -> String {
     }
 }
 
-/// One row for each reason of each layer, in the order of the layers; those that took nothing away stand there too.
+/// Returns one row per layer and reason, in the order of the layers, including layers that removed
+/// no tools.
 fn layers(args: &AgentsShowArgs, pool: &ToolPool) -> Table {
     let mut table = Table::new(["LAYER", "TOOK AWAY", "BECAUSE"]);
     for layer in args.role.kind().layers() {

@@ -1,4 +1,4 @@
-//! A type that somebody names.
+//! Lookup of agent types by name.
 
 use swarm_config::FoundAgents;
 use swarm_permissions::{AgentDefinition, nearest};
@@ -7,10 +7,10 @@ use swarm_protocol::{ErrorKind, MemberName};
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// The definition that counts for a type.
+/// Returns the definition that is used for a type.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`], with what is wrong with its file, or the types that there are.
+/// [`ErrorKind::NotFound`], with the problem of its file or the list of available types.
 pub(in crate::commands) fn known<'a>(
     found: &'a FoundAgents,
     name: &str,
@@ -26,23 +26,23 @@ pub(in crate::commands) fn known<'a>(
             .collect();
         types.sort_unstable();
         let message = format!(
-            "there is no agent type `{}`; there are {}",
+            "agent type `{}` not found; available: {}",
             name.escape_debug(),
             types.join(", ")
         );
         let hint = match nearest(name, types) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => "`swarm agents list` shows where each comes from, and files that are wrong"
-                .to_owned(),
+            None => "run `swarm agents list` to see the types and invalid files".to_owned(),
         };
         Failure::new(ErrorKind::NotFound, message).with_hint(hint)
     })
 }
 
-/// The definition that counts for the type of a member that comes back.
+/// Returns the definition for the type of a member that is restarted.
 ///
 /// # Errors
-/// As [`known`]. Where nothing is wrong with a file, the type may have come from a flag, and those are not kept.
+/// As [`known`]. If no file is invalid, the type may have been defined by a flag, which is not
+/// stored.
 pub(in crate::commands) fn known_again<'a>(
     found: &'a FoundAgents,
     name: &str,
@@ -58,12 +58,12 @@ pub(in crate::commands) fn known_again<'a>(
 
 fn given_again(name: &str, member: &MemberName) -> String {
     format!(
-        "{member} was of type `{}`: if `--agents` gave that, give the same again, or take another with `--agent`",
+        "{member} was of type `{}`: if it was defined with `--agents`, pass the same definition again, or choose another type with `--agent`",
         name.escape_debug()
     )
 }
 
-/// Why a type that somebody has written a file for is none.
+/// Returns an error if the file of a type is invalid.
 fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
     let problems = found.problems.iter();
     let why: Vec<_> = problems
@@ -72,10 +72,10 @@ fn refused(found: &FoundAgents, name: &str) -> Option<Failure> {
         .collect();
     (!why.is_empty()).then(|| {
         let message = format!(
-            "there is no agent type `{}`, as its file is refused: {}",
+            "agent type `{}` is not available, its file is invalid: {}",
             name.escape_debug(),
             why.join("; ")
         );
-        Failure::new(ErrorKind::NotFound, message).with_hint("correct the file, then try again")
+        Failure::new(ErrorKind::NotFound, message).with_hint("fix the file, then retry")
     })
 }

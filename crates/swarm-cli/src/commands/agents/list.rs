@@ -78,7 +78,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The word for a source.
+/// Returns the display name of a source.
 pub(super) fn source(source: AgentSource) -> &'static str {
     match source {
         AgentSource::Managed => "managed",
@@ -90,7 +90,7 @@ pub(super) fn source(source: AgentSource) -> &'static str {
     }
 }
 
-/// The file, from the working directory where it lies below it.
+/// Returns the path of the file, relative to the working directory if it is inside.
 pub(super) fn place(app: &App, definition: &AgentDefinition) -> String {
     definition.path.as_ref().map_or_else(String::new, |path| {
         let near = path.strip_prefix(&app.env.cwd).unwrap_or(path);

@@ -28,7 +28,7 @@ pub(super) fn run(app: &App, args: &AgentsShowArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The fields that say something, and the prompt.
+/// Prints the fields that are set, and the prompt.
 fn as_written(app: &App, definition: &AgentDefinition) -> String {
     let mut lines = vec![format!(
         "{}  ({})",

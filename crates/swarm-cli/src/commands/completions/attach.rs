@@ -1,4 +1,4 @@
-//! Which argument takes what.
+//! Completion candidates per argument.
 
 use std::any::TypeId;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::environment;
 /// The variable by which a shell asks for completions.
 pub(super) const VARIABLE: &str = "SWARM_COMPLETE";
 
-/// Answers a shell that asks what could stand at the cursor of a command line of `swarm`. `None` if no shell asks.
+/// Answers a shell that requests completions. Returns `None` if no shell does.
 pub(crate) fn answer(swarm: fn() -> Command) -> Option<ExitCode> {
     let env = environment::read().ok()?;
     env.get(VARIABLE)?;
@@ -27,12 +27,12 @@ pub(crate) fn answer(swarm: fn() -> Command) -> Option<ExitCode> {
     match asked {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
-        // Whatever is printed here would stand on the command line that is being typed.
+        // Anything printed here would appear on the command line that is being typed.
         Err(_) => Some(ExitCode::FAILURE),
     }
 }
 
-/// What can stand in an argument.
+/// Returns the candidates of an argument.
 type Candidates = fn(&Offer) -> Vec<CompletionCandidate>;
 
 fn attach(command: Command, offer: &Arc<Offer>) -> Command {

@@ -1,4 +1,4 @@
-//! `swarm completions`: the script for a shell, and what is offered when the shell asks.
+//! `swarm completions`: the script for a shell and the candidates it requests.
 
 mod attach;
 mod offer;

@@ -1,4 +1,4 @@
-//! What there is to be completed. Nothing is changed on disk, and what cannot be read is not offered.
+//! Completion candidates. Reads without changing files and skips what it cannot read.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use swarm_store::blocking::TeamStore;
 
 use crate::commands::requests::is_open;
 
-/// The surroundings of a command line that is being typed.
+/// Context of a command line that is being typed.
 pub(super) struct Offer {
     root: Option<PathBuf>,
     settings: Option<Settings>,
-    /// The team that `--team` or the variable names.
+    /// Team from `--team` or the environment variable.
     asked: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl Offer {
         Some(FileStore::new(self.root.clone()?, Arc::new(SystemClock)))
     }
 
-    /// The team that is meant, or every team where that is open.
+    /// Returns the selected team, or every team if none is selected.
     fn configs(&self) -> Vec<TeamConfig> {
         let Some(store) = self.store() else {
             return Vec::new();
@@ -90,7 +90,7 @@ impl Offer {
                 found.push(CompletionCandidate::new(member.name.as_str()).help(agent));
             }
         }
-        // Several teams may have members of the same name.
+        // Several teams may have members with the same name.
         found.sort();
         found.dedup_by(|one, other| one.get_value() == other.get_value());
         found

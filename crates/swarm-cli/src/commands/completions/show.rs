@@ -1,4 +1,4 @@
-//! The script that a shell reads.
+//! The completion script for a shell.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// Shells that can be taught.
+/// Supported shells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Shell {
     /// GNU Bash.
@@ -40,7 +40,8 @@ pub(crate) enum Shell {
     Zsh,
 }
 
-/// Prints the script. It calls the program at each press of the key, so it need not be made again for another version.
+/// Prints the script. It calls the program for each completion, so an upgrade does not require a
+/// new script.
 pub(in crate::commands) fn run(
     env: &Environment,
     out: Output,
@@ -55,12 +56,13 @@ pub(in crate::commands) fn run(
     };
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "swarm", "swarm", &program(env)?, &mut script)?;
-    // Some scripts begin with a line of nothing.
+    // Some scripts begin with an empty line.
     out.piece(String::from_utf8_lossy(&script).trim_start())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the shell calls this program: by its name if that finds it, so that an upgrade is found as well.
+/// Returns how the shell calls this program: by name if that resolves to it, so that an upgrade is
+/// used.
 fn program(env: &Environment) -> Result<String, Failure> {
     let own = std::env::current_exe()?;
     let found = env

@@ -1,9 +1,9 @@
-//! The account: what happens, one readable line for each event of the journal.
+//! The summary of the demo: one line per journal event.
 
 use swarm_protocol::{Event, JournalEntry, TaskState, UnixMs};
 use swarm_team::speaker;
 
-/// The line for an event that a reader cares about.
+/// Returns the line for an event, or `None` if the event is not shown.
 pub(super) fn line(entry: &JournalEntry, began: UnixMs) -> Option<String> {
     let (who, what) = words(&entry.event)?;
     let at = entry.at.since(began);
@@ -16,7 +16,7 @@ pub(super) fn line(entry: &JournalEntry, began: UnixMs) -> Option<String> {
 
 fn words(event: &Event) -> Option<(String, String)> {
     Some(match event {
-        Event::TeamCreated { by } => (by.clone(), "makes the team".to_owned()),
+        Event::TeamCreated { by } => (by.clone(), "creates the team".to_owned()),
         Event::SpawnCommitted { member, pid, .. } => (
             member.to_string(),
             format!("is ready in its pane (process {pid})"),
@@ -55,7 +55,8 @@ fn words(event: &Event) -> Option<(String, String)> {
     })
 }
 
-/// Whether the panes are worth a picture at this event: a member has finished its work, or the shutdown begins.
+/// Whether the panes are captured at this event: a member has finished its work, or the shutdown
+/// begins.
 pub(super) fn is_moment(event: &Event) -> bool {
     matches!(
         event,

@@ -1,4 +1,4 @@
-//! `swarm demo`: a whole team at work in a throw-away directory, with a scripted model.
+//! `swarm demo`: runs a team with a scripted model in a temporary directory.
 
 mod account;
 mod picture;

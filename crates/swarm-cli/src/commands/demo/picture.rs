@@ -1,4 +1,4 @@
-//! A picture of the panes, as they are at one moment.
+//! An SVG picture of the panes.
 
 use swarm_panes::{PaneBackend as _, TmuxBackend, WindowView};
 use swarm_protocol::TeamName;
@@ -15,7 +15,7 @@ pub(super) async fn capture(
     Ok(views.into_iter().map(window).collect())
 }
 
-/// How many panes of members a picture shows.
+/// Maximum number of member panes in a picture.
 pub(super) fn panes(windows: &[Window]) -> usize {
     windows.iter().map(|window| window.panes.len()).sum()
 }

@@ -1,4 +1,4 @@
-//! The play itself, with an audience at a terminal or without.
+//! The demo run, shown in a terminal or summarized.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -45,17 +45,17 @@ pub(crate) struct DemoArgs {
     pub(crate) pace: Option<f64>,
 }
 
-/// Pace for people who read an account instead of watching.
+/// Pace of the scripted model when a summary is printed.
 const ACCOUNT_PACE: f64 = 0.35;
 
-/// The longest a whole play may take.
+/// Timeout of the whole demo.
 const CURTAIN: Duration = Duration::from_mins(2);
 
 const TEAM: &str = "demo";
 const PROMPT: &str =
     "A test in this repository fails. Create a team, find the cause, fix it, and verify the fix.";
 
-/// Runs the demonstration.
+/// Runs the demo.
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     require_person(app, "demo")?;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -66,7 +66,7 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Result<ExitCode, Failure> {
     if passes {
         return Err(Failure::new(
             ErrorKind::Internal,
-            "the test of the stage passes before anything was done",
+            "the demo's test passes before the fix",
         ));
     }
     app.out.say("A small repository whose test fails:");
@@ -106,7 +106,7 @@ fn lead_command(stage: &Stage) -> Result<Vec<OsString>, Failure> {
     Ok(words)
 }
 
-/// Prints the account as it happens and keeps the last picture of the team at work.
+/// Prints the summary as events arrive and keeps the last picture of the working team.
 async fn watch(app: &App, stage: &Stage, server: &DemoServer) -> Result<Vec<Window>, Failure> {
     let audience = Audience {
         app,
@@ -118,7 +118,7 @@ async fn watch(app: &App, stage: &Stage, server: &DemoServer) -> Result<Vec<Wind
     tokio::time::timeout(CURTAIN, audience.follow(stage))
         .await
         .map_err(|_| {
-            let message = format!("the play did not end within {} s", CURTAIN.as_secs());
+            let message = format!("the demo did not finish within {} s", CURTAIN.as_secs());
             Failure::new(ErrorKind::TimedOut, message)
         })?
 }
@@ -176,7 +176,7 @@ impl Audience<'_> {
         }
     }
 
-    /// Replaces the picture unless panes have gone meanwhile.
+    /// Replaces the picture unless panes were closed since.
     async fn take_picture(&self, pictures: &mut Vec<Window>) {
         match capture(&self.backend, &self.team).await {
             Ok(fresh) if panes(&fresh) >= panes(pictures) => *pictures = fresh,
@@ -233,7 +233,7 @@ fn finish(
         )),
         None => Err(Failure::new(
             ErrorKind::Interrupted,
-            "the play was left before its end",
+            "the demo was closed before it finished",
         )),
     }
 }

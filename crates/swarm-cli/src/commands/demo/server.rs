@@ -1,4 +1,4 @@
-//! The demonstration's own tmux server, on a socket inside the stage.
+//! The tmux server of the demo, on a socket in its temporary directory.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use crate::app::App;
 use crate::commands::runtime;
 use crate::failure::Failure;
 
-/// Columns and rows of the window while nobody watches.
+/// Columns and rows of the window while no terminal is attached.
 const COLUMNS: &str = "176";
 const ROWS: &str = "44";
 
-/// A running server whose first pane is the lead's. It is ended when this is dropped.
+/// A running server whose first pane is the lead's. Stopped on drop.
 #[derive(Debug)]
 pub(super) struct DemoServer {
     program: PathBuf,
@@ -44,7 +44,7 @@ impl DemoServer {
             .args(["-P", "-F", "#{pane_id} #{pid}", "-c"])
             .arg(stage.repo());
         command.arg("--").args(lead);
-        // Whatever is asked of tmux, its panes get the environment of this server.
+        // Panes inherit the environment of the server, whichever client creates them.
         command
             .env_clear()
             .envs(app.env.shell(&[]))
@@ -104,7 +104,7 @@ impl DemoServer {
         Ok(())
     }
 
-    /// Shows the session in this terminal until it ends or the person detaches.
+    /// Attaches this terminal until the session ends or the person detaches.
     pub(super) fn attach(&self) -> Result<(), Failure> {
         self.command()
             .args(["attach-session", "-t", "swarm-demo"])
@@ -112,7 +112,7 @@ impl DemoServer {
         Ok(())
     }
 
-    /// The panes as the lead sees them.
+    /// Returns the panes as they are displayed.
     pub(super) fn backend(&self) -> Result<TmuxBackend, Failure> {
         let env = format!("{},{},0", self.socket.display(), self.pid);
         let place = swarm_panes::PanePlacement::default();
@@ -127,7 +127,7 @@ impl DemoServer {
 
 impl Drop for DemoServer {
     fn drop(&mut self) {
-        // It ends by itself with its last pane; then there is nobody to tell.
+        // The server exits with its last pane, so this may fail.
         let ended = self
             .command()
             .arg("kill-server")

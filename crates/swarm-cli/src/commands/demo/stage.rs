@@ -1,4 +1,4 @@
-//! The stage: a throw-away root, a home, and a real small repository with a failing test.
+//! The demo's temporary config directory, home directory and repository with a failing test.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ const FILES: [(&str, &str); 4] = [
         include_str!("../../../../../config/demo/scenario.toml"),
     ),
 ];
-/// How long the play may take to end in order when nobody watches any more.
+/// How long the demo may take to stop gracefully after the terminal detaches.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 const SETTINGS: &str = include_str!("../../../../../config/demo/settings.json");
 
-/// A throw-away directory. It goes when this is dropped, unless it is kept.
+/// A temporary directory, removed on drop unless it is kept.
 #[derive(Debug)]
 pub(super) struct Stage {
     directory: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Sets the stage and shows that the test fails.
+    /// Creates the directory and checks that the test fails.
     pub(super) fn build(app: &App, pace: f64, keep: bool) -> Result<Self, Failure> {
         let base = app.env.get("TMPDIR").unwrap_or("/tmp");
         let unique = SpawnId::random().uuid().simple().to_string();
@@ -84,7 +84,7 @@ impl Stage {
             )?;
         }
         let git = app.env.find_program("git").ok_or_else(|| {
-            Failure::new(ErrorKind::Environment, "git was not found on the PATH")
+            Failure::new(ErrorKind::Environment, "git not found on the PATH")
                 .with_hint("install git, for example with `apt-get install git`")
         })?;
         let steps: [&[&str]; 3] = [
@@ -112,13 +112,13 @@ impl Stage {
         Ok(())
     }
 
-    /// Ends everything that was started on the stage, so that nobody writes into it any more. A lead whose pane is
-    /// gone ends its team in order, which takes a moment.
+    /// Stops every process of the demo so that the directory can be removed. A lead whose pane was
+    /// closed stops its team gracefully, which takes a moment.
     pub(super) async fn end_processes(&self) {
         let home = self.home().display().to_string();
         let ended = process::end_marked("HOME", &home, FAREWELL).await;
         if ended.left > 0 {
-            tracing::warn!(left = ended.left, "processes of the stage are left");
+            tracing::warn!(left = ended.left, "demo processes are still running");
         }
     }
 
@@ -150,7 +150,7 @@ impl Stage {
         self.directory.join("tmux")
     }
 
-    /// Output of the repository's test, and whether it passes.
+    /// Returns the output of the repository's test and whether it passes.
     pub(super) fn run_test(&self, app: &App) -> Result<(String, bool), Failure> {
         let done = Command::new("sh")
             .arg("tests/run.sh")
@@ -171,7 +171,7 @@ impl Drop for Stage {
         if !self.keep
             && let Err(error) = remove_tree(&self.directory)
         {
-            tracing::warn!(%error, "stage not removed");
+            tracing::warn!(%error, "demo directory not removed");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Definitions of agents, and hooks whose programs are missing.
+//! Checks of agent definitions, skills, plugins and hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use swarm_permissions::{HookAction, HookSettings};
 
 use super::finding::Finding;
 
-/// Nothing where all is well and nothing is set up.
+/// Returns the findings; empty if nothing is configured.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
-    // What is wrong with these is told elsewhere.
+    // Another check reports invalid settings.
     let Ok(root) = env.root() else {
         return Vec::new();
     };
@@ -26,16 +26,16 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Skills whose files depart from the Agent Skills format.
+/// Reports skills whose files deviate from the Agent Skills format.
 fn skills(root: &Path, env: &Environment, trusted: bool) -> Vec<Finding> {
     let problems = find_skills(&env.cwd, root, trusted).problems.into_iter();
-    let hint = "correct the file; until then the rest of it counts";
+    let hint = "fix the file; until then only its valid parts are used";
     problems
         .map(|problem| Finding::warning("skills", problem, hint))
         .collect()
 }
 
-/// Parts of plugins that are not used. A plugin's hook may be a guard.
+/// Reports parts of plugins that are not used; a plugin's hook may be a safeguard.
 fn plugins(root: &Path, claude: &ClaudeSettings) -> Option<Finding> {
     let unused = unused_parts(root, &claude.plugins);
     let named: Vec<String> = unused
@@ -72,16 +72,16 @@ fn definitions(
     };
     let problems = found.problems.iter().map(|problem| {
         let hint = if problem.refused {
-            "correct the file; until then there is no agent of that type"
+            "fix the file; until then the agent type is not available"
         } else {
-            "the definition counts all the same"
+            "the definition is used anyway"
         };
         Finding::warning(NAME, problem.to_string(), hint)
     });
     problems.collect()
 }
 
-/// The hooks that run, and those of them that cannot.
+/// Reports the hooks that run and those whose program is missing.
 fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
     const NAME: &str = "hooks";
     let project = project_top(root, &env.cwd);
@@ -101,14 +101,14 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
             };
             if let Some(missing) = missing(env, &project, command) {
                 let effect = if hook.failure_blocks {
-                    "it blocks each time, as its `onFailure` says"
+                    "until then it blocks every call (`onFailure`)"
                 } else {
-                    "it guards nothing until then"
+                    "until then it has no effect"
                 };
                 findings.push(Finding::warning(
                     NAME,
                     format!("{name} runs `{command}` ({origin}), and {missing}"),
-                    format!("correct the command; {effect}"),
+                    format!("fix the command; {effect}"),
                 ));
             }
         }
@@ -120,8 +120,8 @@ fn hooks(env: &Environment, root: &Path, hooks: &HookSettings) -> Vec<Finding> {
     findings
 }
 
-/// What is missing of the program that a command line begins with. Only what can be told without running it: a line that
-/// begins with anything else than a plain path or name is passed over.
+/// Returns what is missing of the program that a command line starts with. Does not run the
+/// command, so a line that does not start with a plain path or name is skipped.
 fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
     let first = first_word(line)?;
     let home = env.home().map(|home| home.display().to_string());
@@ -141,7 +141,7 @@ fn missing(env: &Environment, project: &Path, line: &str) -> Option<String> {
     }
     let path: PathBuf = project.join(&word).components().collect();
     match path.metadata() {
-        Err(_) => Some(format!("there is no file {}", path.display())),
+        Err(_) => Some(format!("file not found: {}", path.display())),
         Ok(found) if found.is_dir() => Some(format!("{} is a directory", path.display())),
         Ok(found) if !is_executable(&found) => {
             Some(format!("{} is not executable", path.display()))
@@ -155,7 +155,7 @@ fn is_executable(found: &std::fs::Metadata) -> bool {
     found.permissions().mode() & 0o111 != 0
 }
 
-/// The first word, quotes taken off as the shell does; `None` where that takes more than reading.
+/// Returns the first word, unquoted as in a shell; `None` if it requires expansion.
 fn first_word(line: &str) -> Option<String> {
     let mut word = String::new();
     let mut quote = None;
@@ -181,9 +181,9 @@ mod tests {
         let env = Environment::new([("HOME", "/nobody")], directory.path());
         std::fs::File::create(directory.path().join("plain")).unwrap();
         for (line, why) in [
-            ("./guard --now", "there is no file"),
-            ("\"$CLAUDE_PROJECT_DIR\"/hooks/guard", "there is no file"),
-            ("'./my guard'; true", "there is no file"),
+            ("./guard --now", "file not found"),
+            ("\"$CLAUDE_PROJECT_DIR\"/hooks/guard", "file not found"),
+            ("'./my guard'; true", "file not found"),
             ("~/bin/guard", "/nobody/bin/guard"),
             ("./plain", "is not executable"),
             ("/", "is a directory"),

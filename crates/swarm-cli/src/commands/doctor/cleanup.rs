@@ -1,4 +1,4 @@
-//! What crashed teams left behind. It is only told; other commands clear it away.
+//! Reports what crashed teams left behind; other commands remove it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::commands::worktree::abandoned;
 use crate::spawn_context::{socket_directory, terminal_of};
 use crate::which_team::without_roster;
 
-/// What findings about teams go by.
+/// Name of the findings about teams.
 const NAME: &str = "teams";
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
@@ -33,7 +33,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     let dead = dead_sockets(&directory);
     if !dead.is_empty() {
         let found = format!(
-            "{} left of tmux servers that are gone, in {}",
+            "{} of stopped tmux servers in {}",
             counted(dead.len() as u64, "socket"),
             directory.display()
         );
@@ -46,7 +46,7 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Panes of teams whose directory somebody has removed.
+/// Panes of teams whose directory was removed.
 fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     let store = FileStore::new(root.to_owned(), Arc::new(SystemClock));
     let facts = terminal_of(env, root);
@@ -56,7 +56,7 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     let teams: Vec<&str> = teams.into_iter().collect();
     (!left.is_empty()).then(|| {
         let found = format!(
-            "{} of teams that are gone ({})",
+            "{} of deleted teams ({})",
             counted(left.len() as u64, "pane"),
             teams.join(", ")
         );
@@ -64,7 +64,8 @@ fn panes(env: &Environment, root: &Path) -> Option<Finding> {
     })
 }
 
-/// Worktrees of this repository whose team is gone. Only a person can tell what is to become of their work.
+/// Worktrees of this repository whose team no longer exists. Only a person can decide about their
+/// changes.
 fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
     let git = Git::new("git", env.for_git());
     let worktrees = Worktrees::new(git, WorktreeSettings::default(), worktree_records(root));
@@ -74,8 +75,8 @@ fn worktrees(env: &Environment, root: &Path) -> Option<Finding> {
         .map(|listed| format!("{} ({})", listed.record.slug, listed.condition.name()))
         .collect();
     (!left.is_empty()).then(|| {
-        let found = format!("of teams that are gone: {}", left.join(", "));
-        let hint = "`swarm worktree list` says what they hold, `swarm worktree prune` removes those that hold nothing";
+        let found = format!("of deleted teams: {}", left.join(", "));
+        let hint = "`swarm worktree list` shows their changes, `swarm worktree prune` removes those without changes";
         Finding::warning("worktrees", found, hint)
     })
 }
@@ -88,14 +89,14 @@ fn teams(root: &Path) -> Vec<Finding> {
             return vec![Finding::warning(
                 NAME,
                 error.to_string(),
-                "see what is in the way there",
+                "check the directory's permissions",
             )];
         }
     };
     let mut findings = Vec::new();
     for team in &names {
         match store.team(team).look() {
-            // Nothing can be done about the members of another program's team.
+            // swarm cannot clean up members of another program's team.
             Ok(seen) if seen.is_foreign => {}
             Ok(seen) => {
                 let dead = seen
@@ -106,9 +107,9 @@ fn teams(root: &Path) -> Vec<Finding> {
                 findings.extend(ended(team, &dead));
             }
             Err(error) => {
-                let hint = error
-                    .hint()
-                    .unwrap_or_else(|| format!("look at it, or `swarm team delete {team}`"));
+                let hint = error.hint().unwrap_or_else(|| {
+                    format!("check its files, or run `swarm team delete {team}`")
+                });
                 findings.push(Finding::warning(NAME, error.to_string(), hint));
             }
         }
@@ -123,13 +124,13 @@ fn teams(root: &Path) -> Vec<Finding> {
     if findings.is_empty() {
         findings.push(Finding::ok(
             NAME,
-            format!("{} there, none with dead members", names.len()),
+            format!("{} found, none with dead members", names.len()),
         ));
     }
     findings
 }
 
-/// Members that have ended, and what can be done: without a lead nobody else is taken up again.
+/// Reports stopped members and the command to restart them: `resume` requires a lost lead.
 fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
     if dead.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! The config directory, and what the kernel lets us watch.
+//! Checks of the config directory and the kernel's file watching.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use swarm_os::{InotifyUse, OsError, inotify_use};
 use super::finding::Finding;
 use crate::failure::with_causes;
 
-/// With less room than this not even a short run comes to its end.
+/// Free bytes below which even a short run fails.
 const FULL: u64 = 1 << 20;
 
-/// With less room than this it may be full soon: a long conversation has some megabytes, and a team has several.
+/// Free bytes below which the disk may soon be full: a long conversation takes several megabytes.
 const LOW: u64 = 100 << 20;
 
-/// Instances that a team of thirty may need.
+/// inotify instances that a team of thirty may need.
 const INSTANCES: usize = 32;
 
 pub(super) fn look(env: &Environment) -> Vec<Finding> {
@@ -36,11 +36,11 @@ pub(super) fn look(env: &Environment) -> Vec<Finding> {
 fn config_directory(root: &Path) -> Finding {
     const NAME: &str = "config directory";
     let elsewhere = "make it writable, or set CLAUDE_CONFIG_DIR to a directory on a local disk";
-    // What is not there yet is made in the nearest directory that is.
+    // A missing directory will be created in its nearest existing parent.
     let Some(nearest) = root.ancestors().find(|directory| directory.exists()) else {
         return Finding::missing(
             NAME,
-            format!("{} cannot be made", root.display()),
+            format!("{} cannot be created", root.display()),
             elsewhere,
         );
     };
@@ -51,12 +51,12 @@ fn config_directory(root: &Path) -> Finding {
     let support = match swarm_os::lock_support(nearest) {
         Ok(support) => support,
         Err(OsError::Gone { .. }) => {
-            let found = format!("nothing can be made below {}", nearest.display());
+            let found = format!("cannot create files in {}", nearest.display());
             return Finding::missing(NAME, found, elsewhere);
         }
         Err(error) => {
             let found = format!(
-                "nothing can be written below {}: {}",
+                "cannot write to {}: {}",
                 nearest.display(),
                 with_causes(&error)
             );
@@ -67,7 +67,7 @@ fn config_directory(root: &Path) -> Finding {
     if free < LOW {
         let (found, hint) = (
             scarce(root, free),
-            "make room, or set CLAUDE_CONFIG_DIR to a directory on another disk",
+            "free disk space, or set CLAUDE_CONFIG_DIR to a directory on another disk",
         );
         return if free < FULL {
             Finding::missing(NAME, found, hint)
@@ -89,14 +89,14 @@ fn config_directory(root: &Path) -> Finding {
     let lacks = match (support.flock, support.sticky) {
         (true, true) if nearest == root => return Finding::ok(NAME, root.display().to_string()),
         (true, true) => {
-            let found = format!("{} is made with the first team", root.display());
+            let found = format!("{} is created with the first team", root.display());
             return Finding::ok(NAME, found);
         }
-        (false, _) => "does not keep locks (flock)",
-        (true, false) => "does not keep the sticky bit of directories",
+        (false, _) => "does not support locks (flock)",
+        (true, false) => "does not support the sticky bit on directories",
     };
     let found = format!(
-        "the file system of {} {lacks}; messages could be lost there",
+        "the file system of {} {lacks}; messages could be lost",
         nearest.display()
     );
     Finding::missing(
@@ -106,17 +106,21 @@ fn config_directory(root: &Path) -> Finding {
     )
 }
 
-/// What is to be said of a disk with so many bytes left.
+/// Returns the finding for a disk with this many free bytes.
 fn scarce(root: &Path, free: u64) -> String {
     let root = root.display();
     match free {
         0 => format!("the disk of {root} is full"),
-        1..FULL => format!("the disk of {root} is full but for {} KiB", free >> 10),
+        1..FULL => format!(
+            "the disk of {root} is nearly full ({} KiB left)",
+            free >> 10
+        ),
         _ => format!("the disk of {root} has only {} MiB left", free >> 20),
     }
 }
 
-/// How many more watchers of directories this user may have. Nothing where the kernel does not tell.
+/// Returns how many more inotify instances this user can create; `None` if the kernel does not
+/// report it.
 fn inotify() -> Option<Finding> {
     const NAME: &str = "inotify";
     let InotifyUse {
@@ -128,6 +132,6 @@ fn inotify() -> Option<Finding> {
     if used + INSTANCES <= instances {
         return Some(Finding::ok(NAME, found));
     }
-    let hint = "with none left, mail is noticed seconds later: `sysctl fs.inotify.max_user_instances=1024`";
+    let hint = "without a free watcher, mail arrives seconds late: `sysctl fs.inotify.max_user_instances=1024`";
     Some(Finding::warning(NAME, found, hint))
 }

@@ -1,29 +1,29 @@
-//! One thing that was looked at.
+//! The result of one check.
 
 use serde::Serialize;
 
-/// How it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// swarm works, but somebody should know.
+    /// swarm works, but with a limitation.
     Warning,
-    /// swarm cannot work as it is set up.
+    /// swarm cannot work with this configuration.
     Missing,
 }
 
-/// What was found.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at, in one or two words.
+    /// Name of the check, in one or two words.
     pub(super) name: &'static str,
-    /// How it is.
+    /// Severity.
     pub(super) state: State,
-    /// What was seen.
+    /// What the check found.
     pub(super) found: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }

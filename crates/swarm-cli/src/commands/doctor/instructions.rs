@@ -1,4 +1,4 @@
-//! Instruction files: how much they take of each conversation, and which cannot be read.
+//! Checks of the instruction files: their size and whether they can be read.
 
 use swarm_agent::InstructionFile;
 use swarm_config::{Environment, Settings};
@@ -8,12 +8,12 @@ use crate::agent_config;
 
 const NAME: &str = "instructions";
 
-/// Characters beyond which Claude Code warns as well.
+/// Number of characters above which Claude Code also warns.
 const MANY: usize = 40_000;
 
-/// Nothing where there are none.
+/// Returns the finding; `None` without instruction files.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
-    // Settings that cannot be read are reported elsewhere.
+    // Another check reports invalid settings.
     let Ok(loaded) = agent_config::instructions(env, settings, &env.cwd) else {
         return Vec::new();
     };
@@ -34,8 +34,10 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
         });
     }
     let problems = loaded.problems.into_iter();
-    findings.extend(problems.map(|problem| {
-        Finding::warning(NAME, problem, "correct the file; the other files are read")
-    }));
+    findings.extend(
+        problems.map(|problem| {
+            Finding::warning(NAME, problem, "fix the file; the other files are read")
+        }),
+    );
     findings
 }

@@ -1,4 +1,4 @@
-//! `swarm doctor`: what is there, what is missing, and what to do.
+//! `swarm doctor`: checks the installation and suggests fixes.
 
 mod agent_config;
 mod cleanup;

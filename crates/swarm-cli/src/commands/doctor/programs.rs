@@ -1,4 +1,4 @@
-//! Programs beside this one, and the terminal.
+//! Checks of required programs and the terminal.
 
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use crate::spawn_context::{VERSION, teammate_program, terminal_of};
 /// The program that runs in each pane.
 pub(super) fn teammate(env: &Environment) -> Finding {
     const NAME: &str = "swarm-teammate";
-    let again = "install `swarm` and `swarm-teammate` of one version, side by side";
+    let again = "install the same version of `swarm` and `swarm-teammate` in one directory";
     let program = match teammate_program(env) {
         Ok(program) => program,
         Err(failure) => return Finding::missing(NAME, failure.message, again),
@@ -27,14 +27,14 @@ pub(super) fn teammate(env: &Environment) -> Finding {
             Finding::ok(NAME, format!("{VERSION}, {place}"))
         }
         Some(said) => {
-            let found = format!("{place} is `{said}`, this is `swarm {VERSION}`");
+            let found = format!("{place} is version `{said}`, but this is `swarm {VERSION}`");
             Finding::missing(NAME, found, again)
         }
         None => Finding::missing(NAME, format!("{place} cannot be run"), again),
     }
 }
 
-/// What the backends need.
+/// Checks the requirements of the backends.
 pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
     let facts = terminal_of(env, &env.cwd);
     let checks = runtime()?.block_on(async {
@@ -69,12 +69,12 @@ pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Fin
     Ok(checks.into_iter().map(finding).collect())
 }
 
-/// git, which the demonstration needs.
+/// Checks for git, which the demo needs.
 pub(super) fn git(env: &Environment) -> Finding {
     const NAME: &str = "git";
     let hint = "install git; `swarm demo` needs it, and agents often do";
     let Some(program) = env.find_program("git") else {
-        return Finding::warning(NAME, "git was not found on the PATH", hint);
+        return Finding::warning(NAME, "git not found on the PATH", hint);
     };
     match said(Command::new(&program).arg("--version")) {
         Some(said) => Finding::ok(NAME, format!("{said}, {}", program.display())),
@@ -82,14 +82,14 @@ pub(super) fn git(env: &Environment) -> Finding {
     }
 }
 
-/// The terminal that this command runs in.
+/// Checks the terminal that this command runs in.
 pub(super) fn terminal(env: &Environment) -> Finding {
     const NAME: &str = "terminal";
     let term = env.get("TERM").unwrap_or_default();
     let place = match (env.get("TMUX"), std::io::stdout().is_terminal()) {
         (Some(_), _) => "inside tmux: teammates run in panes next to you",
         (None, true) => "outside tmux: teammates run on a separate server, shown by `swarm attach`",
-        (None, false) => "stdout is no terminal",
+        (None, false) => "stdout is not a terminal",
     };
     if ["", "dumb"].contains(&term) && env.get("TMUX").is_none() {
         let found = format!("{place}; TERM is {term:?}");
@@ -102,7 +102,7 @@ pub(super) fn terminal(env: &Environment) -> Finding {
     Finding::ok(NAME, place)
 }
 
-/// The first line that a program prints.
+/// Returns the first line that a program prints.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,4 +1,4 @@
-//! All findings, as they are printed.
+//! Runs all checks and prints their findings.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The sandbox of shell commands: what the kernel has, and what the settings make of it.
+//! Checks of the shell sandbox: kernel support and settings.
 
 use swarm_config::Settings;
 use swarm_protocol::SandboxUse;
@@ -14,27 +14,27 @@ pub(super) fn look(settings: &Settings) -> Finding {
 
 fn judge(level: SandboxLevel, used: SandboxUse, required: bool) -> Finding {
     let whose = match used {
-        SandboxUse::Always => "the commands of every agent run in it",
-        SandboxUse::Worktree => "the commands of agents with a worktree of their own run in it",
-        SandboxUse::Off => "off by `sandbox.bash`: commands of agents write wherever you may",
+        SandboxUse::Always => "it applies to the commands of every agent",
+        SandboxUse::Worktree => "it applies to the commands of agents with their own worktree",
+        SandboxUse::Off => "disabled (`sandbox.bash`): agents' commands can write wherever you can",
     };
     match level {
         _ if used == SandboxUse::Off => Finding::ok(NAME, whose),
-        SandboxLevel::Full => Finding::ok(NAME, format!("landlock, in full; {whose}")),
+        SandboxLevel::Full => Finding::ok(NAME, format!("landlock, full support; {whose}")),
         SandboxLevel::Partial => Finding::warning(
             NAME,
-            format!("landlock of an old kernel, in part; {whose}"),
-            "a newer kernel also stops commands from cutting files short and moving them",
+            format!("landlock, partial support (old kernel); {whose}"),
+            "a newer kernel also restricts truncating and moving files",
         ),
         SandboxLevel::Absent if required => Finding::missing(
             NAME,
-            "this kernel has no landlock, and `sandbox.required` is set: no agent is started",
+            "this kernel has no landlock, and `sandbox.required` is set: agents cannot start",
             "use a kernel with landlock, or set `sandbox.required` to false",
         ),
         SandboxLevel::Absent => Finding::warning(
             NAME,
-            "this kernel has no landlock: commands of agents write wherever you may, also out of their worktrees",
-            "file tools hold to the worktree all the same; `sandbox.required` refuses to go without",
+            "this kernel has no landlock: agents' commands can write wherever you can, also outside their worktrees",
+            "file tools stay in the worktree; set `sandbox.required` to refuse to run without a sandbox",
         ),
     }
 }
@@ -53,7 +53,7 @@ mod tests {
                 SandboxUse::Worktree,
                 false,
                 State::Ok,
-                "worktree of their own run in it",
+                "agents with their own worktree",
             ),
             (Full, SandboxUse::Always, true, State::Ok, "every agent"),
             (
@@ -61,7 +61,7 @@ mod tests {
                 SandboxUse::Worktree,
                 false,
                 State::Warning,
-                "in part",
+                "partial support",
             ),
             (
                 Absent,
@@ -77,7 +77,7 @@ mod tests {
                 State::Missing,
                 "sandbox.required",
             ),
-            (Absent, SandboxUse::Off, true, State::Ok, "off by"),
+            (Absent, SandboxUse::Off, true, State::Ok, "disabled"),
         ] {
             let finding = judge(level, used, required);
             assert_eq!(finding.state, state, "{finding:?}");

@@ -1,4 +1,4 @@
-//! MCP servers: each is started or reached, and lists its tools.
+//! Checks of MCP servers: connects to each server and lists its tools.
 
 use swarm_config::{ClaudeSettings, Environment, ServerSources, Settings, is_trusted, mcp_bounds};
 use swarm_mcp::{McpHost, McpServers, ServerReport};
@@ -13,9 +13,9 @@ use crate::spawn_context::identity;
 
 const NAME: &str = "mcp server";
 
-/// Nothing where none is configured.
+/// Returns the findings; empty if no server is configured.
 pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
-    // What is wrong with these is told elsewhere.
+    // Another check reports invalid settings.
     let Ok(root) = env.root() else {
         return Ok(Vec::new());
     };
@@ -27,12 +27,12 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     };
     let mut found = sources.load();
     let problem = |text: &String| {
-        let hint = "correct it; agents work without the server until then";
+        let hint = "fix it; until then agents run without the server";
         Finding::warning(NAME, text, hint)
     };
     let mut findings: Vec<_> = found.problems.iter().map(problem).collect();
     findings.extend(found.untrusted.iter().map(|text| {
-        let hint = "read it, then `swarm trust`; after that `swarm doctor` tries them";
+        let hint = "review it, then run `swarm trust` and `swarm doctor` again";
         Finding::warning(NAME, text, hint)
     }));
     if found.settings.servers.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     found.settings.bounds = mcp_bounds(settings);
     let claude = ClaudeSettings::load(&root, &env.cwd, env.home().as_deref()).unwrap_or_default();
     let mut variables = env.shell_with(&settings.pass, &claude.env);
-    // Should this process be killed, `swarm reap` ends what it has started.
+    // Marked so that `swarm reap` can stop the servers if this process is killed.
     variables.extend(lead_marks(&root, SpawnId::random(), &identity()));
     let host = McpHost {
         cwd: env.cwd.clone(),
@@ -52,7 +52,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     let servers = McpServers::new(found.settings, host);
     let reports = runtime()?.block_on(async {
         let reports = tokio::select! {
-            // In this order: nothing starts before signals are heard.
+            // Signal handlers must be installed before servers start.
             biased;
             told = told_to_end() => Err(told),
             reports = servers.try_all() => Ok(reports),
@@ -63,7 +63,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     let reports = reports.map_err(|told| match told {
         Ok(()) => Failure::new(
             ErrorKind::Interrupted,
-            "interrupted: the MCP servers that were tried are ended",
+            "interrupted: the tested MCP servers were stopped",
         ),
         Err(error) => error.into(),
     })?;
@@ -73,7 +73,7 @@ pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding
     Ok(findings)
 }
 
-/// Waits for Ctrl-C, or another way of being told to end.
+/// Waits for a signal that stops this process, such as Ctrl-C.
 async fn told_to_end() -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -111,7 +111,7 @@ fn finding(report: &ServerReport) -> Finding {
         Err(error) => Finding::warning(
             NAME,
             format!("{server} ({origin}): {error}"),
-            "try its command or address by hand; agents work without it until then",
+            "test its command or address manually; until then agents run without it",
         ),
     }
 }

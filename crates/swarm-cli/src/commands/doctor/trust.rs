@@ -1,4 +1,4 @@
-//! Whether the present repository may run what is its own.
+//! Checks whether the current repository is trusted.
 
 use swarm_config::{Environment, is_trusted, project_top, repository_items};
 
@@ -7,7 +7,7 @@ use crate::failure::with_causes;
 
 const NAME: &str = "trust";
 
-/// Nothing for a repository that has nothing of its own to run.
+/// Returns the finding; `None` if the repository has no hooks, servers or definitions.
 pub(super) fn look(env: &Environment) -> Option<Finding> {
     let root = env.root().ok()?;
     let trusted = match is_trusted(&root, &env.cwd) {
@@ -21,9 +21,9 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
     let own = repository_items(&top);
     let mut list: Vec<_> = own.runs.iter().map(ToString::to_string).collect();
     if !trusted {
-        // Of a trusted repository this is told where it is loaded.
+        // In a trusted repository, loading reports this.
         let wrong = own.wrong.iter();
-        list.extend(wrong.map(|what| format!("once it is corrected, {what}")));
+        list.extend(wrong.map(|what| format!("after a fix, {what}")));
     }
     if list.is_empty() {
         return None;
@@ -32,10 +32,10 @@ pub(super) fn look(env: &Environment) -> Option<Finding> {
     if trusted {
         return Some(Finding::ok(NAME, format!("{top} is trusted: {list}")));
     }
-    let found = format!("{top} is not trusted, so these wait: {list}");
+    let found = format!("{top} is not trusted, so these do not run: {list}");
     Some(Finding::warning(
         NAME,
         found,
-        "read them, then `swarm trust`",
+        "review them, then run `swarm trust`",
     ))
 }

@@ -1,4 +1,4 @@
-//! What people wrote: settings, and the keys of the model that they name.
+//! Checks of settings files and of the API keys of the default model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::failure::{Failure, with_causes};
 
 const NAME: &str = "settings";
 
-/// What was written, as far as it counts.
+/// Settings as far as they are valid.
 pub(super) struct Written {
-    /// The settings in force; the built-in ones where their files are refused.
+    /// Effective settings; the defaults if the files are invalid.
     pub(super) settings: Settings,
-    /// Whether `swarm.toml` files are refused.
+    /// Whether `swarm.toml` files are invalid.
     settings_refused: bool,
-    /// Variables of `settings.json` files; `None` where one of these is refused, which may have held a key.
+    /// Variables of `settings.json` files; `None` if one of them is invalid and may contain a key.
     variables: Option<BTreeMap<String, String>>,
 }
 
-/// Reads settings of both kinds.
+/// Reads `swarm.toml` and `settings.json` files.
 ///
 /// # Errors
-/// When the program's own settings are wrong, which is a defect.
+/// Returns an error if the built-in settings are invalid, which is a bug.
 pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
     let mut findings = Vec::new();
     let mut refused = Vec::new();
@@ -47,15 +47,13 @@ pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure
         findings.insert(0, Finding::ok(NAME, shown));
     }
     let wrong = refused.into_iter().map(|error| {
-        let hint = error
-            .hint()
-            .unwrap_or_else(|| "correct the file".to_owned());
+        let hint = error.hint().unwrap_or_else(|| "fix the file".to_owned());
         Finding::missing(NAME, with_causes(&error), hint)
     });
     Ok((wrong.chain(findings).collect(), written))
 }
 
-/// Reads the files that belong to a config directory; what is refused is added to `refused`.
+/// Reads the files of a config directory and adds errors to `refused`.
 fn read(
     env: &Environment,
     root: &Path,
@@ -72,7 +70,7 @@ fn read(
     let (claude, slips) = ClaudeSettings::load_lenient(root, &env.cwd, env.home().as_deref());
     let warnings = claude.warnings(env);
     let remarks = warnings.iter().map(|remark| {
-        let hint = "nothing needs to be done, unless you rely on it";
+        let hint = "no action needed, unless you rely on it";
         Finding::warning(NAME, remark, hint)
     });
     if slips.is_empty() {
@@ -86,12 +84,12 @@ fn read(
     remarks.collect()
 }
 
-/// Whether the default model can be asked.
+/// Checks whether the default model can be used.
 pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     const NAME: &str = "model";
-    const CORRECT: &str = "correct the settings, then ask again";
+    const CORRECT: &str = "fix the settings, then retry";
     if written.settings_refused {
-        let found = "which one is the default is not known, as settings are refused";
+        let found = "the default model is unknown because settings files are invalid";
         return Finding::warning(NAME, found, CORRECT);
     }
     let settings = &written.settings;
@@ -99,7 +97,7 @@ pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     let resolved = match resolve_model(named, &settings.aliases, &env.cwd) {
         Ok(resolved) => resolved,
         Err(error) => {
-            return Finding::missing(NAME, error, "correct `model.default` in the settings");
+            return Finding::missing(NAME, error, "fix `model.default` in the settings");
         }
     };
     let none = BTreeMap::new();
@@ -115,14 +113,14 @@ pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     }
     if written.variables.is_none() {
         let found = format!(
-            "whether {resolved} has a key is not known: {} is not set here, and settings that may set it are refused",
+            "unknown whether {resolved} has a key: {} is not set here, and settings files that may set it are invalid",
             keys.join(" or ")
         );
         return Finding::warning(NAME, found, CORRECT);
     }
     let found = format!("{resolved} has no key: {} is not set", keys.join(" or "));
     let hint = format!(
-        "export {}=…, or name another model (`model.default`, `--model`)",
+        "export {}=…, or choose another model (`model.default`, `--model`)",
         keys[0]
     );
     Finding::missing(NAME, found, hint)

@@ -1,4 +1,4 @@
-//! Looking for leftovers, and clearing each.
+//! Finds leftovers and removes them.
 
 use std::process::ExitCode;
 
@@ -57,7 +57,7 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
         match files(&spawn_context, args) {
             Ok(files) => finds.extend(files),
             Err(failure) => {
-                let what = "leftovers between the files of teams".to_owned();
+                let what = "leftover files in the teams directory".to_owned();
                 finds.push(find(Deed::Keep, what, failure.message));
             }
         }
@@ -70,13 +70,13 @@ pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// Worktrees of this repository whose team is gone. They may hold work, so they are only told of.
+/// Reports worktrees of this repository whose team no longer exists; they may contain changes.
 fn work_trees(app: &App) -> Vec<Find> {
     let left = abandoned(&spawn_context::worktrees(app), &*app.store, &app.env.cwd);
     let tell = |listed: swarm_worktree::ListedWorktree| {
         let what = format!("worktree {}", listed.record.path.display());
         let why = format!(
-            "the team of {} is gone; it is {}, and `swarm worktree prune` removes it if it holds nothing",
+            "the team of {} no longer exists; it is {}, and `swarm worktree prune` removes it if it has no changes",
             listed.record.owner.describe(),
             listed.condition.name()
         );
@@ -85,8 +85,8 @@ fn work_trees(app: &App) -> Vec<Find> {
     left.into_iter().map(tell).collect()
 }
 
-/// Ends what dead members have left, and writes their deaths down. A team whose records cannot be changed is judged by
-/// what they say.
+/// Stops processes of dead members and records their deaths. A team whose records cannot be changed
+/// is judged by its existing records.
 fn record_deaths(app: &App, team: &TeamName) {
     if let Err(error) = swarm_team::reconcile(&*app.store.team(team)) {
         tracing::warn!(%team, %error, "deaths not recorded");
@@ -101,13 +101,13 @@ async fn team_and_panes(
     finds: &mut Vec<Find>,
 ) -> Result<(), Failure> {
     let store = &*spawn_context.store;
-    // Nothing in it is ours to clear, and the program that made it is the one to repair it.
+    // Only the program that created the team can repair it.
     if store.team(team).is_foreign() {
         return Ok(());
     }
     let config = match store.team(team).config() {
         Ok(config) => config,
-        // Deleted since the names were listed.
+        // The team was deleted after the names were listed.
         Err(StoreError::TeamNotFound { .. }) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::Damaged => {
             let why = format!("{error}; `swarm team delete {team} --force` removes the team");
@@ -129,15 +129,15 @@ async fn team_and_panes(
         }
     }
     let left = left_panes(spawn_context, team).await?;
-    close(&left, "its member has left", args, finds).await;
+    close(&left, "its member has left the team", args, finds).await;
     Ok(())
 }
 
-/// Panes of teams whose directory somebody has removed.
+/// Closes panes of teams whose directory was removed.
 async fn orphans(spawn_context: &SpawnContext, args: &GcArgs, finds: &mut Vec<Find>) {
     let (store, root) = (&*spawn_context.store, &*spawn_context.root);
     let left = orphaned_panes(store, root, &spawn_context.terminal).await;
-    close(&left, "its team is gone", args, finds).await;
+    close(&left, "its team no longer exists", args, finds).await;
 }
 
 async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Find>) {
@@ -154,7 +154,7 @@ async fn close(panes: &[LeftPane], why: &str, args: &GcArgs, finds: &mut Vec<Fin
     }
 }
 
-/// The store looks again under its lock, and refuses if a member lives or somebody leads by then.
+/// The store checks again under its lock and refuses if a member or lead is running.
 async fn archive(spawn_context: &SpawnContext, team: &TeamName) -> Result<(), Failure> {
     clear_dead(spawn_context, team).await?;
     spawn_context.store.team(team).delete(false, false)?;
@@ -177,7 +177,7 @@ fn files(spawn_context: &SpawnContext, args: &GcArgs) -> Result<Vec<Find>, Failu
 fn sockets(spawn_context: &SpawnContext, args: &GcArgs) -> Vec<Find> {
     let dead = dead_sockets(&spawn_context.terminal.own_socket_dir);
     let finds = dead.into_iter().map(|socket| {
-        let why = "the socket of a tmux server of swarm's that has ended".to_owned();
+        let why = "the socket of a stopped swarm tmux server".to_owned();
         let mut one = find(Deed::Remove, socket.display().to_string(), why);
         if !args.dry_run {
             one.failure = std::fs::remove_file(&socket).err().map(Failure::from);

@@ -1,20 +1,20 @@
-//! What `gc` found and what became of each find.
+//! Leftovers that `gc` found, and the result for each.
 
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What is done about a find.
+/// Action for a leftover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// The team's tasks, journal, roster and mail move to an archive.
+    /// Move the team's tasks, journal, roster and mail to the archive.
     Archive,
-    /// It is removed.
+    /// Remove it.
     Remove,
-    /// A pane is closed.
+    /// Close a pane.
     Close,
-    /// It stays.
+    /// Keep it.
     Keep,
 }
 
@@ -29,19 +29,19 @@ impl Deed {
     }
 }
 
-/// One find.
+/// A leftover.
 #[derive(Debug)]
 pub(super) struct Find {
     pub(super) deed: Deed,
-    /// The team, path or pane.
+    /// Team, path or pane.
     pub(super) what: String,
-    /// Why.
+    /// Reason for the action.
     pub(super) why: String,
-    /// What went wrong while it was cleared.
+    /// Error of the action.
     pub(super) failure: Option<Failure>,
 }
 
-/// Prints what was found, and fails with the worst of what could not be cleared.
+/// Prints the leftovers and returns the worst failure.
 pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), Failure> {
     let mut records = Vec::new();
     let mut failures = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn report(app: &App, finds: Vec<Find>, dry_run: bool) -> Result<(), F
     if app.out.json {
         app.out.json(&records)?;
     } else if nothing {
-        app.out.say("there is nothing to clear away");
+        app.out.say("nothing to clean up");
     }
     Failure::worst(failures).map_or(Ok(()), Err)
 }

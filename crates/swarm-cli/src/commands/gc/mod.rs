@@ -1,4 +1,4 @@
-//! `swarm gc`: clearing away what crashes have left behind.
+//! `swarm gc`: removes what crashed processes left behind.
 
 mod clear;
 mod finds;

@@ -1,4 +1,4 @@
-//! Reading an inbox, once or as it fills.
+//! Prints an inbox once or continuously.
 
 use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
@@ -42,13 +42,13 @@ pub(crate) struct InboxArgs {
     pub(crate) ack: bool,
 }
 
-/// An inbox that is being looked at.
+/// An inbox that is displayed.
 struct Reading<'a> {
     app: &'a App,
     args: &'a InboxArgs,
     team: TeamName,
     seen: Seen,
-    /// Whether the last look found no inbox but something else.
+    /// Whether the inbox was unreadable at the last read.
     is_damaged: bool,
 }
 
@@ -85,7 +85,7 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A message that a living member has not read would be lost if somebody else acknowledged it.
+/// Refuses to acknowledge messages that a running member has not read; it would lose them.
 fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> Result<(), Failure> {
     members::known(&app.store.team(team).config()?, name)?;
     if app.store.team(team).liveness(name)? != Liveness::Alive {
@@ -94,7 +94,7 @@ fn refuse_if_read_by_program(app: &App, team: &TeamName, name: &MemberName) -> R
     Err(StoreError::ReadByProgram { name: name.clone() }.into())
 }
 
-/// What the journal says about the messages of an inbox.
+/// Returns what the journal records about the messages of an inbox.
 #[derive(Default)]
 struct Past {
     delivered: HashSet<MessageId>,
@@ -102,7 +102,7 @@ struct Past {
 }
 
 impl Reading<'_> {
-    /// Shows what there is.
+    /// Prints the current messages.
     fn begin(&mut self) -> Result<(), Failure> {
         let inbox = self.read()?;
         let mut entries = Vec::new();
@@ -129,11 +129,11 @@ impl Reading<'_> {
         self.acknowledge(&entries)
     }
 
-    /// Shows what has come, whatever has become of it since: it was not read when it came.
+    /// Prints new messages in any state: they were unread on arrival.
     fn go_on(&mut self) -> Result<(), Failure> {
         let inbox = match self.read() {
             Ok(inbox) => inbox,
-            // Whoever writes next begins the inbox anew, and then there is something to follow again.
+            // The next writer recreates a damaged inbox, so following continues.
             Err(failure) if failure.kind == ErrorKind::Damaged => {
                 if !std::mem::replace(&mut self.is_damaged, true) {
                     self.app
@@ -157,19 +157,21 @@ impl Reading<'_> {
     fn read(&self) -> Result<Inbox, Failure> {
         let (store, name) = (&self.app.store, &self.args.name);
         if self.args.ack {
-            // Gives ids to entries without one and sets aside what is none, so that all can be acknowledged.
+            // Assigns ids to entries without one and moves invalid elements aside, so that all can
+            // be acknowledged.
             store.team(&self.team).take_unread(name)?;
         }
         let mut inbox = store.team(&self.team).inbox(name)?;
         if self.args.ack {
-            // What another program has added since then has no id to acknowledge yet; its write wakes the next look.
+            // Entries that another program added since have no id yet; that write triggers another
+            // read.
             inbox
                 .entries
                 .retain(|entry| entry.read || entry.msg_id.is_some());
         }
         if !inbox.malformed.is_empty() {
             self.app.out.say(&format!(
-                "swarm: {} of the elements in {name}'s inbox are no messages; whoever reads it sets them aside",
+                "swarm: {} of the elements in {name}'s inbox are not messages; the next read moves them aside",
                 inbox.malformed.len()
             ));
         }
@@ -230,14 +232,15 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// After printing: what nobody has seen is not acknowledged.
+    /// Runs after printing, so that only printed messages are acknowledged.
     fn acknowledge(&self, entries: &[InboxEntry]) -> Result<(), Failure> {
         if !self.args.ack {
             return Ok(());
         }
         let unread = entries.iter().filter(|entry| !entry.read);
         let ids: Vec<MessageId> = unread.filter_map(|entry| entry.msg_id.clone()).collect();
-        // Refused as soon as a program reads this inbox: what was printed is then also delivered to it.
+        // Refused as soon as a program reads this inbox: the printed messages are then also
+        // delivered to it.
         let store = &self.app.store;
         let acked = store.team(&self.team).ack_by_hand(&self.args.name, &ids)?;
         if !acked.is_empty() {
@@ -248,7 +251,7 @@ impl Reading<'_> {
     }
 }
 
-/// Entries as they stand on disk, with their states.
+/// Returns entries as stored, with their states.
 fn records(entries: &[InboxEntry], states: &[Standing]) -> Result<Vec<Value>, Failure> {
     entries
         .iter()

@@ -1,11 +1,11 @@
-//! Which messages were seen already, so that each is shown once.
+//! Tracks printed messages so that each is printed once.
 
 use std::collections::HashSet;
 
 use swarm_protocol::{InboxEntry, MessageId};
 
-/// Messages that were seen. An entry of another program gets its id only when it is read, so it is known by what it
-/// says until then.
+/// Printed messages. An entry of another program gets an id only when it is read; until then its
+/// content identifies it.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     ids: HashSet<MessageId>,
@@ -13,7 +13,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The entries that were not seen before, in their order.
+    /// Returns the new entries in order.
     pub(super) fn take_new(&mut self, mut entries: Vec<InboxEntry>) -> Vec<InboxEntry> {
         entries.retain(|entry| self.is_new(entry));
         entries

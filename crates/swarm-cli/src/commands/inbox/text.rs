@@ -1,4 +1,4 @@
-//! A message as people read it.
+//! Text form of a message.
 
 use swarm_protocol::{ControlFrame, InboxEntry, MessageId, UnixMs};
 use swarm_team::Incoming;
@@ -7,7 +7,8 @@ use swarm_ui::print::counted;
 use crate::commands::members::age;
 use crate::output::plain;
 
-/// A heading with sender, age and state, then the text, indented. Frames are shown as what they mean.
+/// Formats a heading with sender, age and state, then the indented text. Control frames are
+/// described.
 pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> String {
     let when = entry.timestamp.unix_ms().map_or_else(
         || entry.timestamp.to_string(),
@@ -38,12 +39,12 @@ pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> S
     format!("{heading}\n{}", body.join("\n"))
 }
 
-/// The key under which newer messages take the place of an entry.
+/// Returns the key by which newer messages replace an entry.
 pub(super) fn key(entry: &InboxEntry) -> Option<&str> {
     entry.swarm.as_ref()?.supersede.as_deref()
 }
 
-/// Where a message stands, and what it took the place of.
+/// Delivery state of a message and the messages it replaced.
 pub(super) struct Standing {
     pub(super) state: &'static str,
     pub(super) superseded: Option<Vec<MessageId>>,

@@ -1,4 +1,4 @@
-//! The events that are asked for, once or as they come.
+//! Prints matching events once or continuously.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ pub(crate) struct LogArgs {
     pub(crate) follow: bool,
 }
 
-/// An event with its record on disk.
+/// An event with its stored record.
 struct Shown {
     entry: JournalEntry,
     record: Value,
@@ -64,7 +64,7 @@ fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(
     let (shown, names) = select(events, args)?;
     if shown.is_empty() {
         refuse_unknown_names(app, args, team, names)?;
-        app.out.say("no event matches what was asked for");
+        app.out.say("no matching events");
     }
     print(app, args, &shown)
 }
@@ -72,14 +72,14 @@ fn begin(app: &App, args: &LogArgs, team: &TeamName, events: Events) -> Result<(
 fn warn_of_broken(app: &App, team: &TeamName, events: &Events) {
     if !events.broken.is_empty() {
         app.out.say(&format!(
-            "swarm: {} is damaged: {} left out, which cannot be read",
+            "swarm: {} is damaged: skipped {} that cannot be read",
             app.store.team(team).journal_path().display(),
             swarm_ui::print::counted(events.broken.len() as u64, "line")
         ));
     }
 }
 
-/// The events that are asked for, and the names of all who act or receive in any.
+/// Returns the matching events and the names of all senders and recipients.
 fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String>), Failure> {
     let mut shown = Vec::new();
     let mut names = BTreeSet::new();
@@ -93,12 +93,13 @@ fn select(events: Events, args: &LogArgs) -> Result<(Vec<Shown>, BTreeSet<String
     Ok((shown, names))
 }
 
-/// Who acts: it stands in `from`, `by` or `member`. What the program says is nobody's deed but its own.
+/// Returns the fields that name who caused an event. Events of the program itself have no member as
+/// sender.
 fn actors(record: &Value) -> impl Iterator<Item = String> {
     let by_program = (record["kind"] == "system").then(|| SYSTEM_SENDER.to_owned());
     let keys: &[_] = match record["type"].as_str() {
         _ if by_program.is_some() => &[],
-        // There `from` is a state.
+        // `from` is a task state here.
         Some("task_changed") => &["by", "member"],
         _ => &["from", "by", "member"],
     };
@@ -106,10 +107,10 @@ fn actors(record: &Value) -> impl Iterator<Item = String> {
     by_program.into_iter().chain(named)
 }
 
-/// Who receives: it stands in `to` or, for tasks, in `owner`.
+/// Returns the fields that name the recipient; for tasks, the owner.
 fn receivers(record: &Value) -> impl Iterator<Item = String> {
     let keys: &[_] = match record["type"].as_str() {
-        // There `to` is a state.
+        // `to` is a task state here.
         Some("task_changed") => &["owner"],
         _ => &["to", "owner"],
     };
@@ -121,7 +122,7 @@ fn texts<'a>(record: &'a Value, keys: &'a [&str]) -> impl Iterator<Item = String
         .filter_map(|key| record[*key].as_str().map(str::to_owned))
 }
 
-/// Whether a record passes the filters.
+/// Returns whether a record matches the filters.
 fn is_wanted(record: &Value, word: &str, args: &LogArgs) -> bool {
     let passes = |wanted: &Option<String>, mut among: Box<dyn Iterator<Item = String> + '_>| {
         let Some(wanted) = wanted else { return true };
@@ -135,7 +136,7 @@ fn is_wanted(record: &Value, word: &str, args: &LogArgs) -> bool {
             .is_none_or(|kind| record["type"] == kind || word == kind)
 }
 
-/// Types of events that people ask for.
+/// Event types that are suggested to the user.
 const EXAMPLES: [&str; 7] = [
     "queued",
     "delivered",
@@ -146,18 +147,18 @@ const EXAMPLES: [&str; 7] = [
     "turn_ended",
 ];
 
-/// Refuses a type that no event has. An event of a known type either lacks fields or can be read.
+/// Rejects an unknown type. An event of a known type either lacks fields or can be parsed.
 fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
     let Some(kind) = kind.filter(|kind| !text::WORDS.contains(kind)) else {
         return Ok(());
     };
     match serde_json::from_value(json!({ "type": kind })) {
         Ok(Event::Unknown) => {
-            let message = format!("there is no event of the type `{}`", kind.escape_debug());
+            let message = format!("event type `{}` not found", kind.escape_debug());
             let hint = match nearest(kind, EXAMPLES.into_iter().chain(text::WORDS)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!(
-                    "there are {}, and for example {}",
+                    "types: {}, and for example {}",
                     text::WORDS.join(", "),
                     EXAMPLES.join(", ")
                 ),
@@ -168,7 +169,7 @@ fn refuse_unknown_type(kind: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a name that neither the roster nor the journal knows.
+/// Rejects a name that is neither in the roster nor in the journal.
 fn refuse_unknown_names(
     app: &App,
     args: &LogArgs,
@@ -182,7 +183,7 @@ fn refuse_unknown_names(
         return Ok(());
     };
     let message = format!(
-        "nobody called `{}` is in the journal of {team}",
+        "no member `{}` in the journal of {team}",
         unknown.escape_debug()
     );
     Err(Failure::new(ErrorKind::NotFound, message).with_hint(offer(

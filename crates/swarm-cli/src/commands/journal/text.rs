@@ -1,4 +1,4 @@
-//! An event as people read it.
+//! Text form of an event.
 
 use std::fmt::Display;
 
@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 use swarm_protocol::{AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms};
 use swarm_team::speaker;
 
-/// The words that say what kind of thing happened.
+/// The kinds of events.
 pub(super) const WORDS: [&str; 8] = [
     "agent", "mail", "member", "other", "request", "task", "team", "turn",
 ];
 
-/// What kind of thing an event is: one of [`WORDS`].
+/// Returns the kind of an event: one of [`WORDS`].
 pub(super) fn word(event: &Event) -> &'static str {
     words(event).0
 }
 
-/// Time, what kind of thing happened, and the thing, in one line.
+/// Formats time, kind and description in one line.
 pub(super) fn line(entry: &JournalEntry) -> String {
     let (word, what) = words(&entry.event);
     swarm_ui::clean_line(&format!("{} {word}: {what}", entry.at.iso()))
@@ -31,13 +31,13 @@ fn words(event: &Event) -> (&'static str, String) {
         Event::TaskCreated { .. } | Event::TaskChanged { .. } | Event::TaskDeleted { .. } => {
             ("task", task(event))
         }
-        Event::TeamCreated { by } => ("team", format!("made by {by}")),
+        Event::TeamCreated { by } => ("team", format!("created by {by}")),
         Event::TeamDeleted { by } => ("team", format!("deleted by {by}")),
         Event::LeadTaken { pid, .. } => (
             "team",
             match pid {
-                Some(pid) => format!("led by process {pid} from here on"),
-                None => "taken over by hand".to_owned(),
+                Some(pid) => format!("led by process {pid} from now on"),
+                None => "taken over manually".to_owned(),
             },
         ),
         Event::ModeSet {
@@ -48,7 +48,7 @@ fn words(event: &Event) -> (&'static str, String) {
         ),
         Event::TeamRuleAdded { rule, by } => (
             "team",
-            format!("allowed for everybody: {rule}{}", answerer(by)),
+            format!("allowed for all members: {rule}{}", answerer(by)),
         ),
         Event::RequestOpened { .. }
         | Event::RequestAnswered { .. }
@@ -79,7 +79,7 @@ fn words(event: &Event) -> (&'static str, String) {
                 format!("{agent} ({agent_type}) of {member} {outcome}, {tokens} tokens of {model}"),
             )
         }
-        Event::Unknown => ("other", "an event of a later version".to_owned()),
+        Event::Unknown => ("other", "an event of a newer version".to_owned()),
         _ => ("member", member(event)),
     }
 }
@@ -109,7 +109,7 @@ fn mail(event: &Event) -> String {
         }
         Event::Delivered { msg_id, to } => format!("delivered to {to} ({msg_id})"),
         Event::MalformedMail { to, count, kept } => {
-            format!("{count} elements of {to}'s inbox were no messages; kept in {kept}")
+            format!("{count} elements of {to}'s inbox were not messages; kept in {kept}")
         }
         Event::FileDamaged { file, kept, reason } => {
             format!("{file} was damaged ({reason}); kept as {kept}")
@@ -160,7 +160,7 @@ fn request(event: &Event) -> String {
     }
 }
 
-/// Who answered, where that is known.
+/// Formats who answered, if known.
 fn answerer(by: &AnsweredBy) -> String {
     let process = by.pid.map(|pid| format!("process {pid}"));
     let user = by.user.as_ref().map(|user| format!("user {user}"));
@@ -171,7 +171,7 @@ fn answerer(by: &AnsweredBy) -> String {
     }
 }
 
-/// ` by bob`; nothing where that is not known.
+/// Formats ` by bob`; empty if unknown.
 fn by_whom(by: &str) -> String {
     match by {
         "" => String::new(),
@@ -189,7 +189,7 @@ fn task(event: &Event) -> String {
     match event {
         Event::TaskCreated {
             task, subject, by, ..
-        } => format!("#{task} made by {by}: {subject}"),
+        } => format!("#{task} created by {by}: {subject}"),
         Event::TaskChanged {
             task,
             from,
@@ -211,7 +211,8 @@ fn task(event: &Event) -> String {
     }
 }
 
-/// The fields that changed. Every change raises a number in the metadata, so that is named only where it is all.
+/// Formats the changed fields. Every change increments a counter in the metadata, so `metadata` is
+/// only named if no other field changed.
 fn changed(set: &Map<String, Value>) -> String {
     let fields = set.iter().filter(|(key, _)| *key != "metadata");
     let named = fields.map(|(key, value)| match (key.as_str(), value) {
@@ -226,7 +227,7 @@ fn changed(set: &Map<String, Value>) -> String {
     named.join(", ")
 }
 
-/// What is in force in a new member, as far as the event says.
+/// Formats the effective values of a new member that the event contains.
 fn in_force(terms: &SpawnTerms) -> String {
     let words = [
         terms.agent_type.clone(),
@@ -254,7 +255,7 @@ fn member(event: &Event) -> String {
         Event::SpawnReserved { member, .. } => format!("{member} is being started"),
         Event::SpawnCommitted {
             member, pid, terms, ..
-        } => format!("{member} is in, process {pid}{}", in_force(terms)),
+        } => format!("{member} joined, process {pid}{}", in_force(terms)),
         Event::SpawnAborted { member, reason, .. } => {
             format!("{member} was not started: {reason}")
         }
@@ -265,10 +266,10 @@ fn member(event: &Event) -> String {
             reason,
         } => {
             let (by, why) = (by_whom(by), because(reason.as_deref()));
-            format!("{member} is asked to shut down{by} ({request}){why}")
+            format!("{member} was asked to shut down{by} ({request}){why}")
         }
         Event::ShutdownRejected { member, reason } => {
-            format!("{member} does not shut down: {reason}")
+            format!("{member} refused to shut down: {reason}")
         }
         Event::Compacted {
             member,
@@ -276,7 +277,7 @@ fn member(event: &Event) -> String {
             pre_tokens,
             tokens,
         } => {
-            let by_hand = if trigger == "manual" { " by hand" } else { "" };
+            let by_hand = if trigger == "manual" { " manually" } else { "" };
             let [before, after] = [*pre_tokens, *tokens].map(swarm_ui::print::short_count);
             format!("{member}'s conversation was compacted{by_hand}, {before} to {after} tokens")
         }
@@ -289,9 +290,9 @@ fn member(event: &Event) -> String {
             format!("{member} is paused{}{why}", by_whom(by))
         }
         Event::MemberContinued { member, from } => {
-            format!("{member} goes on and is no longer {}", from.name())
+            format!("{member} continues and is no longer {}", from.name())
         }
-        Event::MemberStopped { member, how, .. } => format!("{member} ended ({how})"),
+        Event::MemberStopped { member, how, .. } => format!("{member} stopped ({how})"),
         Event::MemberDied {
             member,
             reason,
@@ -306,7 +307,7 @@ fn given_back<T: Display>(released: &[T]) -> String {
     if released.is_empty() {
         String::new()
     } else {
-        format!("; given back: {}", joined(released, "#"))
+        format!("; released tasks: {}", joined(released, "#"))
     }
 }
 
@@ -348,23 +349,23 @@ mod tests {
             })),
             "denied for bob by a person, user eve, process 7 (perm-1-a): not now"
         );
-        // Written by an earlier version.
+        // Written by an older version.
         let old =
             serde_json::json!({"type": "request_answered", "request": "p", "answer": "expired"});
         assert_eq!(show(old), "expired (p)");
         let old =
             serde_json::json!({"type": "shutdown_requested", "member": "bob", "request": "s"});
-        assert_eq!(show(old), "bob is asked to shut down (s)");
+        assert_eq!(show(old), "bob was asked to shut down (s)");
         let spawn = swarm_protocol::SpawnId::random();
         let old = serde_json::json!({"type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7});
-        assert_eq!(show(old), "bob is in, process 7");
+        assert_eq!(show(old), "bob joined, process 7");
         let new = serde_json::json!({
             "type": "spawn_committed", "member": "bob", "spawnId": spawn, "pid": 7, "model": "a/b",
             "mode": "plan", "cwd": "/repo", "backend": "tmux", "pane": "%3",
         });
         assert_eq!(
             show(new),
-            "bob is in, process 7: a/b, mode plan, in /repo, tmux %3"
+            "bob joined, process 7: a/b, mode plan, in /repo, tmux %3"
         );
     }
 

@@ -1,12 +1,12 @@
-//! What Tab completes in the input of a lead's terminal: commands, files and members.
+//! Tab completion in a lead's terminal: commands, files and members.
 
 use std::path::{Path, PathBuf};
 
-/// Completions that are offered at most.
+/// Maximum number of candidates.
 const MOST: usize = 30;
 
-/// Where the word at the end of `text` begins, and what it may be completed to. `commands` are those that begin with `/`,
-/// `members` those of the team.
+/// Returns where the last word of `text` starts, and its completions. `commands` are the words
+/// after `/`, `members` the names after `@`.
 pub(super) fn complete(
     text: &str,
     cwd: &Path,
@@ -34,7 +34,8 @@ pub(super) fn complete(
     (start, found)
 }
 
-/// The files whose path begins with `word`, directories with a slash. Hidden ones only where their dot is typed.
+/// Returns the files whose path starts with `word`; directories end with a slash. Hidden files
+/// require a typed dot.
 fn files(word: &str, cwd: &Path) -> Vec<String> {
     let (directory, begun) = word
         .rsplit_once('/')

@@ -1,4 +1,4 @@
-//! A lead's work from its beginning to its end, its terminal, and the signals that end it.
+//! Runs a lead with its terminal and signal handling.
 
 use std::io;
 use std::sync::Arc;
@@ -29,22 +29,22 @@ use crate::failure::Failure;
 use crate::output::say;
 use crate::team_hooks::TeamHooks;
 
-/// What a person at the terminal of a run can do.
+/// Input hint in the terminal of a run.
 const TYPE_HERE: &str =
-    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the run";
+    "type to the lead; /help lists commands, Esc interrupts, Ctrl-D stops the run";
 
-/// What a person at the terminal of an interactive lead can do.
+/// Input hint in the terminal of an interactive lead.
 const TALK_HERE: &str =
     "type to the lead; /help lists commands, Esc interrupts, Ctrl-D ends the session";
 
-/// The reply to `!` alone.
+/// Reply to `!` without a command.
 const NO_SHELL_LINE: &str = "type a command after `!`, such as `!git status`";
 
-/// Within this time a second Ctrl-C ends an interactive lead.
+/// A second Ctrl-C within this time stops an interactive lead.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Lets a lead work until its end. What its shell leaves behind becomes a child of this process, not of init, and so
-/// is known to have a lead that lives.
+/// Runs a lead until it stops. Orphaned processes of its shell become children of this process
+/// instead of init, so that they can be attributed to it.
 pub(in crate::commands) fn conduct(
     app: &App,
     mut parts: LeadParts,
@@ -56,7 +56,7 @@ pub(in crate::commands) fn conduct(
     let runtime = runtime()?;
     let hooks = TeamHooks::new(app)?;
     let report = runtime.block_on(async {
-        // Before the terminal is changed: a signal that nobody hears would leave it so.
+        // Signal handlers come first: an unhandled signal would leave the terminal in raw mode.
         let signals = EndSignals::listen()?;
         let terminal = LeadTerminal::begin(view_theme(app, output))?;
         let _restored = RestoreAtEnd(terminal.clone());
@@ -92,17 +92,17 @@ pub(in crate::commands) fn conduct(
         }
         done.cancel();
         if let Err(error) = kept.await {
-            tracing::error!(%error, "hooks of the team broke down");
+            tracing::error!(%error, "team hooks failed");
         }
         Ok(report?)
     });
-    // Threads that wait for a member's death end with the process.
+    // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     report
 }
 
-/// Gives the lead what a person types, except for commands and answers to requests, which are shown there. Returns what takes
-/// more input, if there is an input line. Ctrl-D and `/quit` notify `end`.
+/// Forwards typed prompts to the lead; handles commands and answers to requests itself. Returns the
+/// sink for more input if there is an input line. Ctrl-D and `/quit` notify `end`.
 fn read_terminal(
     app: &App,
     parts: &mut LeadParts,
@@ -178,7 +178,7 @@ fn read_terminal(
     }
     parts.person = Some(person);
     if app.settings.is_built_in("permissions.timeout_s") {
-        // A person is there, who may be away for a while.
+        // An attended session waits for answers without a timeout.
         parts.spawn_context.limits.permission_timeout_ms = 0;
     }
     let line = if parts.is_interactive {
@@ -191,7 +191,7 @@ fn read_terminal(
     Ok(Some(typist))
 }
 
-/// How the session stands, on the screen, and how it calls for attention.
+/// Creates the status line and the notifications of the session.
 fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusLine {
     let settings = &app.settings;
     if let Some(console) = terminal.console() {
@@ -216,7 +216,7 @@ fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusL
     )
 }
 
-/// Takes what a person types.
+/// Handles typed input.
 struct Typist {
     history: InputHistory,
     commands: Arc<TerminalCommands>,
@@ -252,21 +252,21 @@ impl Typist {
             }
             input => input,
         };
-        // A lead that has ended listens no more.
+        // A stopped lead no longer receives.
         self.lead.send(input).ok();
     }
 
-    /// Takes a first prompt as if it was typed, where it is a command; returns any other.
+    /// Runs an initial prompt as typed input if it is a command; returns any other prompt.
     fn take_command(self: Arc<Self>, prompt: String) -> Option<String> {
         if !prompt.starts_with('/') {
             return Some(prompt);
         }
-        // A prompt file may run shell lines, which take their time.
+        // A prompt file may run shell commands that take time.
         std::thread::spawn(move || self.take(PaneInput::Line(prompt)));
         None
     }
 
-    /// Runs a shell line on a thread of its own, so that keys are read meanwhile.
+    /// Runs a shell command on a separate thread, so that input is still read.
     fn run_shell(&self, line: String) {
         let (commands, lead) = (Arc::clone(&self.commands), self.lead.clone());
         std::thread::spawn(move || {
@@ -277,7 +277,7 @@ impl Typist {
     }
 }
 
-/// The signals that end a lead.
+/// The signals that stop a lead.
 struct EndSignals {
     interrupt: Signal,
     terminate: Signal,
@@ -294,23 +294,24 @@ impl EndSignals {
     }
 }
 
-/// What signals set.
+/// The state that signals change.
 struct Interrupts {
     stop: CancellationToken,
     hangup: CancellationToken,
     kill: CancellationToken,
-    /// Where the lead's work is drawn, if it is.
+    /// Where the lead's work is drawn, if anywhere.
     view: Option<Arc<dyn EventSink>>,
     quiet: bool,
-    /// Takes the interruption of the turn, where Ctrl-C means that first.
+    /// Interrupts the turn, if Ctrl-C first interrupts the turn.
     turn: Option<UnboundedSender<PaneInput>>,
     terminal: LeadTerminal,
 }
 
 impl Interrupts {
-    /// Ctrl-C once: an orderly end. Twice: an end now. A third time: this process ends, whatever is left. SIGTERM and Ctrl-D
-    /// (`asked`) count like Ctrl-C. When the terminal closes the lead ends too, and its members wait for another one. In an
-    /// interactive lead Ctrl-C empties the input line, or else ends the turn, and counts if it comes again soon.
+    /// Handles stop requests. The first Ctrl-C stops the team gracefully, the second kills it, the
+    /// third exits immediately. SIGTERM and Ctrl-D (`asked`) count like Ctrl-C. If the terminal
+    /// closes, the lead stops and its members wait for another lead. In an interactive lead Ctrl-C
+    /// first clears the input line or interrupts the turn, and counts only if pressed again soon.
     async fn follow(self, mut signals: EndSignals, asked: Arc<Notify>) {
         let mut last = None;
         loop {
@@ -321,7 +322,7 @@ impl Interrupts {
                 _ = signals.terminate.recv() => {}
                 () = asked.notified() => {}
                 _ = signals.hangup.recv() => {
-                    // It comes more than once: from the kernel and from the shell.
+                    // SIGHUP may arrive twice: from the kernel and from the shell.
                     if !self.stop.is_cancelled() {
                         self.hangup.cancel();
                         self.stop.cancel();
@@ -333,7 +334,7 @@ impl Interrupts {
         }
     }
 
-    /// Whether a Ctrl-C is about the line or the turn, and not about the end.
+    /// Returns whether a Ctrl-C applies to the input line or the turn instead of the session.
     fn is_about_turn(&self, last: &mut Option<Instant>) -> bool {
         let Some(turn) = self.turn.as_ref().filter(|_| !self.stop.is_cancelled()) else {
             return false;
@@ -345,25 +346,25 @@ impl Interrupts {
             return false;
         }
         *last = Some(Instant::now());
-        // A lead that has ended listens no more.
+        // A stopped lead no longer receives.
         turn.send(PaneInput::Interrupt).ok();
-        self.tell("Ctrl-C again ends the session");
+        self.tell("press Ctrl-C again to end the session");
         true
     }
 
     fn end(&self) {
         if self.kill.is_cancelled() {
-            self.tell("given up; `swarm ps` shows what is left, `swarm reap` ends it");
+            self.tell("exiting without waiting; `swarm ps` shows remaining processes, `swarm reap` terminates orphaned ones");
             self.terminal.end();
             let code = ErrorKind::Interrupted.exit_code().0;
             std::process::exit(code.into());
         }
         if self.stop.is_cancelled() {
-            self.tell("killing the team; Ctrl-C again gives up at once");
+            self.tell("killing the team; press Ctrl-C again to exit immediately");
             self.kill.cancel();
             return;
         }
-        self.tell("ending the team; Ctrl-C again kills it");
+        self.tell("stopping the team; press Ctrl-C again to kill it");
         self.stop.cancel();
     }
 
@@ -372,7 +373,7 @@ impl Interrupts {
             Some(view) => view.emit(AgentEvent::Notice {
                 line: line.to_owned(),
             }),
-            // Whoever interrupts is there to read it, even where a program reads the rest.
+            // The person who interrupts reads stderr, even if a program reads stdout.
             None if !self.quiet => say(&format!("swarm: {line}")),
             None => {}
         }

@@ -1,4 +1,4 @@
-//! Coordinator mode: which lead is a coordinator.
+//! Selects coordinator mode.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use swarm_protocol::SessionId;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Whether the lead of a conversation that belongs to `cwd` is a coordinator. One that has begun keeps its mode.
+/// Returns whether the lead of a conversation in `cwd` is a coordinator. A continued conversation
+/// keeps its mode.
 pub(in crate::commands) fn is_coordinator(
     app: &App,
     claude: &ClaudeSettings,
@@ -24,12 +25,12 @@ pub(in crate::commands) fn is_coordinator(
     if flag && !is_coordinator {
         let message = format!("the conversation {session} is not in coordinator mode");
         return Err(Failure::usage(message).with_hint(
-            "start a new one with `swarm lead --coordinator`, or leave `--coordinator` out",
+            "start a new one with `swarm lead --coordinator`, or omit `--coordinator`",
         ));
     }
     if by_variable && !is_coordinator {
         app.out.remark(
-            "CLAUDE_CODE_COORDINATOR_MODE has no effect: the conversation is continued in its own mode",
+            "CLAUDE_CODE_COORDINATOR_MODE has no effect: a continued conversation keeps its mode",
         );
     }
     Ok(is_coordinator)

@@ -1,4 +1,4 @@
-//! What stands in the input line when a session ends, for the next one in the same directory.
+//! The unsent input line of a session, kept for the next session in the same directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The draft of the directory `project`, in the config directory `root`.
+    /// Opens the draft of the directory `project` in the config directory `root`.
     pub(super) fn new(root: &Path, project: &Path) -> Self {
         let name: String = project
             .to_string_lossy()
@@ -24,13 +24,13 @@ impl Draft {
         Self { file }
     }
 
-    /// The text that was kept.
+    /// Returns the saved text.
     pub(super) fn read(&self) -> Option<String> {
         let text = std::fs::read_to_string(&self.file).ok()?;
         (!text.is_empty()).then_some(text)
     }
 
-    /// Keeps a text; an empty one removes what is there. It is a convenience: nothing fails because of it.
+    /// Saves a text; an empty text removes the draft. Errors are only logged.
     pub(super) fn keep(&self, text: &str) {
         let kept = if text.is_empty() {
             match std::fs::remove_file(&self.file) {
@@ -45,7 +45,7 @@ impl Draft {
         }
     }
 
-    /// Writes a text and returns the file, which nobody else can read.
+    /// Writes a text to a private file and returns the file.
     pub(super) fn write(&self, text: &str) -> anyhow::Result<&Path> {
         if let Some(directory) = self.file.parent() {
             swarm_os::ensure_private_dir(directory)?;

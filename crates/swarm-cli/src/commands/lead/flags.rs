@@ -1,4 +1,4 @@
-//! What a person says of a lead that they start, whether it runs alone or with them.
+//! Flags of the commands that start a lead.
 
 use swarm_protocol::PermissionMode;
 

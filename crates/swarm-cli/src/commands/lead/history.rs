@@ -1,17 +1,17 @@
-//! What people typed to leads in a directory, for the arrow keys of later sessions.
+//! Input history of leads, shared by the sessions in a directory.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes at the end of the file that are read.
+/// Number of bytes read from the end of the file.
 const READ: u64 = 1024 * 1024;
 
-/// Longest line that is kept on disk, in bytes. A long paste is no line to say again.
+/// Maximum length of a saved line in bytes. Long pastes are not worth recalling.
 const LONGEST: usize = 16 * 1024;
 
-/// One line that was typed.
+/// A typed line.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     project: PathBuf,
@@ -33,7 +33,7 @@ impl InputHistory {
         }
     }
 
-    /// The last lines, oldest first. What cannot be read is passed over.
+    /// Returns the last lines, oldest first. Skips lines that cannot be read.
     pub(super) fn lines(&self) -> Vec<String> {
         let bytes = swarm_os::read_ending(&self.file, READ).unwrap_or_default();
         let bytes = bytes.unwrap_or_default();
@@ -43,7 +43,7 @@ impl InputHistory {
         own.map(|line| line.text).collect()
     }
 
-    /// Adds a line. It is a convenience: nothing fails because of it.
+    /// Appends a line. Errors are only logged.
     pub(super) fn add(&self, text: &str) {
         if text.len() > LONGEST {
             return;
@@ -63,7 +63,7 @@ impl InputHistory {
         if let Some(directory) = self.file.parent() {
             swarm_os::ensure_private_dir(directory)?;
         }
-        // One write, so that lines of two leads do not mix.
+        // A single write, so that lines of concurrent leads do not interleave.
         swarm_os::open_for_appending(&self.file)?.write_all(&bytes)?;
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 `swarm` alone, or with a prompt in quotes, is short for it. Type to the lead; commands begin with `/`, such as \
 /status, /task list and /approve. Esc interrupts the lead, Ctrl-D ends the session and shuts the team down; \
-`--continue` brings lead, team and conversations back. In tmux, requests are answered from a terminal outside unless \
+`--continue` restores lead, team and conversations. In tmux, answer requests from a terminal outside tmux unless \
 the setting `permissions.answer_in_place` is `always`.
 
 Examples:
@@ -76,7 +76,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     Ok(end(app, &report))
 }
 
-/// The team that was named, if it is there: the lead takes it over.
+/// Returns the named team if it exists; the lead takes it over.
 fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
     let Some(team) = app.asked_team()? else {
         return Ok(None);
@@ -88,24 +88,24 @@ fn existing_team(app: &App) -> Result<Option<TeamName>, Failure> {
     }
 }
 
-/// Nobody could type anywhere else.
+/// Returns an error unless stdin and stderr are a terminal.
 fn require_terminal(app: &App) -> Result<(), Failure> {
     let is_shown = !app.out.json && !app.out.quiet;
     if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
         return Ok(());
     }
-    let message = "`swarm lead` needs a terminal to type into and to draw on";
+    let message = "`swarm lead` requires a terminal";
     Err(Failure::new(ErrorKind::Environment, message)
-        .with_hint("scripts use `swarm run PROMPT`; `--json` and `--quiet` are for them"))
+        .with_hint("use `swarm run PROMPT` in scripts or with `--json` or `--quiet`"))
 }
 
-/// Says what the session came to and how it goes on. Whoever ends it has not failed.
+/// Prints the summary of a session and how to continue it. Quitting counts as success.
 fn end(app: &App, report: &RunReport) -> ExitCode {
     for line in summary(report) {
         app.out.say(&line);
     }
     app.out
-        .say("swarm: `swarm lead --continue` goes on with this conversation");
+        .say("swarm: run `swarm lead --continue` to continue this conversation");
     match report.outcome.error_kind() {
         None => ExitCode::SUCCESS,
         Some(kind) => ExitCode::from(kind.exit_code().0),

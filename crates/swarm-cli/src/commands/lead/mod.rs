@@ -1,4 +1,4 @@
-//! A lead in this process: `swarm lead`, and what `swarm run` and `swarm resume` share with it.
+//! A lead in this process: `swarm lead`, and code shared with `swarm run` and `swarm resume`.
 
 mod completion;
 mod conduct;

@@ -1,4 +1,4 @@
-//! One line about the team above the input line of a lead's terminal.
+//! The team line above the input line of a lead's terminal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use tokio::sync::Notify;
 use super::slash::TerminalCommands;
 use super::status_line::StatusLine;
 
-/// Members that are named; of more the line counts states only.
+/// Maximum number of members listed by name; larger teams are summarized by state.
 const NAMED: usize = 6;
 
-/// The least time between two looks: a team at work changes its files many times in a second.
+/// Minimum time between updates: a working team changes its files many times per second.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What the line is made from.
+/// Inputs of the team line.
 pub(super) struct Overview {
     pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<DirectoryWatcher>,
     pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
-    /// Notified when the lead may have got a team, or another member.
+    /// Notified when the lead may have created a team or a member.
     pub(super) look: Arc<Notify>,
 }
 
 impl Overview {
-    /// Keeps the line up to date as long as the lead works.
+    /// Updates the line while the lead is running.
     pub(super) async fn follow(self) {
         let mut files: Vec<Subscription> = Vec::new();
         loop {
@@ -39,13 +39,13 @@ impl Overview {
                 () = self.look.notified() => {}
                 () = changed(&mut files) => {}
             }
-            // Before the look, so that no change is missed.
+            // Watch before reading, so that no change is missed.
             let team = self.commands.team();
             let line = match &team {
                 Some(team) => {
                     files = self.files(team);
                     self.line(team).unwrap_or_else(|error| {
-                        tracing::warn!(%team, %error, "team not looked at");
+                        tracing::warn!(%team, %error, "team not read");
                         None
                     })
                 }
@@ -56,7 +56,7 @@ impl Overview {
         }
     }
 
-    /// Everything whose change changes the line.
+    /// Watches every file that affects the line.
     fn files(&self, team: &TeamName) -> Vec<Subscription> {
         let json = || NameFilter::Suffix(".json");
         let store = &self.store;
@@ -88,7 +88,7 @@ async fn changed(files: &mut [Subscription]) {
     select_all(files.iter_mut().map(|one| Box::pin(one.changed()))).await;
 }
 
-/// The line; `None` where there is nothing to say.
+/// Returns the line; `None` if there is nothing to show.
 fn line(view: &TeamView, tasks: &TaskList) -> Option<String> {
     let mates = view.members.iter();
     let mates: Vec<_> = mates.filter(|view| !view.member.name.is_lead()).collect();

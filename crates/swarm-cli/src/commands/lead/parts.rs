@@ -1,4 +1,4 @@
-//! A lead before it begins: its parts, and the worktree in which it works.
+//! Assembles a lead and its worktree before it starts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,17 +24,17 @@ use crate::identity::Acting;
 use crate::models;
 use crate::spawn_context::{Choices, Prepared, spawn_context};
 
-/// How long a run waits for commands in the background: as long as a command may take in the foreground.
+/// How long a run waits for background commands: the timeout of a foreground command.
 const COMMAND_WAIT: Duration = Duration::from_mins(10);
 
-/// A lead of a conversation of its own that has not begun.
+/// A lead with a new conversation that has not started.
 pub(in crate::commands) struct Ready {
     pub(in crate::commands) parts: LeadParts,
     own: Option<OwnWorktree>,
 }
 
 impl Ready {
-    /// Puts a lead together as the flags say. `what` is the command, for errors.
+    /// Assembles a lead from the flags. `what` is the command, for errors.
     pub(in crate::commands) fn of(
         app: &App,
         acting: &Acting,
@@ -88,7 +88,7 @@ impl Ready {
         Ok(Self { parts, own })
     }
 
-    /// Lets it work until its end, and leaves its worktree.
+    /// Runs the lead until it stops, then releases its worktree.
     pub(in crate::commands) fn conduct(
         self,
         app: &App,
@@ -104,7 +104,7 @@ impl Ready {
     }
 }
 
-/// A lead of a conversation of its own, without a team, that runs until it is done.
+/// Assembles a lead with a new conversation and no team, which runs until its work is done.
 pub(in crate::commands) fn parts(
     app: &App,
     spawn_context: SpawnContext,
@@ -114,7 +114,7 @@ pub(in crate::commands) fn parts(
     let host = GatheringFacts::begin(env, &spawn_context.worktrees, cwd);
     let source = models::ClientSource::of(&spawn_context);
     let model = source.client(&spawn_context.model)?;
-    // A backend that was named is there or the run does not begin; `auto` is decided at the first spawn.
+    // An unavailable explicit backend fails here; `auto` is resolved at the first spawn.
     if spawn_context.backend.backend.is_some() {
         let chosen = swarm_panes::choose(&spawn_context.backend, &spawn_context.terminal);
         runtime()?.block_on(chosen)?;

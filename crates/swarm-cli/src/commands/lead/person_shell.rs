@@ -1,4 +1,4 @@
-//! What a person runs from a lead's terminal that is not a command of swarm: a shell line, and an editor.
+//! Shell commands and the editor that a person starts in a lead's terminal.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 use super::draft::Draft;
 
-/// Bytes of a command's output that are kept: its end.
+/// Number of bytes kept from the end of a command's output.
 const LONGEST: usize = 30_000;
 
-/// What a shell line printed.
+/// Output of a shell command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShellOutput {
     pub(super) text: String,
@@ -37,7 +37,7 @@ impl ShellOutput {
         Self { text, ok: false }
     }
 
-    /// The line and its output as the model reads them, in the words of Claude Code.
+    /// Formats the command and its output for the model, as Claude Code does.
     pub(super) fn for_model(&self, line: &str) -> String {
         let outcome = if self.ok { "" } else { "\n<bash-failed/>" };
         format!(
@@ -48,22 +48,22 @@ impl ShellOutput {
     }
 }
 
-/// The variable that marks the processes of a shell line.
+/// Environment variable that marks the processes of a shell command.
 const MARK: &str = "SWARM_SHELL_LINE";
 
-/// The shell lines of a session. None of them outlives it.
+/// The shell commands of a session. They are stopped with the session.
 #[derive(Debug, Default)]
 pub(super) struct ShellLines(Mutex<Lines>);
 
 #[derive(Debug, Default)]
 struct Lines {
-    /// The marks of those that run.
+    /// Marks of the running commands.
     running: BTreeSet<String>,
     is_over: bool,
 }
 
 impl ShellLines {
-    /// Runs a line in the person's shell and waits for its end.
+    /// Runs a command in the person's shell and waits for it.
     pub(super) fn run(&self, env: &Environment, cwd: &Path, line: &str) -> ShellOutput {
         let mark = Uuid::new_v4().to_string();
         let mut command = shell_line(env, cwd, line);
@@ -80,11 +80,11 @@ impl ShellLines {
         self.0.lock().running.remove(&mark);
         match ended {
             Ok(output) => ShellOutput::of(&output),
-            Err(error) => ShellOutput::failed(format!("the shell cannot be run: {error}")),
+            Err(error) => ShellOutput::failed(format!("cannot run the shell: {error}")),
         }
     }
 
-    /// Stops what runs, with all that it has started. Returns whether anything did.
+    /// Stops the running commands and their descendants. Returns whether any command was running.
     pub(super) fn stop(&self) -> bool {
         let marks = self.0.lock().running.clone();
         let any = !marks.is_empty();
@@ -101,14 +101,14 @@ impl ShellLines {
         any
     }
 
-    /// The same at the end of the session: none starts afterwards.
+    /// Stops the running commands at the end of the session and prevents new ones.
     pub(super) fn end(&self) {
         self.0.lock().is_over = true;
         self.stop();
     }
 }
 
-/// A line for the person's shell, with its output and its errors in one.
+/// Returns the command for the person's shell, with stderr redirected to stdout.
 fn shell_line(env: &Environment, cwd: &Path, line: &str) -> Command {
     let shell = env
         .get("SHELL")
@@ -123,17 +123,17 @@ fn shell_line(env: &Environment, cwd: &Path, line: &str) -> Command {
     command
 }
 
-/// Has the person write on in their editor; returns the text that they saved.
+/// Opens the text in the person's editor and returns the saved text.
 ///
 /// # Errors
-/// Where there is no editor, it fails, or the text cannot be read back.
+/// Returns an error if no editor is set, the editor fails, or the text cannot be read.
 pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> anyhow::Result<String> {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| env.get(name));
     let editor = named
         .filter(|editor| !editor.trim().is_empty())
         .unwrap_or("vi");
     let file = draft.write(text)?;
-    // It may have arguments, as `code --wait` does.
+    // EDITOR may contain arguments, as in `code --wait`.
     let status = Command::new("sh")
         .arg("-c")
         .arg(format!("{editor} \"$1\""))

@@ -1,4 +1,4 @@
-//! Commands that people write themselves: `commands/**/*.md` in Claude Code's directories.
+//! Custom commands: `commands/**/*.md` in Claude Code's directories.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,26 +9,27 @@ use swarm_permissions::ReadFilter;
 
 use super::person_shell::ShellLines;
 
-/// Directories below `commands` that are looked into, one in another.
+/// Maximum depth of directories below `commands`.
 const DEPTH: usize = 4;
 
-/// Bytes of a file that a command includes, at most; of a longer one the model reads what it needs.
+/// Maximum size of a file that a command includes, in bytes; the model reads longer files itself.
 const LONGEST_FILE: u64 = 100_000;
 
-/// The commands of a project and of a person.
+/// Custom commands of a project and a user.
 pub(super) struct PromptCommands {
     env: Environment,
     lines: Arc<ShellLines>,
-    /// Where commands are, the first ones win; and whether their `!` lines may run.
+    /// Command directories by precedence, and whether their `!` lines may run.
     directories: Vec<(PathBuf, bool)>,
     cwd: PathBuf,
-    /// Files that deny rules keep from the lead.
+    /// Deny rules for files that the lead must not read.
     unreadable: ReadFilter,
 }
 
 impl PromptCommands {
-    /// Those of the project at `top` and of the person, in the config directory `root`. The project's `!` lines run only
-    /// if it is trusted, and none runs where others than a person can type.
+    /// Returns the commands of the project at `top` and of the user in the config directory `root`.
+    /// The project's `!` lines only run if it is trusted, and none run in a terminal that agents
+    /// can type into.
     pub(super) fn new(
         (env, lines): (&Environment, &Arc<ShellLines>),
         (root, top): (&Path, &Path),
@@ -47,7 +48,7 @@ impl PromptCommands {
         }
     }
 
-    /// The names of all commands.
+    /// Returns the names of all commands.
     pub(super) fn names(&self) -> Vec<String> {
         let found = self
             .directories
@@ -57,10 +58,10 @@ impl PromptCommands {
         names.into_keys().collect()
     }
 
-    /// The prompt that a command stands for; `None` where there is no such command.
+    /// Returns the prompt of a command; `None` if the command does not exist.
     ///
     /// # Errors
-    /// Why its file cannot be read.
+    /// Returns an error if its file cannot be read.
     pub(super) fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, String>> {
         let (file, may_run) = self.directories.iter().find_map(|(directory, may_run)| {
             let found = files(directory);
@@ -75,7 +76,7 @@ impl PromptCommands {
         Some(Ok(self.filled_in(body(&text), arguments, may_run)))
     }
 
-    /// The text of a command with arguments, outputs and files put in. What is put in is not looked at again.
+    /// Substitutes arguments, command outputs and files. Substituted text is not expanded again.
     fn filled_in(&self, text: &str, arguments: &str, may_run: bool) -> String {
         let words = shlex::split(arguments).unwrap_or_else(|| vec![arguments.to_owned()]);
         let with_arguments = |text: &str| substitute(text, arguments, &words);
@@ -98,7 +99,7 @@ impl PromptCommands {
                 );
             } else {
                 out.push_str(
-                    "[not run, since the repository is not trusted or agents can type here: ",
+                    "[not run, because the repository is not trusted or agents can type here: ",
                 );
                 out.push_str(line);
                 out.push(']');
@@ -117,7 +118,7 @@ impl PromptCommands {
         out.trim().to_owned()
     }
 
-    /// The files that a text names with `@`.
+    /// Returns the files that a text names with `@`.
     fn note_files(&self, text: &str, files: &mut Vec<(String, String)>) {
         for word in text.split_whitespace() {
             let Some(name) = word.strip_prefix('@') else {
@@ -130,7 +131,7 @@ impl PromptCommands {
         }
     }
 
-    /// The text of a file that is short enough, wherever a link leads, unless a rule protects it.
+    /// Returns the text of a short file unless a deny rule covers it, also after resolving links.
     fn content(&self, path: &Path) -> Option<String> {
         let path = path.canonicalize().ok()?;
         let meta = path.metadata().ok()?;
@@ -141,7 +142,7 @@ impl PromptCommands {
     }
 }
 
-/// The text without what stands between two lines of dashes at its beginning.
+/// Returns the text without its frontmatter.
 fn body(text: &str) -> &str {
     let Some(rest) = text.strip_prefix("---\n") else {
         return text;
@@ -152,7 +153,7 @@ fn body(text: &str) -> &str {
     }
 }
 
-/// The text with `$ARGUMENTS`, and `$1` to `$9`, put in.
+/// Substitutes `$ARGUMENTS` and `$1` to `$9`.
 fn substitute(text: &str, arguments: &str, words: &[String]) -> String {
     let mut parts = text.split('$');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -175,7 +176,7 @@ fn substitute(text: &str, arguments: &str, words: &[String]) -> String {
     out
 }
 
-/// The files of commands below a directory, by name: `dir/name.md` is `dir:name`.
+/// Returns the command files below a directory by name: `dir/name.md` is `dir:name`.
 fn files(directory: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     collect(directory, "", DEPTH, &mut found);

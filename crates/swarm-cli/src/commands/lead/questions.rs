@@ -1,4 +1,4 @@
-//! Permission requests in the terminal of a lead: one dialog at a time, oldest request first.
+//! Permission requests in a lead's terminal: one dialog at a time, oldest request first.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -19,13 +19,13 @@ use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use crate::commands::requests::{details, granted, is_open, questions, what};
 
-/// Keys that follow the appearance of a dialog within this time were meant for something else.
+/// Key presses this soon after a dialog appears are ignored, because they were not meant for it.
 const UNARMED: Duration = Duration::from_millis(500);
 
-/// Options of a question that have keys; one key is left for no.
+/// Maximum number of options with a key; one key remains for refusal.
 const MOST_OPTIONS: usize = 8;
 
-/// The requests of a lead's team in its terminal.
+/// Pending requests of a lead's team, shown in its terminal.
 #[derive(Clone)]
 pub(super) struct Questions {
     pub(super) store: Arc<dyn TeamStore>,
@@ -33,9 +33,9 @@ pub(super) struct Questions {
     pub(super) terminal: LeadTerminal,
     pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
-    /// Notified when there may be a request.
+    /// Notified when there may be a new request.
     pub(super) look: Arc<Notify>,
-    /// Requests that were put off. They stay in the queue.
+    /// Dismissed requests. They stay in the queue.
     pub(super) put_off: Arc<Mutex<HashSet<RequestId>>>,
     pub(super) shown: Arc<Mutex<Option<ShownRequest>>>,
 }
@@ -44,12 +44,12 @@ pub(super) struct Questions {
 #[derive(Debug)]
 pub(super) struct ShownRequest {
     id: RequestId,
-    /// What each key runs, from 1 on.
+    /// The command of each key, starting at 1.
     commands: Vec<String>,
 }
 
 impl Questions {
-    /// Shows the oldest request that waits, as long as the lead works.
+    /// Shows the oldest pending request while the lead is running.
     pub(super) async fn follow(self) {
         let mut requests: Option<(TeamName, Subscription)> = None;
         loop {
@@ -80,7 +80,7 @@ impl Questions {
         }
     }
 
-    /// Shows a request, unless it is there already, or none.
+    /// Shows a request unless it is already shown; `None` closes the dialog.
     fn show(&self, request: Option<&RequestRecord>) {
         let mut shown = self.shown.lock();
         if shown.as_ref().map(|shown| &shown.id) == request.map(|request| &request.id) {
@@ -101,7 +101,7 @@ impl Questions {
         self.terminal.ask(dialog, Instant::now() + UNARMED);
     }
 
-    /// The oldest request that waits and was not put off.
+    /// Returns the oldest pending request that was not dismissed.
     fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let put_off = self.put_off.lock();
         let waiting = self.store.team(team).requests()?.requests.into_iter();
@@ -109,7 +109,7 @@ impl Questions {
         Ok(waiting.min_by_key(|request| request.asked_at))
     }
 
-    /// Answers the request with this id by the key that a person has pressed.
+    /// Answers the request with this id according to the pressed key.
     pub(super) fn answer(&self, id: &str, key: char) {
         let at = key.to_digit(10).and_then(|key| key.checked_sub(1));
         let command = at.and_then(|at| {
@@ -134,13 +134,13 @@ async fn changed(requests: Option<&mut (TeamName, Subscription)>) {
     }
 }
 
-/// A request as a dialog, with the command that each of its keys runs.
+/// Returns the dialog for a request and the command for each key.
 fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
     let (id, full) = (request.short(), &request.id);
     let asked = questions(request);
     let mut details = details(request);
     let mut what = what(request);
-    // What each key means, and the command.
+    // Label and command of each key.
     let mut answers: Vec<(String, String)> = Vec::new();
     match asked.as_deref() {
         Some([asked]) if !asked.several => {
@@ -162,7 +162,7 @@ fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
         None => {
             answers.push(("yes, this once".to_owned(), format!("approve {full}")));
             answers.extend(granted(request).map(|granted| {
-                let label = format!("yes, and also until it ends: {granted}");
+                let label = format!("yes, and for the rest of its session: {granted}");
                 (label, format!("approve {full} --always"))
             }));
         }
@@ -180,13 +180,13 @@ fn dialog(request: &RequestRecord) -> (Dialog, Vec<String>) {
     (dialog, commands)
 }
 
-/// Tells what watches the team when there may be something new, and leaves the drawing of requests to dialogs.
+/// Notifies the team watchers of new events and leaves the display of requests to dialogs.
 #[derive(Debug)]
 pub(super) struct AttentiveSink {
     pub(super) inner: Arc<dyn EventSink>,
-    /// Notified of each request, where dialogs show them.
+    /// Notified of each request if dialogs show them.
     pub(super) questions: Option<Arc<Notify>>,
-    /// Notified when the lead has done something.
+    /// Notified of each event of the lead.
     pub(super) team: Arc<Notify>,
 }
 
@@ -260,7 +260,7 @@ mod tests {
             labels(&shown),
             [
                 "1 yes, this once",
-                "2 yes, and also until it ends: Bash(touch:*)",
+                "2 yes, and for the rest of its session: Bash(touch:*)",
                 "3 no; with a reason: /deny p3 --why TEXT",
             ]
         );

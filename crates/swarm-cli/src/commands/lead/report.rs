@@ -1,4 +1,4 @@
-//! What a lead's work came to, as it is printed.
+//! The final report of a lead.
 
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// Prints what a run came to; its exit code tells the outcome.
+/// Prints the report of a run and returns its exit code.
 pub(in crate::commands) fn show(
     app: &App,
     output: OutputFormat,
@@ -18,7 +18,7 @@ pub(in crate::commands) fn show(
 ) -> Result<ExitCode, Failure> {
     match output {
         OutputFormat::Text => {
-            // On one screen with the lead's work it stands there already, as the end of that.
+            // If the lead's work is drawn on the same screen, the report is already there.
             let seen = io::stdout().is_terminal() && io::stderr().is_terminal() && !app.out.quiet;
             if !seen {
                 app.out.data(&plain(report.result.trim_end()))?;
@@ -71,7 +71,7 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
     }
     if let Some(team) = report.team.as_ref().filter(|_| waits_for_lead(report)) {
         lines.push(format!(
-            "swarm: the team waits for a lead: `swarm resume {team} PROMPT` goes on, `swarm shutdown --all --team {team}` ends it"
+            "swarm: the team is waiting for a lead: `swarm resume {team} PROMPT` continues it, `swarm shutdown --all --team {team}` stops it"
         ));
     }
     let seconds = report.duration_ms / 1000;
@@ -87,13 +87,14 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
     lines
 }
 
-/// Whether the run has left members behind that another lead can take over.
+/// Returns whether members keep running that another lead can take over.
 fn waits_for_lead(report: &RunReport) -> bool {
     let is_left = |member: &swarm_member::MemberLine| member.end == "alive";
     report.outcome == Outcome::TimedOut && report.members.iter().any(is_left)
 }
 
-/// The end of a line that names tokens, empty where the server counted none: a 0 would say that it cost nothing.
+/// Formats the token count; empty if the server reported none, since 0 would suggest that the run
+/// was free.
 fn tokens(usage: Usage) -> String {
     match usage.total() {
         0 => String::new(),
@@ -112,7 +113,7 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// What `--json` and `--output` mean together.
+/// Returns the output format from `--json` and `--output`.
 pub(in crate::commands) fn output_format(app: &App, asked: OutputFormat) -> OutputFormat {
     if app.out.json {
         OutputFormat::Json

@@ -1,4 +1,4 @@
-//! Earlier conversations of leads, to go on with.
+//! Earlier conversations of leads that can be continued.
 
 use swarm_agent::{LeadSession, lead_sessions, transcript_path};
 use swarm_os::{LifeHolder, OsError};
@@ -9,19 +9,19 @@ use swarm_ui::print::short_duration;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Characters that are shown of a prompt.
+/// Maximum characters shown of a prompt.
 const SHOWN: usize = 50;
 
-/// Conversations that an error lists.
+/// Maximum number of conversations listed in an error.
 const LISTED: usize = 10;
 
-/// The last conversation of a lead in this directory.
+/// Returns the last conversation of a lead in this directory.
 pub(super) fn last(app: &App) -> Result<LeadSession, Failure> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     sessions.into_iter().next().ok_or_else(|| none(app))
 }
 
-/// The conversation that a word names: its id, or the beginning of it.
+/// Returns the conversation with this id or unique id prefix.
 pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     if sessions.is_empty() {
@@ -33,10 +33,10 @@ pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     match named.collect::<Vec<_>>()[..] {
         [session] => Ok(session.clone()),
         [] if word.is_empty() => {
-            Err(Failure::usage("no conversation was named").with_hint(list(&sessions)))
+            Err(Failure::usage("no conversation given").with_hint(list(&sessions)))
         }
         [] => {
-            let message = format!("no lead in this directory had the conversation `{word}`");
+            let message = format!("conversation `{word}` of a lead in this directory not found");
             Err(Failure::new(ErrorKind::NotFound, message).with_hint(list(&sessions)))
         }
         _ => {
@@ -46,7 +46,8 @@ pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     }
 }
 
-/// Holds a conversation that has no team: two processes would write the same transcript. A team has a lock of its own.
+/// Locks a conversation without a team, so that only one process writes its transcript. A team has
+/// a separate lock.
 pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure> {
     let directory = transcript_path(&app.root, &app.env.cwd, session).with_extension("");
     swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
@@ -55,8 +56,9 @@ pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure>
         Ok(held) => Ok(held),
         Err(OsError::LockTimeout { .. }) => {
             let message = format!("the conversation {session} is open in another process");
-            Err(Failure::new(ErrorKind::Conflict, message)
-                .with_hint("end that one first, or begin another with `swarm lead`"))
+            Err(Failure::new(ErrorKind::Conflict, message).with_hint(
+                "stop that process first, or start a new conversation with `swarm lead`",
+            ))
         }
         Err(error) => Err(anyhow::Error::from(error).into()),
     }
@@ -64,15 +66,15 @@ pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure>
 
 fn none(app: &App) -> Failure {
     let message = format!("no lead has worked in {} yet", app.env.cwd.display());
-    Failure::new(ErrorKind::NotFound, message).with_hint("`swarm lead` begins a conversation")
+    Failure::new(ErrorKind::NotFound, message).with_hint("run `swarm lead` to start a conversation")
 }
 
-/// What is said when a conversation goes on.
+/// Returns the notice that a conversation is continued.
 pub(super) fn continuing(session: &LeadSession) -> String {
     format!("continuing: {}", in_short(session))
 }
 
-/// Conversations by the beginning of their ids, newest first.
+/// Lists conversations by id prefix, newest first.
 fn list(sessions: &[LeadSession]) -> String {
     let lines = sessions.iter().take(LISTED).map(|session| {
         let id: String = session.id.to_string().chars().take(8).collect();
@@ -81,7 +83,7 @@ fn list(sessions: &[LeadSession]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a conversation is about, and how old it is.
+/// Returns the first prompt of a conversation and its age.
 fn in_short(session: &LeadSession) -> String {
     let age = session.modified.elapsed().unwrap_or_default();
     let age = short_duration(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
@@ -89,7 +91,7 @@ fn in_short(session: &LeadSession) -> String {
     format!("{prompt} ({age} ago)")
 }
 
-/// The team that the lead of a conversation has.
+/// Returns the team of the lead of a conversation.
 pub(super) fn team_of(store: &dyn TeamStore, session: SessionId) -> Option<TeamName> {
     let session = session.to_string();
     let teams = store.teams().ok()?;

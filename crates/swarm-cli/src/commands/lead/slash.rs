@@ -1,7 +1,7 @@
-//! Commands that a person types into the terminal of a lead: `/` and any command of swarm.
+//! Commands in the terminal of a lead: `/` followed by any swarm command.
 //!
-//! They run in this process, for the lead's team, in the name of whoever started the lead. Their output is drawn with the
-//! lead's work. The model does not see them.
+//! They run in this process, on the lead's team, on behalf of the user who started the lead. Their
+//! output is drawn with the lead's work. The model does not see them.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ use crate::failure::Failure;
 use crate::identity::Acting;
 use crate::output::{captured, failure_text};
 
-/// Variables by which terminals say that other programs can type into them, and what those terminals are.
+/// Environment variables of terminals that other programs can type into, with the name of the
+/// terminal.
 const SHARED_TERMINALS: [(&str, &str); 6] = [
     ("TMUX", "tmux"),
     ("STY", "screen"),
@@ -43,61 +44,61 @@ const SHARED_TERMINALS: [(&str, &str); 6] = [
     ("NVIM", "Neovim"),
 ];
 
-/// What can be typed, besides prompts.
+/// Text of `/help`.
 const HELP: &str = "\
 /status, /brief, /log         members, tasks and what happened
-/peek NAME, /send NAME TEXT   look at a member, write to it
+/peek NAME, /send NAME TEXT   show a member's pane, send it a message
 /task list, /task create …    the task list
 /requests, /approve, /deny    permission requests
-/COMMAND --help               likewise every command of `swarm help`
+/COMMAND --help               help for any command in `swarm help`
 /model [NAME], /mode [MODE]   show or change the model or the permission mode
 /context, /cost               share of the context window, tokens used
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /SKILL [ARGUMENTS]            have the lead follow a skill
-/clear                        begin the conversation anew
+/clear                        start a new conversation
 /NAME                         the prompt in .claude/commands/NAME.md
 !COMMAND                      run a command in your own shell
 /quit                         end the session and shut the team down
 
 Esc      interrupt the lead       Alt-Enter  new line
 Ctrl-C   empty the line, or       Up, Down   earlier lines
-         interrupt; twice: end    Ctrl-R     search earlier lines
+         interrupt; twice: stop   Ctrl-R     search earlier lines
 Ctrl-D   end the session          Tab        complete / and @
 Shift-Tab  next permission mode   Ctrl-G     write in your editor
 Ctrl-O   last result in full      Ctrl-B     sub-agents to the background
 Ctrl-X   as /compact";
 
-/// What commands say that need a team.
+/// Error of commands that need a team.
 const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
 
-/// What a line is that was typed.
+/// The meaning of a typed line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     /// A prompt to the lead.
     Prompt(String),
-    /// Something else for the lead.
+    /// Other input for the lead.
     Input(PaneInput),
     /// The end of the session.
     Quit,
-    /// A command, which has run.
+    /// A command, which has already run.
     Done,
 }
 
-/// Whether swarm has a command of this name.
+/// Returns whether swarm has a command with this name.
 fn is_command(name: &str) -> bool {
     Args::command().find_subcommand(name).is_some()
 }
 
-/// What runs the commands of a lead's terminal.
+/// Runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
     store: Arc<dyn TeamStore>,
     view: Arc<dyn EventSink>,
     session: SessionId,
-    /// The team that the lead creates where the model names none.
+    /// Name of the team that the lead creates if the model does not choose one.
     implicit: TeamName,
     acting: Acting,
-    /// The names of skills, which are prompts to the lead.
+    /// Names of skills, which are prompts to the lead.
     skills: Vec<String>,
     settings: Settings,
     env: Environment,
@@ -108,10 +109,10 @@ pub(super) struct TerminalCommands {
 }
 
 impl TerminalCommands {
-    /// For the lead that begins with these parts.
+    /// Creates the commands for a lead with these parts.
     ///
     /// # Errors
-    /// Where it cannot be said who acts.
+    /// Returns an error if the actor cannot be determined.
     pub(super) fn new(
         app: &App,
         parts: &LeadParts,
@@ -150,12 +151,12 @@ impl TerminalCommands {
         })
     }
 
-    /// The draft of this directory.
+    /// Returns the draft of this directory.
     pub(super) fn draft(&self) -> &Draft {
         &self.draft
     }
 
-    /// What Tab completes of a text.
+    /// Returns the Tab completions of a text.
     pub(super) fn complete(&self, text: &str) -> (usize, Vec<String>) {
         let names = self.names();
         let config = self
@@ -166,7 +167,7 @@ impl TerminalCommands {
         complete(text, &self.env.cwd, &names, &members)
     }
 
-    /// The names of all commands that can be typed, sorted.
+    /// Returns the names of all commands, sorted.
     fn names(&self) -> Vec<String> {
         let own = ["clear", "context", "cost", "help", "mode", "model", "quit"];
         let mut names: Vec<String> = own.map(str::to_owned).to_vec();
@@ -180,7 +181,7 @@ impl TerminalCommands {
         names
     }
 
-    /// The error for a command that does not exist.
+    /// Returns the error for a command that does not exist.
     fn unknown(&self, name: &str) -> String {
         let names = self.names();
         let tip = match nearest(name, names.iter().map(String::as_str)) {
@@ -190,8 +191,8 @@ impl TerminalCommands {
         format!("unknown command /{name}: {tip}/help lists the commands")
     }
 
-    /// The wish for another mode, or for the next one. It may be above the mode with which the session began where only a
-    /// person can type and the machine's policy allows it.
+    /// Requests another mode, or the next one. It may exceed the initial mode of the session if
+    /// only a person can type here and the machine's policy allows it.
     pub(super) fn mode_input(&self, mode: Option<PermissionMode>) -> PaneInput {
         let highest = mode.unwrap_or(PermissionMode::AcceptEdits);
         let is_permitted = self
@@ -204,15 +205,17 @@ impl TerminalCommands {
         }
     }
 
-    /// Runs a line in the person's own shell, shows what it prints, and returns it for the conversation. Refused where
-    /// agents can type: it would run with the person's permissions.
+    /// Runs a line in the person's shell, shows its output and returns it for the conversation.
+    /// Refused where agents can type, because it runs with the person's permissions.
     pub(super) fn shell(&self, line: &str) -> Option<String> {
         if let Acting::PersonOrAgent(why) = &self.acting {
             self.show(format!("`!{line}` was not run: {why}"));
             return None;
         }
         if !self.may_answer() {
-            self.show(format!("`!{line}` was not run: only a person may run it"));
+            self.show(format!(
+                "`!{line}` was not run: only people can run shell commands"
+            ));
             return None;
         }
         self.show(format!("! {line}"));
@@ -228,12 +231,12 @@ impl TerminalCommands {
         Some(ran.for_model(line))
     }
 
-    /// Stops the shell lines that run. Returns whether any did.
+    /// Stops running shell commands. Returns whether any command was running.
     pub(super) fn stop_lines(&self) -> bool {
         self.lines.stop()
     }
 
-    /// Has the person write on in their editor.
+    /// Opens the text in the person's editor.
     pub(super) fn edit(&self, terminal: &LeadTerminal, text: &str) {
         let edited = terminal.lend(|| edited(&self.env, &self.draft, text));
         match (edited, terminal.console()) {
@@ -243,17 +246,17 @@ impl TerminalCommands {
         }
     }
 
-    /// Whether permission requests may be answered here.
+    /// Returns whether permission requests may be answered here.
     pub(super) fn may_answer(&self) -> bool {
         self.acting == Acting::Person
     }
 
-    /// The team of the lead, if it has one by now.
+    /// Returns the team of the lead, if it has created one.
     pub(super) fn team(&self) -> Option<TeamName> {
         team_of(&*self.store, self.session)
     }
 
-    /// Runs a command and shows what it prints.
+    /// Runs a command and shows its output.
     pub(super) fn show_run(&self, words: &str) {
         self.show(self.run(words));
     }
@@ -261,7 +264,7 @@ impl TerminalCommands {
     /// Runs a line if it is a command.
     pub(super) fn take(&self, line: String) -> Typed {
         match command_in(&line) {
-            // The lead itself knows it.
+            // The lead handles these itself.
             None | Some(("compact" | "model", _) | ("clear", "")) => return Typed::Prompt(line),
             Some(("mode", "")) => self.show(self.status.session()),
             Some(("mode", word)) => match word.parse() {
@@ -276,7 +279,7 @@ impl TerminalCommands {
             Some(("help" | "", "")) => self.show(HELP.to_owned()),
             // The prompt of an MCP server.
             Some((name, _)) if name.starts_with("mcp__") => return Typed::Prompt(line),
-            // A command of swarm hides a skill of its name.
+            // A swarm command takes precedence over a skill with the same name.
             Some((name, _))
                 if self.skills.iter().any(|skill| skill == name) && !is_command(name) =>
             {
@@ -292,8 +295,8 @@ impl TerminalCommands {
         Typed::Done
     }
 
-    /// The prompt of a command of the project's or the person's own. A command of swarm is never replaced by one: what
-    /// `/approve` does is not for a repository to say.
+    /// Returns the prompt of a custom command. It never replaces a swarm command, so that a
+    /// repository cannot redefine `/approve`.
     fn expanded(&self, name: &str, rest: &str) -> Option<Result<String, String>> {
         (!is_command(name))
             .then(|| self.prompts.expand(name, rest))
@@ -305,10 +308,10 @@ impl TerminalCommands {
         self.view.emit(AgentEvent::CommandOutput { text });
     }
 
-    /// What a command prints.
+    /// Returns the output of a command.
     fn run(&self, words: &str) -> String {
         let Some(words) = shlex::split(words) else {
-            return format!("a quotation mark is not closed: {words}");
+            return format!("unclosed quotation mark: {words}");
         };
         if words.iter().any(|word| word == "-") {
             return "`-` would read this terminal; write the text into the command".to_owned();
@@ -355,7 +358,8 @@ impl TerminalCommands {
     }
 }
 
-/// Who types into this terminal. Into some, other programs can type as well, and so the agents of the team.
+/// Returns who types into this terminal. Other programs, and so the team's agents, can type into
+/// some terminals.
 fn whoever_types(app: &App, acting: Acting) -> Acting {
     let shared = SHARED_TERMINALS
         .iter()
@@ -364,7 +368,7 @@ fn whoever_types(app: &App, acting: Acting) -> Acting {
         (AnswerInPlace::Always, _) | (AnswerInPlace::Auto, None) => return acting,
         (AnswerInPlace::Never, _) => "`permissions.answer_in_place` is `never`".to_owned(),
         (AnswerInPlace::Auto, Some((_, place))) => {
-            format!("this terminal is in {place}, where an agent's shell can type as well")
+            format!("this terminal is in {place}, where an agent's shell can also type")
         }
     };
     match acting {
@@ -374,13 +378,14 @@ fn whoever_types(app: &App, acting: Acting) -> Acting {
 }
 
 impl Command {
-    /// Whether it needs a terminal of its own: it ends only when it is told to, or is a lead itself.
+    /// Returns whether the command needs a separate terminal: it runs until it is stopped, or is a
+    /// lead itself.
     fn keeps_running(&self) -> bool {
         match self {
             Self::Run(_) | Self::Lead(_) | Self::Resume(_) | Self::Demo(_) | Self::Attach(_) => {
                 true
             }
-            // The editor would take the terminal.
+            // The editor would take over the terminal.
             Self::Approve(args) => args.edit,
             Self::Status(args) => args.watch,
             Self::Logs(args) => args.follow,

@@ -1,4 +1,4 @@
-//! The lines above the input of a lead's terminal, and calls for attention.
+//! The status lines above the input line of a lead's terminal, and notifications.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -15,17 +15,17 @@ use tokio::sync::Notify;
 
 use super::terminal::LeadTerminal;
 
-/// A person looks elsewhere during a turn that takes longer.
+/// Turns that take longer trigger a notification when they end.
 const LONG_TURN: Duration = Duration::from_secs(10);
 
-/// How a session stands, on the screen.
+/// Status of a session on the screen.
 #[derive(Debug)]
 pub(super) struct StatusLine {
     terminal: LeadTerminal,
     theme: Theme,
-    /// Where the branch is looked up.
+    /// Directory whose branch is shown.
     cwd: PathBuf,
-    /// The program that is told of calls for attention, if there is one.
+    /// Program for notifications, if configured.
     command: Vec<String>,
     inner: Mutex<Inner>,
     /// Notified when a turn begins.
@@ -35,7 +35,7 @@ pub(super) struct StatusLine {
 #[derive(Debug)]
 struct Inner {
     status: SessionStatus,
-    /// The line about the team.
+    /// The team line.
     team: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl StatusLine {
         }
     }
 
-    /// Follows what the lead does.
+    /// Updates the status from an event of the lead.
     pub(super) fn event(&self, event: &AgentEvent) {
         let changes = matches!(
             event,
@@ -99,19 +99,19 @@ impl StatusLine {
         self.draw();
     }
 
-    /// Sets the line about the team.
+    /// Sets the team line.
     pub(super) fn set_team(&self, line: Option<String>) {
         self.inner.lock().team = line;
         self.draw();
     }
 
-    /// Calls for the attention of the person.
+    /// Notifies the person.
     pub(super) fn call(&self, why: &str) {
         self.terminal.call(why);
         self.run_command(why);
     }
 
-    /// Tells the program of the user's, which nobody waits for.
+    /// Starts the notification program without waiting for it.
     pub(super) fn run_command(&self, why: &str) {
         let Some((program, words)) = self.command.split_first() else {
             return;
@@ -123,25 +123,25 @@ impl StatusLine {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         match command.spawn() {
-            // Its end is waited for, so that it does not stay in the list of processes.
+            // Reaps the process so that it does not become a zombie.
             Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
             Err(error) => tracing::warn!(program, %error, "notify.command not run"),
         }
     }
 
-    /// Tokens so far and the share of the context window, for `/cost` and `/context`.
+    /// Returns the tokens used and the share of the context window, for `/cost` and `/context`.
     pub(super) fn used(&self) -> String {
         let inner = self.inner.lock();
         let status = &inner.status;
         let context = match status.context {
             Some(used) => format!("{} % of the context window is used", used.percent()),
-            None => "how much of the context window is used is not known yet".to_owned(),
+            None => "context window usage is not known yet".to_owned(),
         };
         let tokens = short_count(status.tokens);
-        format!("{tokens} tokens in turns that have ended, sub-agents included\n{context}")
+        format!("{tokens} tokens in completed turns, including sub-agents\n{context}")
     }
 
-    /// How the session stands, for `/status`.
+    /// Returns the status of the session, for `/status`.
     pub(super) fn session(&self) -> String {
         self.inner.lock().status.line(Instant::now(), self.theme)
     }
@@ -154,7 +154,7 @@ impl StatusLine {
         self.terminal.set_status(lines);
     }
 
-    /// Redraws the line once a second while a turn is under way.
+    /// Redraws the line once a second during a turn.
     pub(super) async fn follow(self: Arc<Self>) {
         loop {
             if self.inner.lock().status.is_working() {
@@ -171,7 +171,7 @@ fn branch(cwd: &std::path::Path) -> Option<String> {
     seen(cwd)?.branch
 }
 
-/// Passes events on, and has the status line follow them.
+/// Forwards events and updates the status line.
 #[derive(Debug)]
 pub(super) struct StatusSink {
     pub(super) inner: Arc<dyn EventSink>,

@@ -1,7 +1,8 @@
-//! The terminal of a run: the lead's work above a line into which a person types.
+//! The terminal of a run: the lead's work above an input line.
 //!
-//! Unlike the pane of a teammate it is a shell's: it is restored while the run is suspended and at its end, nothing is read
-//! from it while the run is in the background, and the keys that are signals stay signals.
+//! Unlike a teammate's pane it belongs to a shell: it is restored when the run is suspended or
+//! exits, it is not read while the run is in the background, and the keys that send signals keep
+//! doing so.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Arc;
@@ -21,43 +22,43 @@ use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
 use crate::output::{say, terminal_width};
 
-/// What a person who types is told where the lead's work is not shown.
+/// Hint for typed input if the lead's work is not shown.
 const HINT: &str = "nothing reads this terminal: write to the lead with `swarm send team-lead \"…\"` from another shell";
 
-/// How long keys that are typed for another program are left to it.
+/// How long input typed for another program is left unread.
 const ASIDE: Duration = Duration::from_secs(1);
 
-/// How long the end of a run waits for a terminal that does not read.
+/// Timeout at exit for a terminal that does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The terminal on stdin, if there is one. Keys are not echoed while a lead works in its foreground. It is as it was found
-/// after [`Self::end`] and while the process is suspended, and what was typed and not read is discarded then, because the
-/// shell would take it for commands. Clones share it.
+/// The terminal on stdin, if any. Input is not echoed while a lead works in its foreground. After
+/// [`Self::end`] and while suspended, the original modes are restored and unread input is
+/// discarded, because the shell would run it as commands. Clones share the terminal.
 #[derive(Debug, Clone)]
 pub(super) struct LeadTerminal(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// The screen with the input line, and the way to it; `None` where the lead's work is not shown on a terminal.
+    /// The screen with the input line; `None` if the lead's work is not drawn on a terminal.
     screen: Option<(Console, NonBlockingWriter)>,
     modes: Mutex<Modes>,
 }
 
 #[derive(Debug, Default)]
 struct Modes {
-    /// The modes that were changed, as they were. Those of a terminal in which a shell reads a line are its editor's, so they are
-    /// looked at only in the foreground.
+    /// The original terminal modes. While a shell reads a line, the modes are its editor's, so they
+    /// are only saved in the foreground.
     before: Option<Termios>,
     is_over: bool,
 }
 
 impl LeadTerminal {
-    /// Takes over the terminal as soon as this process is in its foreground. With `theme` the lead's work is shown on stderr,
-    /// and there is an input line if that is a terminal too. Called within a runtime: the signals that suspend and quit are
-    /// heard before anything is changed.
+    /// Takes over the terminal as soon as this process is in its foreground. With `theme` the
+    /// lead's work is drawn on stderr, with an input line if that is also a terminal. Must be
+    /// called within a runtime: signal handlers are installed before the modes change.
     ///
     /// # Errors
-    /// Where the signals cannot be listened to, or no thread can be started.
+    /// Returns an error if signal handlers or threads cannot be created.
     pub(super) fn begin(theme: Option<Theme>) -> io::Result<Self> {
         let is_terminal = io::stdin().is_terminal();
         let screen = match theme.filter(|_| is_terminal && io::stderr().is_terminal()) {
@@ -74,7 +75,7 @@ impl LeadTerminal {
         Ok(terminal)
     }
 
-    /// Where the lead's work is drawn.
+    /// Returns where the lead's work is drawn.
     pub(super) fn screen(&self) -> Box<dyn Write + Send> {
         match &self.0.screen {
             Some((console, _)) => Box::new(console.writer()),
@@ -82,10 +83,10 @@ impl LeadTerminal {
         }
     }
 
-    /// Tells `tell` what the person types, from a thread of its own. Returns whether there is an input line.
+    /// Passes typed input to `tell` from a separate thread. Returns whether there is an input line.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// Returns an error if no thread can be started.
     pub(super) fn read(&self, tell: impl FnMut(PaneInput) + Send + 'static) -> io::Result<bool> {
         let Some((console, _)) = &self.0.screen else {
             return Ok(false);
@@ -95,26 +96,26 @@ impl LeadTerminal {
         Ok(true)
     }
 
-    /// Shows how things stand.
+    /// Sets the status lines.
     pub(super) fn set_status(&self, status: Vec<String>) {
         if let Some((console, _)) = &self.0.screen {
             console.set_status(status);
         }
     }
 
-    /// The screen with the input line, if there is one.
+    /// Returns the screen with the input line, if any.
     pub(super) fn console(&self) -> Option<&Console> {
         self.0.screen.as_ref().map(|(console, _)| console)
     }
 
-    /// Calls for the attention of the person.
+    /// Notifies the person.
     pub(super) fn call(&self, why: &str) {
         if let Some(console) = self.console() {
             console.call(why);
         }
     }
 
-    /// Leaves the terminal to another program while `work` runs. What is to be shown meanwhile waits.
+    /// Lends the terminal to another program while `work` runs. Output is buffered meanwhile.
     pub(super) fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
         if let Some(console) = self.console() {
             console.suspend();
@@ -125,33 +126,33 @@ impl LeadTerminal {
         done
     }
 
-    /// Gives the input line what was typed in earlier sessions.
+    /// Loads the input history of earlier sessions.
     pub(super) fn remember(&self, lines: Vec<String>) {
         if let Some((console, _)) = &self.0.screen {
             console.remember(lines);
         }
     }
 
-    /// Shows a question, or none.
+    /// Shows a question; `None` removes it.
     pub(super) fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
         if let Some((console, _)) = &self.0.screen {
             console.ask(dialog, armed_at);
         }
     }
 
-    /// Empties the input line. Returns whether there was anything in it.
+    /// Clears the input line. Returns whether it contained text.
     pub(super) fn clear_line(&self) -> bool {
         let screen = self.0.screen.as_ref();
         screen.is_some_and(|(console, _)| console.clear_line())
     }
 
-    /// Tells whoever types where there is no input line, once, where to write instead.
+    /// Prints a hint once if input is typed without an input line.
     pub(super) fn hint_once(&self) {
         if self.0.screen.is_some() || !io::stdin().is_terminal() {
             return;
         }
         let terminal = self.clone();
-        // It ends with the process, or with its one hint.
+        // The thread ends with the process or after its hint.
         std::thread::spawn(move || {
             if terminal.keys_are_ours() {
                 say(HINT);
@@ -159,12 +160,12 @@ impl LeadTerminal {
         });
     }
 
-    /// Waits for keys that are typed for this process. `false` when none will come any more.
+    /// Waits for input for this process. Returns `false` at end of input.
     fn keys_are_ours(&self) -> bool {
         let stdin = io::stdin();
         loop {
-            // A shell that brings a running job to the foreground sends no signal. The keys by which it was told to do so
-            // were seen here.
+            // A shell that brings a running job to the foreground sends no signal, but its input
+            // was seen here.
             self.take_over();
             let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
             match poll(&mut keys, None) {
@@ -178,7 +179,7 @@ impl LeadTerminal {
             if is_foreground() {
                 return true;
             }
-            // These keys are another program's, which is about to read them.
+            // The input belongs to another program that is about to read it.
             pause();
         }
     }
@@ -193,7 +194,7 @@ impl LeadTerminal {
         }
         let Some(before) = &modes.before else { return };
         let mut changed = before.clone();
-        // Keys that are signals stay signals.
+        // Keys that send signals keep doing so.
         changed.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
         if let Some((console, _)) = &self.0.screen {
             changed.local_modes -= LocalModes::IEXTEN;
@@ -214,18 +215,18 @@ impl LeadTerminal {
         }
         tcflush(io::stdin(), QueueSelector::IFlush).ok();
         if let Some(before) = modes.before.take() {
-            // A terminal that is gone needs no restoring.
+            // A closed terminal needs no restoring.
             tcsetattr(io::stdin(), OptionalActions::Now, &before).ok();
         }
     }
 
-    /// Discards what was typed and restores the terminal for good.
+    /// Discards unread input and restores the terminal permanently.
     pub(super) fn end(&self) {
         self.restore();
         self.0.modes.lock().is_over = true;
     }
 
-    /// Restores the terminal while the process is suspended (Ctrl-Z), and when it is told to quit (Ctrl-\).
+    /// Restores the terminal while the process is suspended (Ctrl-Z) and on SIGQUIT (Ctrl-\).
     async fn follow(self, mut signals: JobSignals) -> io::Result<()> {
         loop {
             tokio::select! {
@@ -249,7 +250,7 @@ impl LeadTerminal {
     }
 }
 
-/// Restores the terminal also where a panic unwinds.
+/// Restores the terminal when a panic unwinds.
 #[derive(Debug)]
 pub(super) struct RestoreAtEnd(pub(super) LeadTerminal);
 
@@ -279,7 +280,7 @@ fn pause() {
     std::thread::sleep(ASIDE);
 }
 
-/// The signals of job control, the one that quits, and that of another size.
+/// The signals for job control, quit and resize.
 struct JobSignals {
     suspend: UnixSignal,
     resume: UnixSignal,
@@ -298,15 +299,16 @@ impl JobSignals {
     }
 }
 
-/// Whether a shell could resume this process: its parent is in the same session. Nobody resumes another one, for example
-/// `ssh -t HOST swarm run …`, so the kernel ignores SIGTSTP there as well.
+/// Returns whether a shell can resume this process: its parent is in the same session. Otherwise,
+/// as in `ssh -t HOST swarm run …`, the kernel also ignores SIGTSTP.
 fn can_be_resumed() -> bool {
     let session = getsid(None).ok();
     let of_parent = getppid().and_then(|parent| getsid(Some(parent)).ok());
     session.is_some() && session == of_parent
 }
 
-/// A process in the background that changes a terminal is stopped by the kernel.
+/// Returns whether this process is in the foreground; the kernel stops a background process that
+/// changes a terminal.
 fn is_foreground() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group| group == getpgrp())
 }

@@ -1,4 +1,4 @@
-//! What a run shows while it goes on.
+//! The display of a run while it is running.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::terminal::LeadTerminal;
 use crate::app::App;
 use crate::output::{Output, terminal_width};
 
-/// How the lead's work is drawn on stderr; `None` where it is not.
+/// Returns how the lead's work is drawn on stderr; `None` if it is not.
 pub(super) fn view_theme(app: &App, output: OutputFormat) -> Option<Theme> {
     let is_drawn = output != OutputFormat::StreamJson && !app.out.quiet && !app.out.json;
     is_drawn.then(|| Theme {
@@ -23,7 +23,8 @@ pub(super) fn view_theme(app: &App, output: OutputFormat) -> Option<Theme> {
     })
 }
 
-/// Where the events of a run go: to the terminal, drawn as in a teammate's pane, to stdout as JSON, or nowhere.
+/// The sink of a run's events: drawn on the terminal as in a teammate's pane, printed as JSON, or
+/// discarded.
 pub(super) fn events(
     app: &App,
     output: OutputFormat,
@@ -54,7 +55,7 @@ pub(super) fn events(
     )))
 }
 
-/// One JSON line for each event.
+/// Prints a JSON line for each event.
 #[derive(Debug)]
 struct StreamJson(Output);
 

@@ -44,9 +44,9 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Failure::new(
             ErrorKind::Environment,
-            "there is no terminal to show a pane in",
+            "a pane can only be shown in a terminal",
         )
-        .with_hint(format!("type this in one: {}", typed(&words))));
+        .with_hint(format!("run this in one: {}", typed(&words))));
     }
     become_command(&words)
 }
@@ -56,10 +56,7 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     if kind.is_none_or(BackendKind::has_panes) {
         return Ok(());
     }
-    let message = format!(
-        "{} runs without a terminal, so there is no pane",
-        member.name
-    );
+    let message = format!("{} runs headless and has no pane", member.name);
     Err(
         Failure::new(ErrorKind::Environment, message).with_hint(format!(
             "`swarm logs {} --follow` shows its output",
@@ -68,8 +65,8 @@ fn refuse_without_terminal(member: &Member) -> Result<(), Failure> {
     )
 }
 
-/// Any member that lives in a pane will do: its window holds those of the others. One that has ended is shown where nobody
-/// lives.
+/// Selects any running member with a pane: its window shows the others. A stopped member is
+/// selected only if no member is running.
 fn best_to_see<'a>(
     app: &App,
     config: &'a TeamConfig,
@@ -101,11 +98,11 @@ fn best_to_see<'a>(
     Err(trouble.unwrap_or_else(|| {
         let message = format!("no member of {} has a pane", config.name);
         Failure::new(ErrorKind::NotFound, message)
-            .with_hint("`swarm status` shows who is there; start one with `swarm spawn NAME`")
+            .with_hint("`swarm status` lists the members; start one with `swarm spawn NAME`")
     }))
 }
 
-/// What a member's pane is at, and the words of the command that shows it.
+/// Returns the backend of a member's pane and the command that shows it.
 fn look(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failure> {
     let (backend, pane) = pane_of(app, member)?;
     let (status, words) = runtime()?.block_on(async {
@@ -130,7 +127,7 @@ fn command(app: &App, member: &Member) -> Result<Vec<OsString>, Failure> {
     )
 }
 
-/// Replaces this process, so that the terminal belongs to tmux alone.
+/// Replaces this process, so that tmux owns the terminal.
 fn become_command(words: &[OsString]) -> Result<ExitCode, Failure> {
     let [program, args @ ..] = words else {
         return Err(Failure::new(
@@ -143,7 +140,7 @@ fn become_command(words: &[OsString]) -> Result<ExitCode, Failure> {
     Err(Failure::new(ErrorKind::Environment, message))
 }
 
-/// The command as a person would type it.
+/// Formats the command with shell quoting.
 fn typed(words: &[OsString]) -> String {
     let words: Vec<String> = words
         .iter()

@@ -33,7 +33,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     let team = app.team()?;
     let path = output::path(app, &team, &args.name);
     if !path.exists() {
-        // What a member printed outlives its place in the roster.
+        // A member's output is kept after it leaves the roster.
         members::known(&app.store.team(&team).config()?, &args.name)?;
     }
     if args.follow {
@@ -54,7 +54,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// How a member ended that is not there: its last words do not say it where somebody else ended it.
+/// Describes how a stopped member exited, unless its output already does.
 fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String>, Failure> {
     if !has_ended(app, team, name)? {
         return Ok(None);
@@ -64,7 +64,7 @@ fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String
         Event::MemberStopped { member, how, .. } if member == name => {
             let words = match how.as_str() {
                 "killed" => "was killed",
-                "terminated" => "was ended by SIGTERM",
+                "terminated" => "was terminated (SIGTERM)",
                 _ => "has shut down",
             };
             Some(format!("{name} {words}"))
@@ -76,18 +76,18 @@ fn ending(app: &App, team: &TeamName, name: &MemberName) -> Result<Option<String
     }))
 }
 
-/// Prints what comes, until the member has ended and all is printed.
+/// Prints new output until the member has stopped.
 fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<ExitCode, Failure> {
     let mut watch = Watch::new()?;
     watch.file(path);
     let mut tail = Tail::default();
     loop {
-        // Asked before reading, so that the last words are not missed.
+        // The state is read before the output, so that the last lines are not missed.
         let has_ended = has_ended(app, team, name)?;
         tail.read_more(path)?;
         print_new(app, name, &mut tail, has_ended)?;
         if has_ended {
-            app.out.say(&format!("{name} has ended"));
+            app.out.say(&format!("{name} has stopped"));
         }
         if has_ended || !app.out.is_wanted() {
             return Ok(ExitCode::SUCCESS);
@@ -96,7 +96,7 @@ fn follow(app: &App, team: &TeamName, name: &MemberName, path: &Path) -> Result<
     }
 }
 
-/// JSON is printed by whole lines, text as it comes.
+/// Prints JSON by lines and text as it arrives.
 fn print_new(app: &App, name: &MemberName, tail: &mut Tail, is_all: bool) -> Result<(), Failure> {
     if app.out.json {
         for line in tail.take_lines(is_all) {

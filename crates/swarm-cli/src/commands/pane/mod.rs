@@ -1,4 +1,4 @@
-//! Looking at a member's pane: `swarm attach`, `peek` and `logs`.
+//! Members' output: `swarm attach`, `peek` and `logs`.
 
 mod attach;
 mod logs;

@@ -1,4 +1,4 @@
-//! The file that keeps what a member printed.
+//! The output file of a member.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ use crate::failure::Failure;
 use crate::output::plain;
 use crate::sgr::colored;
 
-/// Where it is.
+/// Returns the path of the output file.
 pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {
     app.store.team(team).member_dir(name).join("output.log")
 }
 
-/// All of it as it was to be seen; `None` if there is no such file.
+/// Returns the output as displayed; `None` if the file does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
     let bytes = swarm_os::read_optional(path).map_err(StoreError::from)?;
     Ok(bytes.map(|bytes| seen(&String::from_utf8_lossy(&bytes))))
 }
 
-/// The text as it may reach our output: in colours where those are wanted, else as plain words.
+/// Sanitizes the text for output, with or without colors.
 pub(super) fn shown(app: &App, text: &str) -> String {
     if app.out.theme.color {
         colored(text)
@@ -31,7 +31,7 @@ pub(super) fn shown(app: &App, text: &str) -> String {
     }
 }
 
-/// The last lines of a text; blank lines at its end do not count.
+/// Returns the last lines of a text, without trailing blank lines.
 pub(super) fn last_lines(text: &str, count: usize) -> &str {
     let text = text.trim_end();
     let breaks = text.rmatch_indices('\n').map(|(at, _)| at + 1);

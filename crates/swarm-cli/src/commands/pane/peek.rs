@@ -28,7 +28,7 @@ pub(crate) struct PeekArgs {
     pub(crate) lines: Option<usize>,
 }
 
-/// Lines that are shown of kept output where no number is asked for: about one screen.
+/// Default number of lines of saved output: about one screen.
 const SCREEN_LINES: usize = 50;
 
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
@@ -36,7 +36,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
     let path = output::path(app, &team, &args.name);
     let config = app.store.team(&team).config()?;
     let captured = match config.member(&args.name) {
-        // What a member printed outlives its place in the roster.
+        // A member's output is kept after it leaves the roster.
         None if path.exists() => None,
         _ => capture(app, members::known(&config, &args.name)?, args.lines)?,
     };
@@ -49,7 +49,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
         app.out
             .json(&json!({ "name": args.name, "source": source, "text": text }))?;
     } else if args.lines == Some(0) {
-        // Nothing was asked for.
+        // With `-n 0` there is nothing to print.
     } else if text.trim().is_empty() {
         app.out.say(&format!("{} has printed nothing", args.name));
     } else {
@@ -58,7 +58,7 @@ pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the pane shows; `None` when it is gone.
+/// Returns the content of the pane; `None` if it is closed.
 fn capture(app: &App, member: &Member, lines: Option<usize>) -> Result<Option<String>, Failure> {
     let (backend, pane) = pane_of(app, member)?;
     let escapes = app.out.theme.color;

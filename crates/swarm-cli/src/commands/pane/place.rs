@@ -1,4 +1,4 @@
-//! Where a member is to be seen.
+//! Lookup of a member's pane.
 
 use std::sync::Arc;
 
@@ -9,17 +9,19 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::spawn_context::terminal;
 
-/// The pane of a member, and the backend that can show it.
+/// Returns the pane of a member and the backend that can show it.
 pub(super) fn pane_of(app: &App, member: &Member) -> Result<(Arc<dyn PaneBackend>, Pane), Failure> {
     let no_pane = |why: &str| {
         let message = format!("{} has no pane: {why}", member.name);
         Failure::new(ErrorKind::Environment, message)
     };
     let (Some(mark), Some(kind)) = (&member.swarm, &member.backend_type) else {
-        return Err(no_pane("swarm did not start it").with_hint("look at it where it runs"));
+        return Err(
+            no_pane("swarm did not start it").with_hint("view it in the program that started it")
+        );
     };
     if member.tmux_pane_id.is_none() {
-        return Err(no_pane("it is still being started").with_hint("try again in a moment"));
+        return Err(no_pane("it is still starting").with_hint("try again in a moment"));
     }
     let backend = backend_for_pane(kind, mark.socket.as_deref(), &terminal(app))?;
     let pane = Pane {

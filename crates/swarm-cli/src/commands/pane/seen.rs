@@ -1,13 +1,13 @@
-//! What a person would have seen of the output of a program: its lines without the titles that it told its terminal,
-//! and of a line that it wrote over and over (a progress bar) the last state.
+//! Converts terminal output to what was displayed: without title sequences, and with only the final
+//! state of overwritten lines such as progress bars.
 
 use std::borrow::Cow;
 
-/// Longest title sequence that is taken for one; whatever is longer stays to be seen.
+/// Maximum length of a title sequence; longer ones are kept as text.
 pub(super) const LONGEST_TITLE: usize = 512;
 
-/// The text as it was to be seen. Colours stay; everything else that a terminal would obey is left to the doors that
-/// every text passes on its way out.
+/// Returns the displayed text. Colors are kept; other control sequences are removed when the text
+/// is printed.
 pub(super) fn seen(text: &str) -> String {
     let text = without_titles(text);
     let mut lines = text.split('\n').map(last_state);
@@ -38,8 +38,8 @@ fn without_titles(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Length of the sequence that sets a title, with which `text` begins: `ESC ]`, one of 0 to 2, `;`, text of one line,
-/// and BEL or `ESC \`.
+/// Returns the length of a title sequence at the start of `text`: `ESC ]`, a digit from 0 to 2,
+/// `;`, text of one line, and BEL or `ESC \`.
 fn title_length(text: &str) -> Option<usize> {
     let body = text.strip_prefix("\u{1b}]")?;
     let title = body.strip_prefix(['0', '1', '2'])?.strip_prefix(';')?;
@@ -52,7 +52,7 @@ fn title_length(text: &str) -> Option<usize> {
     (length <= LONGEST_TITLE).then_some(length)
 }
 
-/// The last state of a line that its program has begun again, by a carriage return, without ending it.
+/// Returns the final state of a line that was overwritten after a carriage return.
 fn last_state(line: &str) -> Cow<'_, str> {
     let ended = line.strip_suffix('\r').unwrap_or(line);
     let last = ended.rsplit('\r').find(|state| !state.is_empty());
@@ -73,7 +73,7 @@ mod tests {
             ("10%\r20%\r100%\r\ndone\r\n", "100%\ndone\n"),
             ("10%\r20%\r", "20%"),
             ("\u{1b}[31mred\u{1b}[0m", "\u{1b}[31mred\u{1b}[0m"),
-            // Not a title, not ended, or with something hidden in it.
+            // Not a title, unterminated, or containing other sequences.
             ("\u{1b}]52;c;x\u{7}", "\u{1b}]52;c;x\u{7}"),
             ("\u{1b}]2;never ended", "\u{1b}]2;never ended"),
             ("\u{1b}]2;two\nlines\u{7}", "\u{1b}]2;two\nlines\u{7}"),

@@ -1,4 +1,4 @@
-//! The end of a file that grows, in pieces that can be shown.
+//! Reads a growing file in pieces that can be displayed.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use swarm_store::StoreError;
 use super::seen::{LONGEST_TITLE, seen};
 use crate::failure::Failure;
 
-/// Longest escape sequence that is waited for; a lone escape that begins something longer is shown as it is.
+/// Maximum length of an incomplete escape sequence that is held back.
 const LONGEST_ESCAPE: usize = LONGEST_TITLE;
 
-/// What was read of a file and not taken yet.
+/// Data that was read from a file and not yet returned.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     position: u64,
@@ -18,8 +18,8 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Reads what was appended since the last time. A file that is not there yet is empty; what is no file is an error, and
-    /// not waited for.
+    /// Reads the data appended since the last call. A missing file counts as empty; a path that is
+    /// not a file is an error.
     pub(super) fn read_more(&mut self, path: &Path) -> Result<(), Failure> {
         let read = swarm_os::read_optional_from(path, self.position).map_err(StoreError::from)?;
         let read = read.unwrap_or_default();
@@ -28,8 +28,8 @@ impl Tail {
         Ok(())
     }
 
-    /// The text so far as it is to be seen, without a character, an escape sequence or a line written over of which
-    /// the end is missing, unless `is_all`.
+    /// Returns the displayed text so far. Holds back incomplete characters, escape sequences and
+    /// overwritten lines unless `is_all`.
     pub(super) fn take_text(&mut self, is_all: bool) -> String {
         self.forget_states();
         let whole = if is_all {
@@ -41,7 +41,7 @@ impl Tail {
         seen(&String::from_utf8_lossy(&taken))
     }
 
-    /// The complete lines so far, with the incomplete last one only if `is_all`.
+    /// Returns the complete lines so far; the incomplete last line only if `is_all`.
     pub(super) fn take_lines(&mut self, is_all: bool) -> Vec<String> {
         let last_break = self.held.iter().rposition(|byte| *byte == b'\n');
         let whole = if is_all {
@@ -56,12 +56,12 @@ impl Tail {
 }
 
 impl Tail {
-    /// Drops what the unfinished last line was before its program began it again: nobody is to see that, and a
-    /// progress bar may run for hours.
+    /// Drops overwritten states of the unfinished last line, since a progress bar may run for
+    /// hours.
     fn forget_states(&mut self) {
         let start = line_start(&self.held);
         let line = &self.held[start..];
-        // The last byte may be half of a line end.
+        // The last byte may be the first half of a CRLF.
         let before_last = line.len().saturating_sub(1);
         if let Some(at) = line[..before_last].iter().rposition(|byte| *byte == b'\r') {
             self.held.drain(start..start + at);
@@ -69,7 +69,7 @@ impl Tail {
     }
 }
 
-/// Where the last line begins.
+/// Returns where the last line starts.
 fn line_start(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -77,10 +77,10 @@ fn line_start(bytes: &[u8]) -> usize {
         .map_or(0, |at| at + 1)
 }
 
-/// How many of the bytes do not end in the middle of something.
+/// Returns how many bytes end at a complete character and sequence.
 fn whole(bytes: &[u8]) -> usize {
     let start = line_start(bytes);
-    // A line that was begun again is one to be written over once more.
+    // A line that was overwritten once may be overwritten again.
     if bytes[start..].contains(&b'\r') {
         return start;
     }
@@ -89,7 +89,7 @@ fn whole(bytes: &[u8]) -> usize {
         .rposition(|byte| *byte == b'\x1b')
         .filter(|at| bytes.len() - at < LONGEST_ESCAPE && is_unfinished(&bytes[at + 1..]));
     let bytes = &bytes[..escape.unwrap_or(bytes.len())];
-    // A character takes four bytes at most, so its beginning is among the last three or it is complete.
+    // A UTF-8 character has at most four bytes, so an incomplete one starts in the last three.
     let start = bytes.len().saturating_sub(3);
     let cut = (start..bytes.len()).find(|at| {
         let needed = match bytes[*at] {
@@ -103,7 +103,7 @@ fn whole(bytes: &[u8]) -> usize {
     cut.unwrap_or(bytes.len())
 }
 
-/// Whether what follows an escape may still become a sequence that sets colours or a title.
+/// Returns whether the bytes after an escape can still become a color or title sequence.
 fn is_unfinished(after: &[u8]) -> bool {
     match after {
         [] | [b']'] => true,

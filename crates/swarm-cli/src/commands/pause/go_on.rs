@@ -38,12 +38,12 @@ pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCod
     }
     if view.state == MemberState::Parked {
         let message = format!(
-            "{} takes no turn, since the team's lead is gone",
+            "{} cannot take a turn: the team has lost its lead",
             args.name.name
         );
         return Err(
             Failure::new(ErrorKind::Conflict, message).with_hint(format!(
-                "it goes on when `swarm resume {}` has given the team a lead",
+                "run `swarm resume {}` to give the team a lead",
                 subject.team
             )),
         );
@@ -53,7 +53,7 @@ pub(in crate::commands) fn run(app: &App, args: &ContinueArgs) -> Result<ExitCod
             "member": args.name.name, "state": view.state, "pause": before,
         }))?;
     } else if before.is_some() {
-        app.out.data(&format!("{} goes on", args.name.name))?;
+        app.out.data(&format!("{} continues", args.name.name))?;
     } else {
         app.out
             .data(&format!("{} was not paused", args.name.name))?;

@@ -1,4 +1,4 @@
-//! The member that is meant, and what it makes of it.
+//! The member to pause or continue, and its reaction.
 
 use std::time::Duration;
 
@@ -12,21 +12,22 @@ use crate::commands::stop::MemberWord;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 
-/// How long a member that waits for mail may take to obey: longer than the net takes that catches lost wake-ups.
+/// Timeout for an idle member to react: longer than the interval of the fallback poll for lost
+/// wake-ups.
 pub(super) const PROMPTLY: Duration = Duration::from_secs(7);
 
-/// A living member that swarm runs.
+/// A running member that swarm manages.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) team: TeamName,
     pub(super) name: MemberName,
     pub(super) spawn_id: SpawnId,
-    /// Wakes when its state may have changed.
+    /// Wakes when the member's state may have changed.
     pub(super) watch: Watch,
 }
 
 impl Subject {
-    /// Finds the member; refuses those that no mark would reach.
+    /// Finds the member; refuses members that cannot be paused.
     pub(super) fn find(app: &App, word: &MemberWord, verb: &str) -> Result<Self, Failure> {
         let team = app.team_of_id(word.team.clone())?;
         let name = &word.name;
@@ -55,7 +56,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// The member as it is at this moment.
+    /// Reads the current state of the member.
     pub(super) fn view(&self, app: &App) -> Result<MemberView, Failure> {
         let views = app.store.team(&self.team).member_view()?;
         let view = views.into_iter().find(|view| {
@@ -66,22 +67,23 @@ impl Subject {
             Some(view) => {
                 let message = format!("{} is {}", self.name, view.state.name());
                 Err(Failure::new(ErrorKind::Conflict, message)
-                    .with_hint(format!("`swarm spawn {}` starts it again", self.name)))
+                    .with_hint(format!("`swarm spawn {}` restarts it", self.name)))
             }
             None => {
-                let message = format!("{} has ended meanwhile", self.name);
+                let message = format!("{} has stopped in the meantime", self.name);
                 Err(Failure::new(ErrorKind::Conflict, message))
             }
         }
     }
 
-    /// A member that should have obeyed and did not.
+    /// Returns the error for a member that did not react in time.
     pub(super) fn silent(&self, view: &MemberView) -> Failure {
         let message = format!(
-            "{} has not obeyed yet and is still {}; it will when it looks again",
+            "{} has not responded yet and is still {}; it will respond when it reads its state again",
             self.name,
             view.state.name()
         );
-        Failure::new(ErrorKind::TimedOut, message).with_hint("if it hangs, `swarm kill` ends it")
+        Failure::new(ErrorKind::TimedOut, message)
+            .with_hint("if it hangs, terminate it with `swarm kill`")
     }
 }

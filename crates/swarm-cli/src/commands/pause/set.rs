@@ -58,7 +58,7 @@ pub(in crate::commands) fn run(app: &App, args: PauseArgs) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// The member once it has obeyed, or once it is known that it will at the end of its turn.
+/// Returns the member once it is paused, or once it will pause at the end of its turn.
 fn obeyed(
     app: &App,
     subject: &mut Subject,

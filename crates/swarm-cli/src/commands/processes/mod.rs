@@ -1,4 +1,4 @@
-//! `swarm ps` and `swarm reap`: the processes of swarm, and ending those that belong nowhere.
+//! `swarm ps` and `swarm reap`: list swarm's processes and terminate orphaned ones.
 
 mod ps;
 mod reap;

@@ -19,7 +19,7 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if seen.is_empty() {
-        app.out.say("no process of swarm runs");
+        app.out.say("no swarm processes are running");
         return Ok(ExitCode::SUCCESS);
     }
     app.out.table(&table(app, &seen))?;
@@ -65,7 +65,7 @@ fn age(age: Duration) -> String {
     short_duration(age.as_secs().max(1).saturating_mul(1000))
 }
 
-/// The program without its directory, and what fits of its arguments.
+/// Formats the program name and as many arguments as fit.
 fn short_command(command: &str) -> String {
     const SHOWN: usize = 40;
     let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
@@ -78,7 +78,7 @@ fn short_command(command: &str) -> String {
     }
 }
 
-/// What can be done about strays and about teams without their lead.
+/// Returns hints about orphaned processes and teams without a lead.
 fn advice(seen: &[SeenProcess]) -> Vec<String> {
     let mut lines = Vec::new();
     let strays = seen
@@ -86,7 +86,7 @@ fn advice(seen: &[SeenProcess]) -> Vec<String> {
         .filter(|one| matches!(one.standing, ProcessStatus::Orphan(_)))
         .count();
     if strays > 0 {
-        lines.push("`swarm reap` ends the strays".to_owned());
+        lines.push("`swarm reap` terminates orphaned processes".to_owned());
     }
     let mut lost: Vec<&str> = seen
         .iter()
@@ -104,7 +104,7 @@ fn advice(seen: &[SeenProcess]) -> Vec<String> {
     lost.dedup();
     for team in lost {
         lines.push(format!(
-            "the lead of {team} is lost: `swarm resume {team}` takes the team over, `swarm reap --parked {team}` ends its members"
+            "the lead of {team} is lost: `swarm resume {team}` takes the team over, `swarm reap --parked {team}` terminates its members"
         ));
     }
     lines

@@ -44,13 +44,13 @@ pub(in crate::commands) fn run(app: &App, args: &ReapArgs) -> Result<ExitCode, F
     let spawn_context = for_stopping(app);
     let runtime = runtime()?;
     let reaped = runtime.block_on(swarm_supervisor::reap(&spawn_context, &seen, args.parked));
-    // Threads that wait for a member's death end with the process.
+    // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     report(app, reaped)
 }
 
-/// Whether a process is one of those that were named; without names every one is. A name that a team has means the
-/// team, and not also members of other teams.
+/// Returns whether a process matches the given names; without names every process does. The name of
+/// a team only matches the team, not members with the same name.
 fn is_meant(seen: &SeenProcess, names: &[String], teams: &[String]) -> bool {
     let agent = whose(seen.team.as_deref(), seen.member.as_deref());
     let is = |name: &String| {
@@ -79,11 +79,11 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if seen.is_empty() {
-        app.out.say("there is nothing to reap");
+        app.out.say("no orphaned processes");
     }
     for one in seen {
         app.out.data(&format!(
-            "would end process {} of {}: {}",
+            "would terminate process {} of {}: {}",
             one.pid,
             whose(one.team.as_deref(), one.member.as_deref()),
             text::note(app, one)
@@ -94,7 +94,7 @@ fn would(app: &App, seen: &[SeenProcess]) -> Result<ExitCode, Failure> {
 
 fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
     if reaped.is_empty() && !app.out.json {
-        app.out.say("there is nothing to reap");
+        app.out.say("no orphaned processes");
     }
     let mut records = Vec::new();
     let mut failures = Vec::new();
@@ -107,15 +107,15 @@ fn report(app: &App, reaped: Vec<Reaped>) -> Result<ExitCode, Failure> {
         if let Some(error) = one.error {
             failures.push(Failure::from(error));
         } else if one.left > 0 {
-            let message = format!("{} of {who} would not end", processes(one.left));
+            let message = format!("{} of {who} could not be terminated", processes(one.left));
             failures.push(
                 Failure::new(ErrorKind::Internal, message)
-                    .with_hint("`swarm ps` shows them; try again"),
+                    .with_hint("run `swarm ps` to list them, then retry"),
             );
         } else if !app.out.json {
             let ended = processes(one.pids.len());
             app.out
-                .data(&format!("{who}: ended {ended} ({})", one.why))?;
+                .data(&format!("{who}: terminated {ended} ({})", one.why))?;
         }
     }
     if app.out.json {

@@ -1,4 +1,4 @@
-//! A process in words and as a record.
+//! Text and JSON forms of a process.
 
 use serde_json::{Value, json};
 use swarm_supervisor::{ProcessStatus, SeenProcess};
@@ -6,17 +6,17 @@ use swarm_supervisor::{ProcessStatus, SeenProcess};
 use crate::app::App;
 use crate::commands::members;
 
-/// The member that a process belongs to, as `NAME@TEAM` as far as it is known.
+/// Returns the member that a process belongs to, as `NAME@TEAM` as far as known.
 pub(super) fn whose(team: Option<&str>, member: Option<&str>) -> String {
     match (member, team) {
         (Some(member), Some(team)) => format!("{member}@{team}"),
         (Some(member), None) => member.to_owned(),
-        (None, Some(team)) => format!("somebody@{team}"),
-        (None, None) => "somebody".to_owned(),
+        (None, Some(team)) => format!("unknown@{team}"),
+        (None, None) => "unknown".to_owned(),
     }
 }
 
-/// The form that scripts read.
+/// Returns the JSON form.
 pub(super) fn record(seen: &SeenProcess) -> Value {
     let (stray, root) = match &seen.standing {
         ProcessStatus::Orphan(stray) => (Some(stray.to_string()), None),
@@ -47,7 +47,7 @@ pub(super) fn record(seen: &SeenProcess) -> Value {
     })
 }
 
-/// One word for where a process belongs.
+/// Returns the status of a process in one word.
 pub(super) fn state(standing: &ProcessStatus) -> &'static str {
     match standing {
         ProcessStatus::Placed { state, .. } => state.name(),
@@ -57,7 +57,7 @@ pub(super) fn state(standing: &ProcessStatus) -> &'static str {
     }
 }
 
-/// What is to be said of a process beside its state.
+/// Returns notes about a process besides its state.
 pub(super) fn note(app: &App, seen: &SeenProcess) -> String {
     let frozen = seen.frozen.then(|| members::frozen(seen.pid));
     let notes = [Some(place(app, seen)), frozen].into_iter().flatten();
@@ -65,7 +65,7 @@ pub(super) fn note(app: &App, seen: &SeenProcess) -> String {
     notes.join("; ")
 }
 
-/// What is to be said of where it belongs.
+/// Returns a note about the team of a process.
 fn place(app: &App, seen: &SeenProcess) -> String {
     match &seen.standing {
         ProcessStatus::Orphan(stray) => stray.to_string(),
@@ -73,8 +73,10 @@ fn place(app: &App, seen: &SeenProcess) -> String {
             lead_lost: true, ..
         } => "its lead is lost".to_owned(),
         ProcessStatus::Placed { .. } => String::new(),
-        ProcessStatus::Elsewhere(Some(root)) => format!("of the root {}", root.display()),
-        ProcessStatus::Elsewhere(None) => "of a root that it does not name".to_owned(),
+        ProcessStatus::Elsewhere(Some(root)) => {
+            format!("of the config directory {}", root.display())
+        }
+        ProcessStatus::Elsewhere(None) => "of an unknown config directory".to_owned(),
         ProcessStatus::Unknown if seen.team.is_none() => "its lead has no team yet".to_owned(),
         ProcessStatus::Unknown => format!(
             "the roster of its team below {} cannot be read",

@@ -1,4 +1,4 @@
-//! Answering a request.
+//! `swarm approve` and `swarm deny`.
 
 use std::process::ExitCode;
 
@@ -71,7 +71,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
         return each(app, &team, |asked| {
             if text::asks(asked) {
                 let line = format!("{}: {} asks a question", asked.short(), asked.from);
-                app.out.say(&format!("{line}; answer it by itself"));
+                app.out.say(&format!("{line}; answer it separately"));
                 return Ok(());
             }
             approve_one(app, &team, asked, args.always, None)
@@ -90,7 +90,7 @@ pub(in crate::commands) fn approve(app: &App, args: &ApproveArgs) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says yes to one request, with another input if one is given.
+/// Approves a request, with changed input if given.
 fn approve_one(
     app: &App,
     team: &TeamName,
@@ -107,7 +107,7 @@ fn approve_one(
     let record = answered.map_err(|error| explained(app, team, error))?;
     let granted = granted(&record).filter(|_| always);
     let more = granted.map_or_else(String::new, |granted| {
-        format!("\n  and without a question until it ends: {granted}")
+        format!("\n  and without asking for the rest of its session: {granted}")
     });
     let verdict = match &record.request {
         RequestKind::Plan { .. } if is_edited => "may carry out the plan as you changed it",
@@ -119,7 +119,8 @@ fn approve_one(
     show(app, &record, verdict, &more)
 }
 
-/// Answers every request that waits, oldest first. One that is answered by somebody else meanwhile stops none of the others.
+/// Answers every pending request, oldest first. Requests that another person answers meanwhile are
+/// skipped.
 fn each(
     app: &App,
     team: &TeamName,
@@ -128,7 +129,7 @@ fn each(
     let mut open = app.store.team(team).requests()?.requests;
     open.retain(is_open);
     if open.is_empty() {
-        app.out.say("no request waits for an answer");
+        app.out.say("no pending requests");
     }
     let mut failed = None;
     for asked in &open {
@@ -144,7 +145,7 @@ fn each(
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// A person's words to questions.
+/// Answers a question with a person's text.
 fn answer(
     app: &App,
     team: &TeamName,
@@ -155,7 +156,7 @@ fn answer(
     let is_plan = matches!(asked.request, RequestKind::Plan { .. });
     if !is_plan && !text::asks(asked) {
         let message = format!("request `{id}` asks no question: {}", what(asked));
-        let hint = format!("leave `--answer` out: swarm approve {id}");
+        let hint = format!("omit `--answer`: swarm approve {id}");
         return Err(Failure::usage(message).with_hint(hint));
     }
     if !is_plan && let Err(why) = swarm_tools::answered(&asked.request.input(), answers) {
@@ -167,7 +168,7 @@ fn answer(
     let answered = swarm_team::answer(&*app.store.team(team), asked, answers.to_vec(), person(app));
     let record = answered.map_err(|error| explained(app, team, error))?;
     let verdict = if is_plan {
-        "may carry out its plan, and has your remark"
+        "may carry out its plan, with your comment"
     } else {
         "has your answer"
     };
@@ -195,7 +196,8 @@ pub(in crate::commands) fn deny(app: &App, args: &DenyArgs) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The request that is meant, as it is on file. The answer is given to this one alone, whatever is asked meanwhile.
+/// Returns the selected request from the queue. Only this one is answered, even if new requests
+/// arrive.
 fn shown(
     app: &App,
     team: &TeamName,
@@ -212,13 +214,14 @@ fn shown(
     }
 }
 
-/// Who answers, as the journal names it.
+/// Returns who answers, for the journal.
 pub(in crate::commands) fn person(app: &App) -> AnsweredBy {
     let user = app.env.get("USER").or_else(|| app.env.get("LOGNAME"));
     AnsweredBy::person(std::process::id(), user)
 }
 
-/// Of several answers one wins. Who comes later is told which, also when it was heard and is no longer on file.
+/// Returns the error for a request that was already answered: the first answer wins. Also covers
+/// requests that are no longer in the queue.
 fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
     let (StoreError::RequestNotFound { id, .. } | StoreError::RequestAnswered { id, .. }) = &error
     else {
@@ -229,17 +232,19 @@ fn explained(app: &App, team: &TeamName, error: StoreError) -> Failure {
     };
     let ago = age(app.clock.now(), at);
     let message = if answer == "expired" {
-        format!("request `{id}` was withdrawn {ago} ago: its time was over, or nobody waits for it")
+        format!(
+            "request `{id}` was withdrawn {ago} ago: it timed out, or the requester stopped waiting"
+        )
     } else {
         format!(
-            "request `{id}` was already {answer} {ago} ago, by somebody else or from another shell"
+            "request `{id}` was already {answer} {ago} ago, by another person or from another shell"
         )
     };
     Failure::new(ErrorKind::Conflict, message)
-        .with_hint("nothing was changed; `swarm requests` shows those that still wait")
+        .with_hint("nothing was changed; run `swarm requests` to list pending requests")
 }
 
-/// The answer that won, and when.
+/// Returns the answer that won, and when it was given.
 fn earlier_answer(app: &App, team: &TeamName, id: &RequestId) -> Option<(String, UnixMs)> {
     let events = app.store.team(team).events().ok()?.entries;
     let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());

@@ -1,4 +1,4 @@
-//! What an edit would change, as a diff.
+//! Diff of an edit.
 
 use std::path::Path;
 
@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::output::plain;
 
-/// Unchanged lines around a change.
+/// Number of context lines around a change.
 const AROUND: usize = 3;
 
-/// The lines of a call that changes a file, with the change as a diff; `None` for other calls.
+/// Returns the lines of a call that changes a file, with the change as a diff; `None` for other
+/// calls.
 pub(super) fn of_call(tool: &str, input: &Value) -> Option<Vec<String>> {
     let text = |key: &str| input[key].as_str();
     let path = text("file_path")?;
@@ -31,7 +32,7 @@ pub(super) fn of_call(tool: &str, input: &Value) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// The lines from the first change to the last one, with some unchanged ones around them.
+/// Returns the lines from the first to the last change, with context.
 fn diff(before: &str, after: &str) -> Vec<String> {
     let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
     let same = |(one, other): &(&&str, &&str)| one == other;

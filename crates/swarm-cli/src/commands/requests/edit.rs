@@ -1,4 +1,4 @@
-//! Changing what a member asks for before it is approved.
+//! Editing a request before it is approved.
 
 use std::process::Command;
 
@@ -8,8 +8,7 @@ use swarm_protocol::{RequestKind, RequestRecord};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// The input that a person writes in the place of the one that was asked about: `given`, or what they leave in their
-/// editor. `None` where they change nothing.
+/// Returns the changed input: `given`, or the text from the person's editor. `None` if unchanged.
 pub(super) fn edited(
     app: &App,
     asked: &RequestRecord,
@@ -50,7 +49,7 @@ fn parsed(text: &str) -> Result<Value, Failure> {
     }
 }
 
-/// What a person leaves in their editor.
+/// Opens the text in the person's editor and returns the result.
 fn in_editor(
     app: &App,
     asked: &RequestRecord,

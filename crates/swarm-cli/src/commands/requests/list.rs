@@ -1,4 +1,4 @@
-//! The queue of requests.
+//! `swarm requests`: the pending requests.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     if app.out.json {
         app.out.json(&open)?;
     } else if open.is_empty() {
-        app.out.say("no request waits for an answer");
+        app.out.say("no pending requests");
     } else {
         let now = app.clock.now();
         let blocks: Vec<String> = open
@@ -32,7 +32,7 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts what members of other programs ask into the queue where no lead process does.
+/// Adds requests of other programs' members to the queue if no lead process does.
 pub(super) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
     if !team.is_foreign() && lead_standing(&*app.store, &team.config()?)? == LeadStanding::ByHand {
         swarm_team::adopt_requests(team, app.clock.now())?;
@@ -40,7 +40,7 @@ pub(super) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a request still waits.
+/// Returns whether a request is pending.
 pub(in crate::commands) fn is_open(request: &RequestRecord) -> bool {
     request.state == RequestState::Open
 }

@@ -1,4 +1,4 @@
-//! The rules in force for a member.
+//! `swarm permissions`: the permission rules of a member.
 
 use std::process::ExitCode;
 
@@ -50,7 +50,7 @@ pub(in crate::commands) fn run(app: &App, args: &PermissionsArgs) -> Result<Exit
     app.out.data(&heading(args, &rights))?;
     let table = table(&rights);
     if table.is_empty() {
-        app.out.say("no rule is in force: the mode alone decides");
+        app.out.say("no permission rules; only the mode applies");
     } else {
         app.out.table(&table)?;
     }
@@ -69,12 +69,13 @@ fn is_of(rights: &RightsReport, member: &Member) -> bool {
     member.spawn_id() == Some(rights.spawn_id)
 }
 
-/// Only swarm's own teammates write down what they may do.
+/// Returns an error for members without recorded permissions; only swarm's own teammates record
+/// them.
 fn not_known(team: &TeamName, args: &PermissionsArgs) -> Failure {
     let name = &args.name;
-    let message = format!("what {name} of the team {team} may do is not known to swarm");
+    let message = format!("permissions of {name} in team {team} are not known");
     let hint = if name.is_lead() {
-        "a lead that is led by hand is a person; a lead process has the rules that `swarm config list` shows"
+        "in a manually led team the lead is a person; `swarm config list` shows the rules of a lead process"
     } else {
         "it has not started yet, or belongs to another program"
     };
@@ -94,12 +95,13 @@ fn heading(args: &PermissionsArgs, rights: &RightsReport) -> String {
             .iter()
             .map(|directory| directory.display().to_string())
             .collect();
-        line = format!("{line}; also at home in {}", directories.join(", "));
+        line = format!("{line}; additional directories: {}", directories.join(", "));
     }
     swarm_ui::clean_line(&line)
 }
 
-/// Says which settings nobody can be started with: what a person looks for among the rules may stand there.
+/// Reports invalid settings, which prevent new members and may contain the rules that the user
+/// expects.
 fn tell_refused(app: &App, args: &PermissionsArgs) {
     let home = app.env.home();
     let Err(refused) = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref()) else {
@@ -108,19 +110,19 @@ fn tell_refused(app: &App, args: &PermissionsArgs) {
     let slips = plain(&with_causes(&refused)).replace('\n', "\n  ");
     app.out.say(&format!("swarm: refused: {slips}"));
     let hint = refused.hint();
-    let hint = hint.as_deref().unwrap_or("correct the file");
+    let hint = hint.as_deref().unwrap_or("fix the file");
     app.out.say(&format!(
-        "  {hint}; nobody is started before that, and {} has the rules with which it was started",
+        "  {hint}; until then no member can be started, and {} keeps the rules it was started with",
         args.name
     ));
 }
 
-/// The tool that was probably meant by a rule for one that there is not.
+/// Suggests a tool for a rule that names an unknown tool.
 fn meant(rule: &str) -> Option<&'static str> {
     Rule::parse(rule).ok()?.suggested_tool()
 }
 
-/// In the order in which rules decide: what is refused, what is asked about, what runs. At the end what changes nothing.
+/// Formats rules in order of precedence: deny, ask, allow; rules without effect come last.
 fn table(rights: &RightsReport) -> Table {
     let mut table = Table::new(["CALLS", "RULE", "FROM"]);
     let lists = [

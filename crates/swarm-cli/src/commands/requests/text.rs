@@ -1,4 +1,4 @@
-//! A request as people read it. What they allow is the exact call, so it is shown in full as far as that can be read.
+//! Text form of a request. The user approves the exact call, so it is shown in full.
 
 use serde_json::Value;
 use swarm_permissions::Suggestion;
@@ -10,7 +10,7 @@ use super::diff;
 use crate::commands::members::age;
 use crate::output::plain;
 
-/// Everything that is asked, and the commands that answer it.
+/// Formats the whole request and the commands that answer it.
 pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
     let short = request.short();
     let deadline = request.deadline.map_or_else(String::new, |deadline| {
@@ -31,13 +31,14 @@ pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
     lines.push(format!("  no:  swarm deny {short} --why TEXT"));
     if let Some(granted) = granted(request) {
         lines.push(format!(
-            "  yes with --always also grants, until it ends: {granted}"
+            "  yes with --always also grants, for the rest of its session: {granted}"
         ));
     }
     lines.join("\n")
 }
 
-/// What the one line does not say: the other fields of a call and the reason for asking, or questions with their options.
+/// Formats the details: other fields of a call and the reason for asking, or questions with their
+/// options.
 pub(in crate::commands) fn details(request: &RequestRecord) -> Vec<String> {
     if let Some(asked) = questions(request) {
         return asked.iter().flat_map(options).collect();
@@ -62,11 +63,11 @@ pub(in crate::commands) fn details(request: &RequestRecord) -> Vec<String> {
 fn plan_lines(plan: &str, path: &str, mode: PermissionMode) -> Vec<String> {
     let mut lines = field("plan", &Value::from(plan));
     lines.extend(field("file", &Value::from(path)));
-    lines.push(format!("  once approved: it goes on in mode {mode}"));
+    lines.push(format!("  once approved: it continues in mode {mode}"));
     lines
 }
 
-/// One line with the command that answers.
+/// Formats one line with the command that answers.
 pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
     let answers = questions(request).map_or(0, |asked| asked.len());
     format!(
@@ -78,7 +79,7 @@ pub(in crate::commands) fn in_short(request: &RequestRecord) -> String {
     )
 }
 
-/// The call in one line.
+/// Formats the call in one line.
 pub(in crate::commands) fn what(request: &RequestRecord) -> String {
     let tool = request.request.tool();
     let description = swarm_ui::clean_line(&request.description);
@@ -89,7 +90,7 @@ pub(in crate::commands) fn what(request: &RequestRecord) -> String {
     }
 }
 
-/// Whether the call asks questions, to which a mere yes is no answer.
+/// Returns whether the call asks questions that need an answer instead of an approval.
 pub(super) fn asks(request: &RequestRecord) -> bool {
     questions(request).is_some()
 }
@@ -102,7 +103,7 @@ pub(in crate::commands) fn questions(request: &RequestRecord) -> Option<Vec<Aske
     asks.then(|| swarm_tools::questions(input).ok()).flatten()
 }
 
-/// A question with its options, by the numbers that answer it.
+/// Formats a question with its numbered options.
 fn options(question: &AskedQuestion) -> Vec<String> {
     let several = if question.several {
         " (several: 1,2)"
@@ -123,13 +124,13 @@ fn options(question: &AskedQuestion) -> Vec<String> {
     lines
 }
 
-/// What a yes with `--always` grants beside the call.
+/// Describes what `--always` grants in addition to the call.
 pub(in crate::commands) fn granted(request: &RequestRecord) -> Option<String> {
     let grants: Vec<String> = request.request.suggestions().iter().map(grant).collect();
     (!grants.is_empty()).then(|| swarm_ui::clean_line(&grants.join(", ")))
 }
 
-/// What a suggestion would grant.
+/// Describes what a suggestion grants.
 fn grant(suggestion: &Value) -> String {
     match serde_json::from_value(suggestion.clone()) {
         Ok(Suggestion::AddRules { rules, .. }) => {
@@ -147,7 +148,7 @@ fn grant(suggestion: &Value) -> String {
     }
 }
 
-/// The fields of a call, but for one that its heading shows in full.
+/// Returns the fields of a call, except one that its heading shows in full.
 fn fields(input: &Value, heading: &str) -> Vec<String> {
     let Value::Object(fields) = input else {
         return field("input", input);
@@ -221,7 +222,7 @@ mod tests {
             "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
              Bash touch made\n  timeout: 5\n  why: no rule allows `touch made`\n  \
              yes: swarm approve p3\n  no:  swarm deny p3 --why TEXT\n  \
-             yes with --always also grants, until it ends: Bash(touch:*)"
+             yes with --always also grants, for the rest of its session: Bash(touch:*)"
         );
     }
 
@@ -248,7 +249,7 @@ mod tests {
         for words in [
             "  plan:\n    # Fix it\n    1. look\n    2. mend\n",
             "  file: /root/plans/x.md",
-            "goes on in mode acceptEdits",
+            "continues in mode acceptEdits",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

@@ -1,4 +1,4 @@
-//! Which request a person means.
+//! Selection of the request to answer.
 
 use swarm_protocol::{ErrorKind, RequestId, RequestRecord, TeamName};
 
@@ -7,17 +7,17 @@ use super::text::what;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// What a person names.
+/// The result of the selection.
 pub(super) enum Named {
-    /// One of the open requests.
+    /// A pending request.
     Open(Box<RequestRecord>),
-    /// None of them; an earlier answer to it may be on record.
+    /// Not a pending request; the journal may contain an earlier answer.
     Id(RequestId),
 }
 
-/// The request that `word` names: by its id, by the beginning of that or of its random end, or by the name of a member
-/// with one open request. Without a word it is the only open one. A word that names none of the open ones is taken for
-/// an id, so that an earlier answer to it can be told.
+/// Selects a request by id, by a prefix of the id or of its random suffix, or by the name of a
+/// member with one pending request. Without a word it selects the only pending one. Any other word
+/// is treated as an id, so that an earlier answer can be reported.
 pub(super) fn named(
     app: &App,
     team: &TeamName,
@@ -35,14 +35,13 @@ pub(super) fn named(
     match (&meant[..], word) {
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
         ([], Some(word)) if is_member(app, team, word)? => {
-            let message =
-                format!("{word} of the team {team} has no request that waits for an answer");
+            let message = format!("{word} of the team {team} has no pending request");
             Err(Failure::new(ErrorKind::NotFound, message)
-                .with_hint("`swarm requests` shows those that wait"))
+                .with_hint("run `swarm requests` to list pending requests"))
         }
         ([], Some(word)) => Ok(Named::Id(RequestId::new(word))),
         ([], None) => {
-            let message = format!("no request of the team {team} waits for an answer");
+            let message = format!("no pending requests in team {team}");
             Err(Failure::new(ErrorKind::NotFound, message))
         }
         (several, _) => Err(ambiguous(several, word, verb)),
@@ -54,7 +53,7 @@ fn is_member(app: &App, team: &TeamName, word: &str) -> Result<bool, Failure> {
     Ok(members.iter().any(|member| member.name.as_str() == word))
 }
 
-/// A whole id names one request whatever else begins like it, and so does a member before any id.
+/// A full id takes precedence over prefixes, and a member over ids.
 fn matching<'a>(open: &'a [RequestRecord], word: &str) -> Vec<&'a RequestRecord> {
     let by = |is_meant: &dyn Fn(&RequestRecord) -> bool| -> Vec<&'a RequestRecord> {
         open.iter().filter(|request| is_meant(request)).collect()
@@ -77,9 +76,9 @@ fn matching<'a>(open: &'a [RequestRecord], word: &str) -> Vec<&'a RequestRecord>
 fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Failure {
     let count = several.len();
     let message = match word {
-        None => format!("{count} requests wait for an answer: say which"),
+        None => format!("{count} requests are pending: specify one"),
         Some(word) => format!(
-            "`{}` names {count} of the open requests: say which",
+            "`{}` matches {count} pending requests: specify one",
             word.escape_debug()
         ),
     };

@@ -1,4 +1,4 @@
-//! A person takes the team over.
+//! Manual takeover of a team.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::{Choices, for_stopping, former_backend, spawn_context};
 
-/// Members that park go on as soon as nobody is named as their lead.
+/// Parked members continue as soon as the roster names no lead.
 pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<ExitCode, Failure> {
     let team = &config.name;
     runtime()?.block_on(swarm_supervisor::clean_up_after_lead(
@@ -56,7 +56,7 @@ pub(super) fn run(app: &App, args: &ResumeArgs, config: &TeamConfig) -> Result<E
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Everything but the dead as it stands now.
+/// Reads the current state of everything except dead members.
 fn refresh(app: &App, team: &TeamName, found: &mut Handover) -> Result<(), Failure> {
     let dead = std::mem::take(&mut found.dead);
     *found = handover(&*app.store.team(team))?;

@@ -1,4 +1,4 @@
-//! With a prompt a lead carries on; without one a person does.
+//! `swarm resume`: with a prompt a new lead continues, otherwise the person takes over.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode,
     show(app, output_format(app, args.output), &report)
 }
 
-/// Lets a lead with a person at its terminal go on with its team.
+/// Continues a team with an interactive lead.
 pub(in crate::commands) fn carry_on(
     app: &App,
     flags: &LeadFlags,
@@ -53,7 +53,7 @@ pub(in crate::commands) fn carry_on(
     headless::run(app, &args, &config, prompt, true)
 }
 
-/// The roster of a team that a lead can take over.
+/// Returns the roster of a team that a lead can take over.
 fn without_lead(app: &App, team: &TeamName) -> Result<TeamConfig, Failure> {
     let team = app.store.team(team);
     swarm_team::reconcile(&*team)?;
@@ -69,14 +69,13 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             let pid = pid.unwrap_or_default();
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
             Err(failure.with_hint(format!(
-                "its lead runs and needs no other; to replace it, end process {pid} first (Ctrl-C where it runs)"
+                "its lead is running; to replace it, stop process {pid} first (Ctrl-C in its terminal)"
             )))
         }
         LeadStanding::Unknown { pid } => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });
-            Err(failure.with_hint(
-                "it runs on another machine or in another container, where it can be ended",
-            ))
+            Err(failure
+                .with_hint("it runs on another machine or in another container; stop it there"))
         }
         LeadStanding::Foreign { .. } => {
             let path = app.store.team(&team).team_directory();

@@ -1,4 +1,4 @@
-//! A new lead process carries on the conversation of the lost one.
+//! Takeover by a new lead process that continues the conversation of the lost one.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::spawn_context::{Choices, Prepared, spawn_context, worktrees};
 
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
+    reason = "each is a separate command line flag"
 )]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -99,7 +99,7 @@ pub(super) fn run(
     } = spawn_context(app, &choices)?;
     let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
     app.settings.permit("turn.max_requests", max_requests)?;
-    // A team that was driven by hand has no conversation to go on with.
+    // A manually led team has no conversation to continue.
     let session = config
         .lead_session_id
         .as_deref()
@@ -138,7 +138,7 @@ pub(super) fn run(
     report
 }
 
-/// Lets the new lead work where the lost one did.
+/// Starts the new lead in the directory of the lost one.
 fn return_to_directory(
     app: &App,
     lead: &Member,
@@ -154,7 +154,7 @@ fn return_to_directory(
     Ok(Some(own))
 }
 
-/// The worktree of its own in which a lost lead worked, if it had one.
+/// Returns the worktree of a lost lead, if it had a separate one.
 fn worktree_of(app: &App, lead: &Member) -> Result<Option<Record>, Failure> {
     if !lead.cwd.is_dir() {
         return Ok(None);
@@ -163,8 +163,9 @@ fn worktree_of(app: &App, lead: &Member) -> Result<Option<Record>, Failure> {
     Ok(found.filter(|record| record.owner.member.is_none() && record.owner.agent.is_none()))
 }
 
-/// The lead continues in the directory in which it worked: its conversation belongs to that, and so do its rules. A lead
-/// with a worktree of its own is resumed from the checkout in which it was started, too.
+/// Checks that the lead continues in its directory, because its conversation and its permission
+/// rules depend on it. A lead with a worktree can also be resumed from the checkout where it was
+/// started.
 fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<PathBuf, Failure> {
     let started_in = worktree.map_or(&lead.cwd, |record| &record.from);
     let is_there = app.env.cwd == lead.cwd
@@ -177,9 +178,9 @@ fn directory_of(app: &App, lead: &Member, worktree: Option<&Record>) -> Result<P
     }
     let directory = lead.cwd.display();
     let message = if lead.cwd.is_dir() {
-        format!("the lead worked in {directory}, and this is another directory")
+        format!("the lead worked in {directory}, not in this directory")
     } else {
-        format!("the lead worked in {directory}, which is not there any more")
+        format!("the lead worked in {directory}, which no longer exists")
     };
     Err(Failure::new(ErrorKind::Usage, message).with_hint(format!(
         "`cd {}` first; without a prompt, `swarm resume` takes the team over from anywhere",

@@ -1,4 +1,4 @@
-//! `swarm resume`: taking over a team whose lead was lost.
+//! `swarm resume`: takes over a team that lost its lead.
 
 mod by_hand;
 mod dispatch;

@@ -1,4 +1,4 @@
-//! What the next lead needs to know, in a few lines.
+//! Summary of a team for its next lead.
 
 use serde_json::{Value, json};
 use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs};
@@ -26,7 +26,7 @@ pub(super) fn show(
 
 fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     let team = &found.team;
-    let mut lines = vec![format!("{team} is yours: nobody else leads it")];
+    let mut lines = vec![format!("you now lead team {team}")];
     lines.push(match found.unread {
         Some(0) => "mail: none unread".to_owned(),
         Some(count) => {
@@ -41,10 +41,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     });
     lines.extend(tasks(found));
     for request in &found.requests {
-        lines.push(format!(
-            "waits for an answer: {}",
-            requests::in_short(request)
-        ));
+        lines.push(format!("pending request: {}", requests::in_short(request)));
     }
     for (dead, _) in back {
         let again = tasks_of(dead).map_or_else(String::new, |tasks| format!(" with {tasks}"));
@@ -65,7 +62,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
             "dead"
         };
         lines.push(format!("{how}: {}{had}", dead.member.name));
-        lines.push(format!("  bring it back: {}", command(team, dead)));
+        lines.push(format!("  restart it: {}", command(team, dead)));
     }
     let died = found.dead.iter().filter(|dead| !dead.stopped_by_person);
     if died.count() > 1 {
@@ -74,7 +71,7 @@ fn lines(app: &App, found: &Handover, back: &[Back]) -> Vec<String> {
     lines
 }
 
-/// The open tasks, grouped by who has them.
+/// Lists open tasks by owner.
 fn tasks(found: &Handover) -> Vec<String> {
     let list = &found.tasks;
     let open: Vec<&Task> = list
@@ -96,11 +93,11 @@ fn tasks(found: &Handover) -> Vec<String> {
                 format!("#{} {subject} ({})", task.id, list.state(task).name())
             })
             .collect();
-        format!(
-            "tasks of {}: {}",
-            owner.unwrap_or("nobody"),
-            words.join(", ")
-        )
+        let owned = owner.map_or_else(
+            || "unassigned tasks".to_owned(),
+            |name| format!("tasks of {name}"),
+        );
+        format!("{owned}: {}", words.join(", "))
     };
     owners.into_iter().map(of).collect()
 }
@@ -114,7 +111,7 @@ fn tasks_of(dead: &DeadMember) -> Option<String> {
     (!ids.is_empty()).then(|| ids.join(", "))
 }
 
-/// What a member is doing and since when.
+/// Describes what a member is doing and since when.
 fn doing(view: &MemberView, now: UnixMs) -> String {
     let state = view.state.name();
     members::since(view).map_or_else(
@@ -123,7 +120,7 @@ fn doing(view: &MemberView, now: UnixMs) -> String {
     )
 }
 
-/// What brings one member back as it was, with its tasks.
+/// Returns the commands that restart a member with its tasks.
 fn command(team: &TeamName, dead: &DeadMember) -> String {
     let name = &dead.member.name;
     let mut steps = vec![format!("swarm spawn {name} --team {team}")];

@@ -1,4 +1,4 @@
-//! Putting a message into the inboxes of its receivers.
+//! `swarm send`: queues a message for its recipients.
 
 use std::process::ExitCode;
 
@@ -76,7 +76,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, F
     waited.map(|()| ExitCode::SUCCESS)
 }
 
-/// The failure of those that did not get the message, each with its reason.
+/// Returns the error for recipients that did not receive the message, with the reasons.
 fn not_for_all(refused: Vec<Refused>, queued: usize) -> Failure {
     let all = refused.len() + queued;
     let reasons: Vec<String> = refused
@@ -89,17 +89,17 @@ fn not_for_all(refused: Vec<Refused>, queued: usize) -> Failure {
         (first, _) => {
             let kind = first.map_or(ErrorKind::Internal, |first| first.failure.kind);
             let message = format!(
-                "{} of {} did not get it: {}",
+                "{} of {} did not receive it: {}",
                 reasons.len(),
                 counted(all as u64, "member"),
                 reasons.join("; ")
             );
-            Failure::new(kind, message).with_hint("send it again to those, by name")
+            Failure::new(kind, message).with_hint("send it to them again by name")
         }
     }
 }
 
-/// The team of an agent id, which needs no other word to be found.
+/// Returns the team of an agent id, which needs no further lookup.
 fn team_named_by(to: &str) -> Option<TeamName> {
     let id: AgentId = to.trim().parse().ok()?;
     Some(id.team)
@@ -122,7 +122,7 @@ fn receivers(
 ) -> Result<Vec<MemberName>, Failure> {
     match Recipient::parse(&args.to, &config.name) {
         Ok(Recipient::Member(name)) if &name == sender => {
-            // A person writes in the lead's name, and the lead may be a program that reads.
+            // A person writes as the lead, and the lead may be a program that reads its inbox.
             let to_program = party.is_person
                 && name.is_lead()
                 && app.store.team(&config.name).liveness(&name)? != Liveness::Foreign;
@@ -130,7 +130,7 @@ fn receivers(
                 return Ok(vec![name]);
             }
             let failure = Failure::usage(SendError::ToSelf(name).to_string());
-            Err(failure.with_hint("say with `--from` whose message it is, if it is not your own"))
+            Err(failure.with_hint("name the sender with `--from` if it is not you"))
         }
         Ok(Recipient::Member(name)) => Ok(vec![members::known(config, &name)?.name.clone()]),
         Ok(Recipient::Everybody) => everybody_but(sender, config).map_err(|error| {
@@ -160,10 +160,11 @@ fn text(argument: &str, limit: usize) -> Result<String, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::usage(SendError::Empty.to_string()));
     }
-    // In the lead's name such a text would grant and end, which other commands do and guard.
+    // Sent by the lead, a control frame could grant permissions or stop members; only other,
+    // protected commands may do that.
     if let Some(frame) = ControlFrame::from_text(&text) {
         let message = format!(
-            "the text is a control frame (`{}`), which is not sent as a message",
+            "the text is a control frame (`{}`), which cannot be sent as a message",
             frame.type_name()
         );
         return Err(Failure::new(ErrorKind::Refused, message).with_hint(

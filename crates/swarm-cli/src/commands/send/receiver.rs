@@ -1,36 +1,34 @@
-//! What the sender is told about a receiver.
+//! Notice for the sender about a recipient.
 
 use swarm_protocol::{MemberState, TeamName, UnixMs};
 use swarm_team::{Reads, ReceiverStatus};
 
 use crate::commands::members::age;
 
-/// What a receiver is doing and when it reads the message, as a sentence behind its name.
+/// Describes what a recipient is doing and when it reads the message.
 pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) -> String {
     let doing = doing(receiver, now);
     match receiver.reads {
-        Reads::AtOnce => format!("{doing}; it reads this at once"),
+        Reads::AtOnce => format!("{doing}; it reads this immediately"),
         Reads::BeforeNextCall => format!("{doing}; it reads this before its next tool call"),
         Reads::AtTurnEnd => format!(
             "{doing}; it reads this when its turn ends, with --urgent before its next tool call"
         ),
         Reads::WhenReady => format!("{doing}; it reads this when it is ready"),
         Reads::WhenContinued => format!("{doing}; it reads this after `swarm continue`"),
-        Reads::WhenLed => format!("{doing}; it is read after `swarm resume {team}`"),
+        Reads::WhenLed => format!("{doing}; it reads this after `swarm resume {team}`"),
         Reads::WhenSpawned => {
-            format!("{doing}; it is read only when `swarm spawn` starts it again")
+            format!("{doing}; it reads this after `swarm spawn` restarts it")
         }
         Reads::PerhapsNever => format!("{doing}; it may end without reading this"),
         Reads::ByHand => {
             "no program leads this team; `swarm inbox team-lead` shows the mail".to_owned()
         }
-        Reads::Unknown => {
-            "of another program; whether and when it reads this is not known".to_owned()
-        }
+        Reads::Unknown => "of another program; unknown whether and when it reads this".to_owned(),
     }
 }
 
-/// What it is doing, such as `working for 3m 05s (Bash cargo test)`.
+/// Describes the current activity, such as `working for 3m 05s (Bash cargo test)`.
 fn doing(receiver: &ReceiverStatus, now: UnixMs) -> String {
     let busy = matches!(
         receiver.state,

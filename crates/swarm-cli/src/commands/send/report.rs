@@ -1,4 +1,4 @@
-//! What became of a message, for each of its receivers.
+//! Delivery report of a message for each recipient.
 
 use serde_json::{Value, json};
 use swarm_protocol::{MemberName, TeamName};
@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// A message that was queued, and how far it has come.
+/// A queued message and its delivery state.
 #[derive(Debug)]
 pub(super) struct Tracked {
     pub(super) sent: Sent,
@@ -27,7 +27,7 @@ impl From<Sent> for Tracked {
     }
 }
 
-/// A receiver that did not get it.
+/// A recipient that did not receive the message.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) to: MemberName,
@@ -43,17 +43,17 @@ impl From<(MemberName, StoreError)> for Refused {
     }
 }
 
-/// What is shown of one sending.
+/// The report of one `swarm send`.
 pub(super) struct Report<'a> {
     pub(super) team: &'a TeamName,
-    /// Whether everybody was written to: then there is a list, however short.
+    /// Whether the message was a broadcast; then the report is always a list.
     pub(super) to_all: bool,
     pub(super) sent: &'a [Tracked],
     pub(super) refused: &'a [Refused],
 }
 
 impl Report<'_> {
-    /// One line, or one object, for each receiver.
+    /// Prints one line, or one object, per recipient.
     pub(super) fn show(&self, app: &App) -> Result<(), Failure> {
         if app.out.json {
             let sent = self.sent.iter().map(record);
@@ -75,7 +75,7 @@ impl Report<'_> {
             app.out.data(&plain(&line))?;
             if let Some(kept) = &sent.posted.quarantine {
                 app.out.say(&format!(
-                    "swarm: {}'s inbox was damaged and is kept as {}; what waited in it did not reach {}",
+                    "swarm: {}'s inbox was damaged and is kept as {}; its queued messages did not reach {}",
                     sent.to,
                     kept.display(),
                     sent.to
@@ -126,20 +126,20 @@ fn no_record(refused: &Refused) -> Value {
     record
 }
 
-/// How far a message has come.
+/// Delivery state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reached {
     Queued,
-    /// A newer message of the same key took its place.
+    /// Replaced by a newer message with the same key.
     Superseded,
-    /// It stood in a file that was damaged and set aside.
+    /// In an inbox that was damaged and moved aside.
     Lost,
     Delivered,
     Acked,
 }
 
 impl Reached {
-    /// Whether it will never be read.
+    /// Whether the message will never be read.
     pub(super) fn is_gone(self) -> bool {
         matches!(self, Self::Superseded | Self::Lost)
     }

@@ -1,4 +1,4 @@
-//! `swarm send --wait`: until a message is delivered, or acknowledged.
+//! `swarm send --wait`: waits until a message is delivered or acknowledged.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub(crate) enum WaitFor {
     Acked,
 }
 
-/// A wait that was begun before the messages were sent, so that it misses nothing.
+/// A wait that starts before the messages are sent, so that it misses no event.
 #[derive(Debug)]
 pub(super) struct Waiting {
     team: TeamName,
@@ -32,11 +32,11 @@ pub(super) struct Waiting {
     seconds: Option<u64>,
     deadline: Option<Instant>,
     watch: Watch,
-    /// Where to go on in the journal.
+    /// Position to continue reading the journal.
     position: u64,
     delivered: HashSet<MessageId>,
     superseded: HashSet<MessageId>,
-    /// Inboxes that were set aside as damaged.
+    /// Inboxes that were damaged and moved aside.
     quarantine: HashSet<String>,
 }
 
@@ -69,13 +69,14 @@ impl Waiting {
         })
     }
 
-    /// Waits until every message has come so far; notes in each how far it has.
+    /// Waits until every message has reached the state, and updates the state of each.
     pub(super) fn wait(mut self, app: &App, sent: &mut [Tracked]) -> Result<(), Failure> {
-        // Until here nothing was sent that could be told of.
+        // No message was sent yet, so an interrupt needs no report.
         self.watch.heed_ctrl_c()?;
         let mut in_time = true;
         loop {
-            // A receiver may take the message in and end, so who has ended is asked before how far it came.
+            // A recipient may acknowledge a message and stop, so its state is read before the
+            // delivery state.
             let ended = self.ended(app)?;
             self.look(app, sent)?;
             let late: Vec<&Tracked> = sent
@@ -109,7 +110,7 @@ impl Waiting {
             }
             let inbox = match app.store.team(&self.team).inbox(&sent.to) {
                 Ok(inbox) => inbox,
-                // Whoever writes next sets it aside, and then it is known to be lost.
+                // The next writer moves the inbox aside, and the message counts as lost.
                 Err(error) if error.kind() == ErrorKind::Damaged => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -121,7 +122,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// How far a message has come that is in its inbox.
+    /// Returns the state of a message that is in its inbox.
     fn standing(&self, inbox: &Inbox, sent: &Sent) -> Option<Reached> {
         let id = &sent.posted.msg_id;
         let mut entries = inbox.entries.iter();
@@ -135,10 +136,10 @@ impl Waiting {
         })
     }
 
-    /// What became of a message that was not found in its inbox.
+    /// Returns the state of a message that is not in its inbox.
     fn fate(&mut self, app: &App, sent: &Sent, reached: Reached) -> Result<Reached, Failure> {
-        // Another program may just have been writing. Whoever takes a message out enters why before letting the inbox
-        // go.
+        // Another program may be writing. Removals are recorded in the journal before the inbox is
+        // unlocked.
         let inbox = match app.store.team(&self.team).inbox_at_rest(&sent.to) {
             Ok(inbox) => inbox,
             Err(error) if error.kind() == ErrorKind::Damaged => return Ok(reached),
@@ -179,7 +180,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// The names of everybody who is not at work any more.
+    /// Returns the names of all members that have stopped.
     fn ended(&self, app: &App) -> Result<HashSet<MemberName>, Failure> {
         let views = app.store.team(&self.team).member_view()?;
         let over = views.into_iter().filter(|view| is_over(view.state));
@@ -189,18 +190,18 @@ impl Waiting {
     fn gone(Tracked { sent, reached }: &Tracked) -> Failure {
         if *reached == Reached::Superseded {
             let message = format!(
-                "a newer message of the same key took the place of this one before {} read it",
+                "a newer message with the same key replaced this one before {} read it",
                 sent.to
             );
             return Failure::new(ErrorKind::Conflict, message)
-                .with_hint("wait for the newer one, or leave `--supersede` out");
+                .with_hint("wait for the newer one, or omit `--supersede`");
         }
         let message = format!(
-            "{}'s inbox was damaged and set aside before the message was read",
+            "{}'s inbox was damaged and moved aside before the message was read",
             sent.to
         );
         Failure::new(ErrorKind::Damaged, message)
-            .with_hint("`swarm log --type file_damaged` says where it is kept; send it again")
+            .with_hint("`swarm log --type file_damaged` shows where it is kept; send it again")
     }
 
     fn too_late(&self, sent: &Sent) -> Failure {
@@ -216,7 +217,7 @@ impl Waiting {
 
     fn interrupted(&self, sent: &Sent) -> Failure {
         let message = format!(
-            "interrupted before {} had {} the message; it stays queued and will be read all the same",
+            "interrupted before {} had {} the message; it stays queued and will be read later",
             sent.to,
             self.verb(),
         );
@@ -226,12 +227,12 @@ impl Waiting {
 
     fn never(&self, sent: &Sent) -> Failure {
         let message = format!(
-            "{} has ended without having {} the message; it stays queued",
+            "{} stopped before it had {} the message; it stays queued",
             sent.to,
             self.verb(),
         );
         Failure::new(ErrorKind::AgentFailed, message).with_hint(format!(
-            "`swarm spawn {}` starts it again, and it reads its mail then",
+            "`swarm spawn {}` restarts it, and it then reads its mail",
             sent.to
         ))
     }
@@ -239,7 +240,7 @@ impl Waiting {
     fn verb(&self) -> &'static str {
         match self.goal {
             Reached::Acked => "acknowledged",
-            _ => "taken in",
+            _ => "received",
         }
     }
 }

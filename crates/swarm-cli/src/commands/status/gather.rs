@@ -20,7 +20,7 @@ use crate::commands::team::state_in;
 use crate::failure::Failure;
 use crate::which_team::not_entered;
 
-/// The states of tasks in the order in which they are counted.
+/// Task states in the order of the summary.
 const TASK_STATES: [TaskState; 5] = [
     TaskState::InProgress,
     TaskState::Pending,
@@ -29,26 +29,26 @@ const TASK_STATES: [TaskState; 5] = [
     TaskState::Completed,
 ];
 
-/// A team at one moment.
+/// Snapshot of a team.
 pub(super) struct Status {
     pub(super) config: TeamConfig,
-    /// `led`, `orphaned` or `by-hand`.
+    /// Lead state: `led`, `orphaned`, `by-hand` or `foreign`.
     pub(super) state: &'static str,
     pub(super) members: Vec<MemberView>,
-    /// Why each member died last.
+    /// Reason of each member's last death.
     deaths: BTreeMap<MemberName, String>,
-    /// Tokens of every name that ever took a turn here, also of those that are gone.
+    /// Tokens per name, including members that have left.
     usage: BTreeMap<MemberName, Usage>,
     pub(super) tasks: TaskList,
-    /// Those that wait for an answer.
+    /// Pending requests.
     pub(super) requests: Vec<RequestRecord>,
     damaged: Vec<String>,
-    /// Why somebody's end is not entered yet.
+    /// Why stopped members could not be recorded.
     pub(super) unentered: Option<String>,
 }
 
 impl Status {
-    /// Brings the records in line and reads everything once; of the journal what has come since `past` was last read.
+    /// Reconciles the team and reads everything once; of the journal only events after `past`.
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self, Failure> {
         let (seen, tasks, unentered) = members_and_tasks(&*app.store.team(team))?;
         let mut requests = app.store.team(team).requests()?;
@@ -74,18 +74,18 @@ impl Status {
         })
     }
 
-    /// Why a member died.
+    /// Returns why a member died.
     pub(super) fn death(&self, name: &MemberName) -> Option<&str> {
         self.deaths.get(name).map(String::as_str)
     }
 
-    /// The tasks that are not done, in their order.
+    /// Returns the open tasks in order.
     pub(super) fn open_tasks(&self) -> impl Iterator<Item = &Task> {
         let tasks = self.tasks.tasks.iter();
         tasks.filter(|task| task.status != TaskStatus::Completed)
     }
 
-    /// How many tasks are in each state.
+    /// Counts the tasks per state.
     pub(super) fn counts(&self) -> [(TaskState, usize); TASK_STATES.len()] {
         let mut counts = TASK_STATES.map(|state| (state, 0));
         for task in &self.tasks.tasks {
@@ -97,7 +97,7 @@ impl Status {
         counts
     }
 
-    /// Tokens of all turns that have ended, also of members that are gone.
+    /// Returns the tokens of all completed turns, including members that have left.
     pub(super) fn usage(&self) -> Usage {
         let mut all = Usage::default();
         for usage in self.usage.values() {
@@ -106,17 +106,17 @@ impl Status {
         all
     }
 
-    /// Tokens of one member, of all its spawns.
+    /// Returns the tokens of one member across its spawns.
     pub(super) fn usage_of(&self, name: &MemberName) -> Usage {
         self.usage.get(name).copied().unwrap_or_default()
     }
 
-    /// What cannot be read, and what was set aside and is still there to be looked at.
+    /// Returns unreadable files, and damaged files that were moved aside and still exist.
     pub(super) fn damaged(&self) -> &[String] {
         &self.damaged
     }
 
-    /// The form that scripts read.
+    /// Returns the JSON form.
     pub(super) fn document(&self) -> Result<Value, Failure> {
         let mut document = serde_json::to_value(&self.config).map_err(anyhow::Error::from)?;
         document["state"] = json!(self.state);
@@ -146,8 +146,8 @@ impl Status {
     }
 }
 
-/// Most of the files, read by two at the same time. A death that nobody has recorded gives tasks back, so then both are
-/// read once more.
+/// Reads most files on two threads. A newly recorded death releases tasks, so both parts are then
+/// read again.
 fn members_and_tasks(
     team: &dyn Team,
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {

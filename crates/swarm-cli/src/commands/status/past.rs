@@ -1,4 +1,4 @@
-//! What a status takes from the journal.
+//! Journal data in a status.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,23 +7,23 @@ use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs, Usage};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{Events, StoreError};
 
-/// What the journal says that no other file does. It is kept from one look to the next, so that each event is read once.
+/// Data that only the journal contains. Kept between updates, so that each event is read once.
 #[derive(Debug, Default)]
 pub(super) struct Past {
-    /// When the team was made that this is the past of.
+    /// Creation time of the team, to detect a new team with the same name.
     team_made: UnixMs,
-    /// Position in bytes behind the last event that was read.
+    /// Byte offset after the last event read.
     next: u64,
-    /// Why each member died last.
+    /// Reason of each member's last death.
     pub(super) deaths: BTreeMap<MemberName, String>,
-    /// Tokens of all turns of each name, those of its sub-agents included.
+    /// Tokens of all turns per name, including sub-agents.
     pub(super) usage: BTreeMap<MemberName, Usage>,
-    /// Damaged files that were set aside: where each is kept, and the sentence about it.
+    /// Damaged files that were moved aside: their location and the message about each.
     set_aside: Vec<(String, String)>,
 }
 
 impl Past {
-    /// Reads what has come since the last look; everything where the team is another one of the same name.
+    /// Reads new events; starts over if the team was recreated under the same name.
     pub(super) fn read_on(
         &mut self,
         store: &dyn TeamStore,
@@ -52,7 +52,7 @@ impl Past {
                 }
                 Event::FileDamaged { file, kept, reason } => {
                     let sentence = format!(
-                        "{file} was damaged ({reason}) and begun anew; it is kept as {kept} until you remove it"
+                        "{file} was damaged ({reason}) and recreated; the damaged file is kept as {kept} until you remove it"
                     );
                     self.set_aside.push((kept, sentence));
                 }
@@ -61,7 +61,7 @@ impl Past {
         }
     }
 
-    /// Damaged files that were set aside and that nobody has taken away since, each in a sentence, the latest first.
+    /// Returns a message for each damaged file that was moved aside and still exists, latest first.
     pub(super) fn set_aside(&self) -> impl Iterator<Item = String> {
         let kept = self.set_aside.iter().rev();
         kept.filter(|(kept, _)| Path::new(kept).exists())
@@ -105,7 +105,7 @@ mod tests {
         store.team(&team).journal(damaged("first")).unwrap();
         let mut past = Past::default();
         past.read_on(&store, &config).unwrap();
-        // Whoever reads it again finds no event there.
+        // The second read finds no new event.
         let journal = std::fs::File::options()
             .write(true)
             .open(store.team(&team).journal_path())
@@ -117,7 +117,7 @@ mod tests {
         let told: Vec<String> = past.set_aside().collect();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].starts_with("second") && told[1].starts_with("first"));
-        // Another team of this name has a past of its own.
+        // A new team with the same name starts with an empty history.
         let mut other = config;
         other.created_at = UnixMs(1);
         past.read_on(&store, &other).unwrap();

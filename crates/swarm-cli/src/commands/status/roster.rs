@@ -1,4 +1,4 @@
-//! The members of a status: who is at what, since when.
+//! The members in a status.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::commands::members::{
     age, frozen as frozen_words, is_over, server_of, since, state_cell,
 };
 
-/// The members in a table; with `brief` only those who have something to do.
+/// Formats the members as a table; with `brief` only those with work.
 pub(super) fn text(status: &Status, now: UnixMs, theme: Theme, brief: bool) -> String {
     let mut table = heading();
     let in_progress = in_progress(&status.tasks.tasks);
@@ -30,7 +30,7 @@ pub(super) fn text(status: &Status, now: UnixMs, theme: Theme, brief: bool) -> S
     table.render(theme)
 }
 
-/// The others in one line.
+/// Formats idle members in one line.
 pub(super) fn quiet(status: &Status) -> String {
     let quiet = status.members.iter().filter(|view| is_quiet(view));
     let names: Vec<&str> = quiet.map(|view| view.member.name.as_str()).collect();
@@ -38,10 +38,10 @@ pub(super) fn quiet(status: &Status) -> String {
         return String::new();
     }
     let count = counted(names.len() as u64, "member");
-    format!("{count} with nothing to do: {}\n", names.join(", "))
+    format!("{count} idle: {}\n", names.join(", "))
 }
 
-/// Whether a member has nothing to do and nothing to say.
+/// Returns whether a member is idle without notes.
 fn is_quiet(view: &MemberView) -> bool {
     matches!(
         view.state,
@@ -50,7 +50,7 @@ fn is_quiet(view: &MemberView) -> bool {
         && !view.frozen
 }
 
-/// The headings. In a small terminal what says least about the work is left out.
+/// Column headings. A narrow terminal omits the least important columns.
 fn heading() -> Table {
     Table::new([
         "MEMBER", "STATE", "FOR", "UNREAD", "TOKENS", "CONTEXT", "DOING", "PANE", "MODEL",
@@ -83,7 +83,7 @@ fn row(status: &Status, view: &MemberView, in_progress: &InProgress<'_>, now: Un
     ]
 }
 
-/// The share of its context window that its conversation takes.
+/// Formats the share of the context window that the conversation uses.
 fn context(view: &MemberView) -> Cell {
     let used = view.report.as_ref().and_then(|report| report.context);
     let Some(used) = used.filter(|_| !is_over(view.state)) else {
@@ -92,8 +92,8 @@ fn context(view: &MemberView) -> Cell {
     Cell::new(format!("{}%", used.percent()))
 }
 
-/// The pane's number in tmux, with the server where there are several; the ids of members without a terminal say nothing to
-/// people.
+/// Formats the tmux pane, with the server if there are several. Headless members show none, because
+/// their ids have no meaning for people.
 fn pane(status: &Status, member: &Member) -> String {
     match member.tmux_pane_id.as_str() {
         text if text.starts_with('%') => match server_of(member, &status.members) {
@@ -108,7 +108,7 @@ fn pane(status: &Status, member: &Member) -> String {
     }
 }
 
-/// The tasks that are worked on, by the owner that each file names.
+/// Returns the tasks in progress by owner.
 type InProgress<'a> = HashMap<&'a str, Vec<&'a Task>>;
 
 fn in_progress(tasks: &[Task]) -> InProgress<'_> {
@@ -121,13 +121,13 @@ fn in_progress(tasks: &[Task]) -> InProgress<'_> {
     in_progress
 }
 
-/// Its task and what it is at, or why it is at nothing.
+/// Formats a member's task and activity, or the reason why it is not working.
 fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> String {
     if is_over(view.state) {
         let reason = status.death(&view.member.name);
         return reason.unwrap_or_default().to_owned();
     }
-    // Other programs may write the whole id.
+    // Other programs may write the full agent id.
     let id = view.member.id_in(&status.config.name).to_string();
     let owners = [view.member.name.as_str(), &id].into_iter();
     let mine = owners.filter_map(|owner| in_progress.get(owner)).flatten();

@@ -1,4 +1,4 @@
-//! A terminal whose content is drawn anew.
+//! A terminal screen that is redrawn.
 
 use std::io::{self, IsTerminal as _};
 
@@ -8,29 +8,29 @@ use swarm_ui::print::counted;
 use crate::failure::Failure;
 use crate::output::{Output, terminal_height};
 
-/// To the upper left corner.
+/// Moves the cursor to the upper left corner.
 const HOME: &str = "\u{1b}[H";
-/// Everything behind the cursor in its line.
+/// Clears from the cursor to the end of the line.
 const CLEAR_LINE: &str = "\u{1b}[K";
-/// Everything below the cursor.
+/// Clears below the cursor.
 const CLEAR_BELOW: &str = "\u{1b}[J";
 
-/// Whether there is a terminal to draw on.
+/// Returns whether there is a terminal to draw on.
 pub(super) fn is_there() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Moves what the terminal shows up, where it can still be scrolled to.
+/// Scrolls the current content into the scrollback.
 pub(super) fn make_room(out: Output) -> Result<(), Failure> {
     out.piece(&"\n".repeat(terminal_height().unwrap_or_default()))
 }
 
-/// Shows a text in place of the last one, in one write so that nothing flickers.
+/// Replaces the displayed text in one write, to avoid flicker.
 pub(super) fn draw(out: Output, theme: Theme, text: &str) -> Result<(), Failure> {
     out.piece(&frame(text, &way_out(theme), terminal_height()))
 }
 
-/// How to leave, for the line in which the cursor stands.
+/// Hint how to exit, for the last line.
 fn way_out(theme: Theme) -> String {
     const LINE: &str = "Ctrl-C leaves";
     if theme.width.is_some_and(|width| width <= LINE.len()) {
@@ -42,8 +42,8 @@ fn way_out(theme: Theme) -> String {
     }
 }
 
-/// The text as it is drawn: cut to the height, since a terminal that scrolls has no upper left corner to return to. The last
-/// line is not ended.
+/// Returns the text to draw, cut to the height of the terminal so that it does not scroll. The last
+/// line has no newline.
 fn frame(text: &str, last: &str, height: Option<usize>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let room = height.map_or(lines.len(), |height| height.saturating_sub(1).max(1));

@@ -1,4 +1,4 @@
-//! Showing a status, once or whenever it changes.
+//! `swarm status`: prints a status once or on every change.
 
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows the status again whenever it changes. A terminal is drawn anew; elsewhere each change is printed once.
+/// Prints the status on every change. A terminal is redrawn; other output gets each version once.
 fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     let mut watch = Watch::new()?;
     let store = &app.store;
@@ -62,7 +62,7 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
         &store.team(team).requests_directory(),
         NameFilter::Suffix(".json"),
     );
-    // Tokens, deaths and damage stand there.
+    // The journal contains tokens, deaths and damage.
     watch.file(&store.team(team).journal_path());
     let draws = screen::is_there() && !app.out.json;
     if draws {
@@ -98,7 +98,7 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How to draw on a terminal that may have changed its size.
+/// Returns how to draw on a terminal whose size may have changed.
 fn theme(app: &App) -> Theme {
     Theme {
         width: terminal_width(std::io::stdout()),
@@ -106,7 +106,7 @@ fn theme(app: &App) -> Theme {
     }
 }
 
-/// Prints a status unless it is as the last one was; returns it for the next time.
+/// Prints a status unless it equals the last one; returns it for the next call.
 fn print_if_new(app: &App, status: &Status, last: Value) -> Result<Value, Failure> {
     let document = status.document()?;
     if document == last {

@@ -1,4 +1,4 @@
-//! A status as people read it.
+//! Text form of a status.
 
 use swarm_ui::Theme;
 use swarm_ui::print::{counted, short_count};
@@ -9,8 +9,8 @@ use crate::app::App;
 use crate::commands::{requests, task};
 use crate::output::plain;
 
-/// Heading, what waits for a person, members and tasks, with an empty line between them. With a `height`, what needs no
-/// attention is told in fewer words where all would not fit.
+/// Formats heading, pending requests, members and tasks, separated by empty lines. If they exceed
+/// `height`, idle members and similar parts are shortened.
 pub(super) fn text(app: &App, status: &Status, theme: Theme, height: Option<usize>) -> String {
     let full = compose(app, status, theme, false);
     match height {
@@ -25,7 +25,7 @@ fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
         top = top + &counts(status) + &roster::quiet(status);
     }
     let mut parts = vec![plain(&top)];
-    // Whoever waits for a person stands above what may be cut off at the end.
+    // Pending requests come first, because the end may be cut off.
     if !status.requests.is_empty() {
         parts.push(plain(&waiting(status)));
     }
@@ -52,7 +52,7 @@ fn heading(status: &Status) -> String {
         ("led", Some(lead)) => format!("led by process {}", lead.pid),
         ("led", None) => "led by a process".to_owned(),
         ("orphaned", _) => "its lead is lost".to_owned(),
-        ("foreign", _) => "made by another program, read-only for swarm".to_owned(),
+        ("foreign", _) => "created by another program, read-only for swarm".to_owned(),
         _ => "driven by hand".to_owned(),
     };
     let tokens = short_count(status.usage().total());
@@ -64,7 +64,7 @@ fn heading(status: &Status) -> String {
     swarm_ui::clean_line(&line) + "\n"
 }
 
-/// What to do about a lead that is lost.
+/// Returns the hint for a lost lead.
 fn advice(status: &Status) -> String {
     if status.state != "orphaned" {
         return String::new();
@@ -76,7 +76,7 @@ fn advice(status: &Status) -> String {
     )
 }
 
-/// How many tasks are in which state.
+/// Counts the tasks per state.
 fn counts(status: &Status) -> String {
     let counts: Vec<String> = status
         .counts()
@@ -90,7 +90,7 @@ fn counts(status: &Status) -> String {
     format!("tasks: {}\n", counts.join(", "))
 }
 
-/// The tasks that are not done; how many there are stands above everything where room is short.
+/// Lists open tasks; if space is short, their count comes first.
 fn tasks(status: &Status, theme: Theme, brief: bool) -> String {
     let mut text = if brief { String::new() } else { counts(status) };
     let table = task::table(status.open_tasks(), &status.tasks);

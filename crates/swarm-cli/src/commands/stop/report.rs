@@ -1,4 +1,4 @@
-//! What came of ending members.
+//! Report of stopped members.
 
 use std::process::ExitCode;
 
@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// Prints one line, or one object, for each member that has ended, and fails with the worst of what did not go
-/// well. JSON is a list where several members were meant.
+/// Prints one line, or one object, per stopped member and returns the worst failure. JSON is a list
+/// if several members were given.
 pub(super) fn report(
     app: &App,
     results: impl Iterator<Item = (MemberName, Result<StopReport, LeadError>)>,
@@ -47,11 +47,11 @@ pub(super) fn report(
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Says what of a member that has ended is still there: its pane, processes of its shell.
+/// Reports what remains of a stopped member: its pane and processes of its shell.
 pub(in crate::commands) fn tell_left(app: &App, stopped: &StopReport) {
     if stopped.processes_left > 0 {
         app.out.say(&format!(
-            "{} of the processes that {} started could not be ended: `swarm ps` shows them",
+            "{} of the processes started by {} could not be terminated: run `swarm ps` to list them",
             stopped.processes_left, stopped.member,
         ));
     }
@@ -67,12 +67,12 @@ pub(in crate::commands) fn tell_left(app: &App, stopped: &StopReport) {
     }
 }
 
-/// Says where the conversation of a dead member is kept, and how it goes on.
+/// Reports where the conversation of a dead member is kept and how to continue it.
 fn tell_conversation(app: &App, stopped: &StopReport) {
     if let Some(path) = &stopped.transcript {
         let name = &stopped.member;
         app.out.say(&plain(&format!(
-            "{name} has left the team; `swarm spawn {name}` carries on its conversation, which is kept in {}",
+            "{name} has left the team; `swarm spawn {name}` continues its conversation, which is kept in {}",
             path.display()
         )));
     }
@@ -85,21 +85,21 @@ fn show(app: &App, records: &[Value], is_list: bool) -> Result<(), Failure> {
     }
 }
 
-/// What became of a member, in one line.
+/// Describes in one line how a member stopped.
 pub(in crate::commands) fn told(stopped: &StopReport) -> String {
     let how = match &stopped.outcome {
         StopOutcome::Approved => "has shut down",
-        StopOutcome::Terminated => "said nothing in time and was ended",
+        StopOutcome::Terminated => "did not respond in time and was terminated",
         StopOutcome::Killed => "was killed",
-        StopOutcome::AlreadyGone => "had ended already",
-        StopOutcome::Refused { .. } => "goes on",
+        StopOutcome::AlreadyGone => "had already stopped",
+        StopOutcome::Refused { .. } => "keeps running",
     };
     let released: Vec<String> = stopped.released.iter().map(|id| format!("#{id}")).collect();
     if released.is_empty() {
         format!("{} {how}", stopped.member)
     } else {
         format!(
-            "{} {how}; given back: {}",
+            "{} {how}; released tasks: {}",
             stopped.member,
             released.join(", ")
         )
@@ -112,7 +112,7 @@ fn refusal(stopped: &StopReport) -> Option<Failure> {
     };
     let message = format!("{} refused to shut down: {}", stopped.member, plain(reason));
     let hint = format!(
-        "`swarm shutdown {} --force` ends it all the same",
+        "`swarm shutdown {} --force` stops it anyway",
         stopped.member
     );
     Some(Failure::new(ErrorKind::Refused, message).with_hint(hint))

@@ -64,23 +64,24 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     );
     let waiting = saying_who(app, &team, &names, options.timeout, ended);
     let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));
-    // Threads that wait for a member's death end with the process.
+    // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     report::report(app, names.into_iter().zip(results?), args.whom.is_several())
 }
 
-/// What stands once nobody waits any more: the members were asked, and nothing takes that back.
+/// Returns the error for an interrupted wait: the requests were sent and cannot be withdrawn.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let Some(alive) = who_lives(app, team, names) else {
-        let message = "interrupted after the last of them had ended; what they left is put in order by the next command";
+        let message =
+            "interrupted after all members had stopped; the next command cleans up after them";
         return Failure::new(ErrorKind::Interrupted, message);
     };
     let grace = for_stopping(app).limits.shutdown_grace().as_secs();
     let message = format!(
-        "interrupted, and the request stands: {alive} to end with the turn, after {grace} s at the latest, unless an agent \
-         refuses; nobody is ended by force"
+        "interrupted, but the request stays pending: {alive} will stop after the current turn, within {grace} s, unless \
+         an agent refuses; no member is terminated"
     );
     Failure::new(ErrorKind::Interrupted, message).with_hint(
-        "`swarm status` shows how far it is, `swarm kill NAME` ends it now, `swarm shutdown NAME` waits again",
+        "`swarm status` shows the progress, `swarm kill NAME` terminates a member now, `swarm shutdown NAME` waits again",
     )
 }

@@ -1,4 +1,4 @@
-//! What a person reads while members take their time to end.
+//! Progress messages while members stop.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use swarm_store::process::is_stopped;
 
 use crate::app::App;
 
-/// How long nothing is said: most members end sooner.
+/// Delay before the first message: most members stop sooner.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Does what ends `names`; where it takes long, says who is waited for, and when they are no longer asked but ended.
+/// Runs the work that stops `names`. If it takes long, reports the remaining members and when they
+/// will be terminated.
 pub(in crate::commands) async fn saying_who<T>(
     app: &App,
     team: &TeamName,
@@ -40,11 +41,11 @@ fn waited_for(
     let awaited = who_lives(app, team, names)?;
     let patience = patience.as_secs();
     Some(format!(
-        "waiting for {awaited} to end; whoever has not after {patience} s is ended by force"
+        "waiting for {awaited} to stop; members still running after {patience} s are terminated"
     ))
 }
 
-/// Those of the members that live, each with what it says of itself; none where nobody does.
+/// Returns the running members with their activities; `None` if no member is running.
 pub(in crate::commands) fn who_lives(
     app: &App,
     team: &TeamName,
@@ -57,9 +58,9 @@ pub(in crate::commands) fn who_lives(
     (!alive.is_empty()).then(|| alive.join(", "))
 }
 
-/// A member that lives, with what it says of itself.
+/// Describes a running member and its activity.
 fn alive(app: &App, team: &TeamName, name: &MemberName) -> Option<String> {
-    // Words by the way: what cannot be read is told by the command itself.
+    // Only informational: the command itself reports read errors.
     if !matches!(app.store.team(team).liveness(name), Ok(Liveness::Alive)) {
         return None;
     }

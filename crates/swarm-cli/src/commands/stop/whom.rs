@@ -1,4 +1,4 @@
-//! Who is to be ended.
+//! Selection of the members to stop.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::commands::members;
 use crate::failure::Failure;
 
-/// A member as people name it: `NAME`, or its agent id `NAME@TEAM`.
+/// A member argument: `NAME`, or an agent id `NAME@TEAM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemberWord {
     pub(crate) name: MemberName,
@@ -33,7 +33,7 @@ impl FromStr for MemberWord {
     }
 }
 
-// Members, or all of them. A doc comment would be the help of the commands that flatten this.
+// A doc comment here would replace the help of the commands that flatten this.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Whom {
     /// Members, as NAME or NAME@TEAM.
@@ -45,13 +45,13 @@ pub(crate) struct Whom {
 }
 
 impl Whom {
-    /// Whether the answer is a list.
+    /// Returns whether the output is a list.
     pub(crate) fn is_several(&self) -> bool {
         self.all || self.names.len() > 1
     }
 }
 
-/// The team and the members that are meant.
+/// Returns the team and the selected members.
 pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {
     if whom.names.is_empty() {
         let team = app.team_to_end()?;
@@ -63,8 +63,11 @@ pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>)
     let mut members = Vec::new();
     for MemberWord { name, .. } in &whom.names {
         if name.is_lead() {
-            return Err(Failure::usage("the team lead is not ended by this command")
-                .with_hint("end it where it runs (Ctrl-C), or all its teammates with `--all`"));
+            return Err(
+                Failure::usage("this command cannot stop the team lead").with_hint(
+                    "stop it in its terminal (Ctrl-C), or stop all its teammates with `--all`",
+                ),
+            );
         }
         let name = &members::known(&config, name)?.name;
         if !members.contains(name) {
@@ -74,7 +77,7 @@ pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>)
     Ok((team, members))
 }
 
-/// The one team that agent ids among the words name.
+/// Returns the team named by agent ids in the arguments.
 fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
     let mut teams: Vec<&TeamName> = words.iter().filter_map(|word| word.team.as_ref()).collect();
     teams.dedup();
@@ -82,7 +85,7 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
         [] => Ok(None),
         [team] => Ok(Some(team.clone())),
         _ => Err(Failure::usage("these are members of several teams")
-            .with_hint("end the members of one team at a time")),
+            .with_hint("stop the members of one team at a time")),
     }
 }
 
@@ -93,12 +96,12 @@ fn all_of(app: &App, team: &TeamName) -> Result<Vec<MemberName>, Failure> {
         .partition(|member| member.swarm.is_some());
     for other in others {
         app.out.say(&format!(
-            "swarm: {} belongs to another program: end it where it runs",
+            "swarm: {} belongs to another program: stop it there",
             other.name
         ));
     }
     if ours.is_empty() {
-        app.out.say("there is nobody to end");
+        app.out.say("no members to stop");
     }
     Ok(ours.into_iter().map(|member| member.name.clone()).collect())
 }

@@ -44,15 +44,14 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
         show(app, &party, &claimed)?;
     } else {
         let owner = claimed.owner.as_deref().unwrap_or_default();
-        let line = format!("#{} is {owner}'s: {}", claimed.id, claimed.subject);
+        let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
     let config = app.store.team(&party.team).config()?;
     let had_it = before
         .get(claimed.id)
         .is_some_and(|task| task.is_owned_by(&actor.agent_id));
-    // A member with a program of its own does not know yet that it has something to do, unless it was told when the
-    // task was assigned to it.
+    // A member in another process is notified, unless it was notified when the task was assigned.
     if !had_it
         && config
             .member(actor.name())
@@ -63,7 +62,7 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one who gets the task: a person may name any member.
+/// Returns the member that gets the task; a person may name any member.
 fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Failure> {
     match &args.member {
         Some(name) if name != &party.name => {
@@ -75,9 +74,9 @@ fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Fai
 }
 
 fn nothing_free(actor: &Actor) -> Failure {
-    let message = format!("there is no task that {} could take", actor.name());
+    let message = format!("no task is available for {}", actor.name());
     Failure::new(ErrorKind::NotFound, message)
-        .with_hint("`swarm task list` shows what the others wait for")
+        .with_hint("`swarm task list` shows what blocks the others")
 }
 
 pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {

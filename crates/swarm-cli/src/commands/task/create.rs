@@ -71,8 +71,9 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         None => (vec![single(args)], None),
     };
     if new.iter().any(|task| task.subject.trim().is_empty()) {
-        return Err(Failure::usage("a task needs a subject")
-            .with_hint("say in a few words what is to be done"));
+        return Err(
+            Failure::usage("a task needs a subject").with_hint("describe the task in a few words")
+        );
     }
     let config = app.store.team(&party.team).config()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
@@ -98,7 +99,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
 
 pub(super) fn refused(why: String) -> Failure {
     Failure::new(ErrorKind::Refused, why)
-        .with_hint("do what the hook asks for, or ask whoever set it up")
+        .with_hint("follow the hook's message, or contact the person who configured it")
 }
 
 fn single(args: TaskCreateArgs) -> NewTask {
@@ -113,7 +114,7 @@ fn single(args: TaskCreateArgs) -> NewTask {
     }
 }
 
-/// The numbers, or the records; for a file a list, in which each record has the name that it had there.
+/// Prints the task numbers or records; for a file, each record includes its `ref`.
 fn show(
     app: &App,
     party: &Party,

@@ -1,4 +1,4 @@
-//! A list of tasks in a file, which may wait for each other before they have numbers.
+//! A file with tasks that may depend on each other before they have numbers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,21 +10,21 @@ use swarm_protocol::{MemberName, NewTask, TaskId};
 use crate::commands::given;
 use crate::failure::Failure;
 
-/// How such a list looks.
+/// Format of the file, for errors.
 const FORM: &str = "write it as [{\"ref\": \"dig\", \"subject\": …}, {\"subject\": …, \"owner\": …, \"blockedBy\": [\"dig\", \"7\"]}]";
 
-/// Tasks as they stand in a file.
+/// Tasks of a file.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) tasks: Vec<NewTask>,
-    /// The name of each in the file, where it has one.
+    /// The `ref` of each task, if any.
     pub(super) refs: Vec<Option<String>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Entry {
-    /// Its name for the others in the file.
+    /// Name by which other tasks in the file refer to this one.
     #[serde(default, rename = "ref")]
     name: Option<String>,
     subject: String,
@@ -34,7 +34,7 @@ struct Entry {
     active_form: Option<String>,
     #[serde(default)]
     owner: Option<MemberName>,
-    /// Names of this file, or numbers of tasks that exist.
+    /// `ref`s of this file, or numbers of existing tasks.
     #[serde(default)]
     blocked_by: Vec<Blocker>,
     #[serde(default)]
@@ -48,7 +48,7 @@ enum Blocker {
     Text(String),
 }
 
-/// Reads a list.
+/// Parses the file.
 pub(super) fn read(path: &Path, base: &Path) -> Result<Listed, Failure> {
     let text = given::file(path, base)?;
     parse(&text, &given::name(path))
@@ -59,7 +59,7 @@ fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
         Failure::usage(format!("{origin} is not a list of tasks: {error}")).with_hint(FORM)
     })?;
     if entries.is_empty() {
-        return Err(Failure::usage(format!("{origin} holds no tasks")));
+        return Err(Failure::usage(format!("{origin} contains no tasks")));
     }
     let places = places(&entries, origin)?;
     let mut listed = Listed {
@@ -90,7 +90,7 @@ fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
     Ok(listed)
 }
 
-/// Where each name stands. A name that reads as a number would be taken for a task that exists.
+/// Returns the index of each `ref`. A numeric `ref` could be confused with an existing task.
 fn places(entries: &[Entry], origin: &str) -> Result<HashMap<String, usize>, Failure> {
     let mut places = HashMap::new();
     for (place, entry) in entries.iter().enumerate() {
@@ -98,7 +98,7 @@ fn places(entries: &[Entry], origin: &str) -> Result<HashMap<String, usize>, Fai
         let shown = name.escape_debug();
         if name.trim().is_empty() || name.parse::<TaskId>().is_ok() {
             let message =
-                format!("{origin}: `{shown}` cannot be a `ref`: it is a word, not a number");
+                format!("{origin}: `{shown}` is not a valid `ref`: use a word, not a number");
             return Err(Failure::usage(message).with_hint(FORM));
         }
         if places.insert(name.clone(), place).is_some() {

@@ -77,9 +77,9 @@ pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<ExitCode, Failure> {
         app.out.json(&records.collect::<Result<Vec<Value>, _>>()?)?;
     } else if list.tasks.is_empty() {
         app.out
-            .say("there are no tasks; make one with `swarm task create SUBJECT`");
+            .say("no tasks; create one with `swarm task create SUBJECT`");
     } else if wanted.is_empty() {
-        app.out.say("no task matches what was asked for");
+        app.out.say("no matching tasks");
     } else {
         app.out.table(&record::full_table(wanted, &list))?;
     }

@@ -1,4 +1,4 @@
-//! Tasks as commands print them.
+//! Text and JSON forms of tasks.
 
 use serde_json::{Value, json};
 use swarm_protocol::{Task, TaskId, TaskState};
@@ -7,19 +7,19 @@ use swarm_ui::print::{Cell, Table};
 
 use crate::failure::Failure;
 
-/// A task's record on disk with its state.
+/// Returns a task's stored record with its state.
 pub(in crate::commands) fn record(task: &Task, list: &TaskList) -> Result<Value, Failure> {
     let mut record = serde_json::to_value(task).map_err(anyhow::Error::from)?;
     record["state"] = json!(list.state(task));
     Ok(record)
 }
 
-/// The open blockers of a task, such as `#1, #3`.
+/// Returns the open blockers of a task, such as `#1, #3`.
 pub(super) fn open_blockers(task: &Task, list: &TaskList) -> String {
     numbers(task.blocked_by.iter().filter(|id| !list.is_settled(**id)))
 }
 
-/// Tasks as a table.
+/// Formats tasks as a table.
 pub(in crate::commands) fn table<'a>(
     tasks: impl IntoIterator<Item = &'a Task>,
     list: &TaskList,
@@ -37,7 +37,7 @@ pub(in crate::commands) fn table<'a>(
     table
 }
 
-/// The same with what waits for each.
+/// Formats tasks as a table, with the tasks that each one blocks.
 pub(super) fn full_table<'a>(tasks: impl IntoIterator<Item = &'a Task>, list: &TaskList) -> Table {
     let mut table =
         Table::new(["TASK", "STATE", "OWNER", "WAITS FOR", "BLOCKS", "SUBJECT"]).spare([4]);
@@ -63,7 +63,7 @@ pub(super) fn full_table<'a>(tasks: impl IntoIterator<Item = &'a Task>, list: &T
     table
 }
 
-/// Numbers such as `#1, #3`.
+/// Formats numbers as `#1, #3`.
 fn numbers<'a>(ids: impl Iterator<Item = &'a TaskId>) -> String {
     let words: Vec<String> = ids.map(|id| format!("#{id}")).collect();
     words.join(", ")

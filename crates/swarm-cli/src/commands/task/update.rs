@@ -90,9 +90,10 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     let (id, owner) = (args.id, args.owner.clone());
     let change = change(args);
     if change == TaskChange::default() {
-        let failure = Failure::usage(format!("there is nothing to change in task {id}"));
-        return Err(failure
-            .with_hint("say what shall change: `--status`, `--owner`, `--result`, `--subject` …"));
+        let failure = Failure::usage(format!("no changes given for task {id}"));
+        return Err(
+            failure.with_hint("specify a change: `--status`, `--owner`, `--result`, `--subject` …")
+        );
     }
     if let Some(owner) = &owner {
         members::known(&app.store.team(&party.team).config()?, owner)?;
@@ -111,8 +112,8 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets hooks look at a task that is to be completed, and merges the worktree of its owner. The owner hears of what is in
-/// the way of that.
+/// Runs the hooks for a task that is about to be completed, and merges its owner's worktree.
+/// Conflicts are reported to the owner.
 fn clear(
     app: &App,
     party: &Party,
@@ -140,7 +141,7 @@ fn clear(
     })
 }
 
-/// Asks a member that completes a task for what came out: nobody else can say it. A person may leave it out.
+/// Requires a result from a member that completes a task; a person may omit it.
 fn require_result(
     app: &App,
     party: &Party,
@@ -162,7 +163,7 @@ fn require_result(
         return Ok(());
     }
     Err(Failure::usage(format!("task {id} has no result yet"))
-        .with_hint("say what came out with `--result`: a text, a commit, a path"))
+        .with_hint("give the result with `--result`: a text, a commit or a path"))
 }
 
 fn change(args: TaskUpdateArgs) -> TaskChange {
@@ -186,7 +187,7 @@ fn show(app: &App, party: &Party, updated: &TaskUpdated) -> Result<(), Failure> 
         return app.out.json(&record::record(task, &list)?);
     }
     if updated.changed_fields.is_empty() {
-        return app.out.data(&format!("#{} is so already", task.id));
+        return app.out.data(&format!("#{} is unchanged", task.id));
     }
     let mut line = format!(
         "#{} changed: {}",

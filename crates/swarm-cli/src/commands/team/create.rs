@@ -56,7 +56,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What can be done with a team that is there already.
+/// Suggests what to do with an existing team.
 fn how_to_use(app: &App, team: &TeamName) -> String {
     let config = app.store.team(team).config();
     let standing = config.and_then(|config| lead_standing(&*app.store, &config));
@@ -64,10 +64,10 @@ fn how_to_use(app: &App, team: &TeamName) -> String {
         Ok(LeadStanding::ByHand) => format!("use it with `--team {team}`, "),
         Ok(LeadStanding::Lost { .. }) => format!("take it over with `swarm resume {team}`, "),
         Ok(LeadStanding::Led { .. } | LeadStanding::Unknown { .. }) => {
-            return "a lead works in it: choose another name".to_owned();
+            return "a lead is running in it: choose another name".to_owned();
         }
         Ok(LeadStanding::Foreign { .. }) => {
-            return "another program made it: choose another name".to_owned();
+            return "another program created it: choose another name".to_owned();
         }
         Err(_) => String::new(),
     };

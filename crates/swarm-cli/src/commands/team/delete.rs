@@ -44,12 +44,13 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
         },
         named => named?,
     };
-    // Asked before anything is taken down: a team that stays, stays whole.
+    // Checked before any change: a team is deleted completely or not at all.
     app.store.team(&team).may_delete(args.force)?;
     let mut stopped = Vec::new();
     let archive = if args.force {
         match delete_by_force(app, args.purge, &team, &mut stopped) {
-            // Nothing of it can be entered, for want of room, say: and to delete the team may be how room is made.
+            // The journal cannot be written, for example on a full disk; deleting the team may free
+            // the space.
             Err(failure) if failure.kind == ErrorKind::Environment => {
                 return delete_damaged(app, args, Some(team), failure);
             }
@@ -68,7 +69,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The team that is to go. One of several is never guessed.
+/// Selects the team to delete; never guesses between several.
 fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
     match &args.name {
         None => app.team_to_end(),
@@ -76,7 +77,8 @@ fn meant(app: &App, args: &TeamDeleteArgs) -> Result<TeamName, Failure> {
     }
 }
 
-/// Why a team cannot be looked at, where its directory can be taken down all the same; else the failure as it was.
+/// Returns why a team cannot be read if its directory can still be removed; otherwise the original
+/// error.
 fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure, Failure> {
     if failure.kind == ErrorKind::Damaged {
         return Ok(failure);
@@ -85,13 +87,13 @@ fn damage(app: &App, args: &TeamDeleteArgs, failure: Failure) -> Result<Failure,
     match team {
         Some(team) if app.store.team(&team).team_directory().is_dir() => Ok(Failure::new(
             ErrorKind::Damaged,
-            format!("team {team} has a directory and no roster"),
+            format!("team {team} has a directory but no roster"),
         )),
         _ => Err(failure),
     }
 }
 
-/// The team that the command line or the environment names.
+/// Returns the team named by the command line or the environment.
 fn asked_for(app: &App, args: &TeamDeleteArgs) -> Result<Option<TeamName>, Failure> {
     match &args.name {
         Some(name) => Ok(Some(TeamName::parse(name)?)),
@@ -99,7 +101,8 @@ fn asked_for(app: &App, args: &TeamDeleteArgs) -> Result<Option<TeamName>, Failu
     }
 }
 
-/// Deletes a team whose roster cannot be read: its processes are found by their marks, its panes by the journal.
+/// Deletes a team with an unreadable roster: its processes are found by their environment, its
+/// panes by the journal.
 fn delete_damaged(
     app: &App,
     args: &TeamDeleteArgs,
@@ -113,16 +116,19 @@ fn delete_damaged(
         .map_err(anyhow::Error::from)?
         == Liveness::Alive
     {
-        return Err(damage.with_hint("its lead lives: end it where it runs first"));
+        return Err(damage.with_hint("its lead is running: stop it first"));
     }
     app.out
         .say(&format!("swarm: {}", clean_line(&damage.message)));
     let spawn_context = for_stopping(app);
     let left = runtime()?.block_on(swarm_supervisor::end_without_roster(&spawn_context, &team))?;
     if left.processes > 0 {
-        let message = format!("{} processes of {team} would not end", left.processes);
+        let message = format!(
+            "{} processes of {team} could not be terminated",
+            left.processes
+        );
         return Err(Failure::new(ErrorKind::Internal, message)
-            .with_hint("`swarm ps` shows them; try again"));
+            .with_hint("run `swarm ps` to list them, then retry"));
     }
     for pane in &left.panes {
         app.out.warn(pane);
@@ -133,11 +139,11 @@ fn delete_damaged(
     Ok(ExitCode::SUCCESS)
 }
 
-/// How long spawns may keep on beginning in a team that is deleted by force.
+/// How long new spawns are stopped while a team is deleted by force.
 const STORM: Duration = Duration::from_secs(30);
 
-/// Ends every member and deletes the team, or ends those who have joined meanwhile as well: a team that goes while a member of it
-/// lives leaves that member's processes and pane to nobody.
+/// Stops every member and deletes the team; repeats for members that join meanwhile, because
+/// deleting a team with a running member would orphan its processes and pane.
 fn delete_by_force(
     app: &App,
     purge: bool,
@@ -150,7 +156,7 @@ fn delete_by_force(
         clear(app, team, stopped)?;
         match app.store.team(team).delete(purge, false) {
             Err(StoreError::TeamBusy { members, .. }) if are_of_others(app, team, &members)? => {
-                // Whether those live is not known, and swarm has not started them.
+                // Their state is unknown, and swarm did not start them.
                 return Ok(app.store.team(team).delete(purge, true)?);
             }
             Err(StoreError::TeamBusy { .. }) if Instant::now() < until => {}
@@ -159,17 +165,17 @@ fn delete_by_force(
     }
 }
 
-/// Whether all of these are members of other programs.
+/// Returns whether all remaining members belong to other programs.
 fn are_of_others(app: &App, team: &TeamName, members: &[MemberName]) -> Result<bool, Failure> {
     let config = app.store.team(team).config()?;
     let is_other = |name: &MemberName| config.member(name).is_some_and(|one| one.swarm.is_none());
     Ok(members.iter().all(is_other))
 }
 
-/// Takes the dead out of the roster, with what they have left.
+/// Removes dead members from the roster and cleans up after them.
 fn clear(app: &App, team: &TeamName, stopped: &mut Vec<StopReport>) -> Result<(), Failure> {
     let spawn_context = for_stopping(app);
-    // Ctrl-C, once listened to, ends nothing by itself any more.
+    // A handled Ctrl-C no longer terminates this process by itself.
     let clearing = told_on_ctrl_c(
         || standing(app, team, &[]),
         clear_dead(&spawn_context, team),
@@ -190,7 +196,7 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     let ending = end_team(&spawn_context, team, &options);
     let waiting = saying_who(app, team, &names, options.timeout, ending);
     let ended = runtime.block_on(told_on_ctrl_c(|| standing(app, team, &names), waiting));
-    // Threads that wait for a member's death end with the process.
+    // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     let ended = ended??;
     for stopped in &ended.stopped {
@@ -203,14 +209,14 @@ fn end_members(app: &App, team: &TeamName) -> Result<Vec<StopReport>, Failure> {
     }
 }
 
-/// What stands once nobody waits for the members of a team that was to go.
+/// Returns the error for an interrupted deletion.
 fn standing(app: &App, team: &TeamName, names: &[MemberName]) -> Failure {
     let asked = who_lives(app, team, names).map_or_else(String::new, |alive| {
-        format!("; asked to end with the turn: {alive}")
+        format!("; asked to stop after the turn: {alive}")
     });
     let message = format!("interrupted: {team} is not deleted{asked}");
     Failure::new(ErrorKind::Interrupted, message).with_hint(format!(
-        "`swarm team delete {team} --force` goes on with it, `swarm status --team {team}` shows who is left"
+        "`swarm team delete {team} --force` continues, `swarm status --team {team}` shows the remaining members"
     ))
 }
 

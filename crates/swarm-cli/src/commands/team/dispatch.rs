@@ -1,4 +1,4 @@
-//! From arguments to the command.
+//! Arguments of `swarm team` and their dispatch.
 
 use std::process::ExitCode;
 

@@ -13,7 +13,7 @@ use crate::commands::members::{age, is_over};
 use crate::failure::Failure;
 use crate::which_team::without_roster;
 
-/// One team, as far as it can be read.
+/// A team as far as it can be read.
 struct Line {
     config: TeamConfig,
     members: Vec<MemberView>,
@@ -28,7 +28,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     for team in teams {
         match look(app, &team) {
             Ok(line) => lines.push(line),
-            // Deleted since the names were listed.
+            // The team was deleted after the names were listed.
             Err(StoreError::TeamNotFound { .. }) => {}
             Err(error) => damaged.push(error.into()),
         }
@@ -42,17 +42,17 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         app.out.json(&records)?;
     } else if lines.is_empty() && damaged.is_empty() {
         app.out
-            .say("there are no teams; make one with `swarm team create NAME`");
+            .say("no teams; create one with `swarm team create NAME`");
     } else if !lines.is_empty() {
         app.out.table(&table(app, &lines))?;
         for line in lines.iter().filter(|line| line.state == "orphaned") {
             let team = &line.config.name;
             app.out.say(&format!(
-                "the lead of {team} is lost: `swarm resume {team}` takes it over, `swarm team delete {team} --force` ends it"
+                "the lead of {team} is lost: `swarm resume {team}` takes it over, `swarm team delete {team} --force` deletes it"
             ));
         }
     }
-    // The sound ones have been shown; whoever relies on the list must still hear of the other.
+    // Readable teams were printed; the error reports the damaged ones.
     Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
@@ -66,8 +66,8 @@ fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     })
 }
 
-/// Who leads a team: `led` by a process, `orphaned` by one that has died, `by-hand`, or `foreign` where another program
-/// made it.
+/// Returns the lead state: `led` by a process, `orphaned` if that process died, `by-hand`, or
+/// `foreign` if another program created the team.
 pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
     match LeadStanding::of(seen) {
         LeadStanding::Led { .. } | LeadStanding::Unknown { .. } => "led",

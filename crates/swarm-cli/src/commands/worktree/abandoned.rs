@@ -1,12 +1,12 @@
-//! Worktrees that nobody will come back to.
+//! Worktrees of teams that no longer exist.
 
 use std::path::Path;
 
 use swarm_store::blocking::TeamStore;
 use swarm_worktree::{Condition, ListedWorktree, Worktrees};
 
-/// The worktrees of the repository around a directory whose team is gone and in which nobody works. Outside of a repository,
-/// and without git, there are none.
+/// Returns this repository's unused worktrees whose team no longer exists; empty outside a
+/// repository or without git.
 pub(in crate::commands) fn abandoned(
     worktrees: &Worktrees,
     store: &dyn TeamStore,

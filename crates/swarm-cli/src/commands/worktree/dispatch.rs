@@ -1,4 +1,4 @@
-//! Which of the commands about worktrees it is.
+//! Arguments of `swarm worktree` and their dispatch.
 
 use std::process::ExitCode;
 

@@ -18,11 +18,11 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         app.out.json(&records)?;
     } else if listed.is_empty() {
         app.out
-            .say("there are no worktrees; `swarm spawn NAME --worktree` makes one");
+            .say("no worktrees; create one with `swarm spawn NAME --worktree`");
     } else {
         app.out.table(&table(&listed))?;
         for one in &listed {
-            // Who works in it stands in the table.
+            // The table already shows who uses it.
             let owner = one.record.owner.describe();
             let in_table = |hazard: &&Hazard| matches!(hazard, Hazard::InUse(by) if *by == owner);
             let told = one.hazards.iter().filter(|hazard| !in_table(hazard));
@@ -39,7 +39,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The record on disk with what was found out.
+/// Returns the stored record with the detected state.
 pub(super) fn record(listed: &ListedWorktree) -> Result<Value, Failure> {
     let mut record = serde_json::to_value(&listed.record).map_err(anyhow::Error::from)?;
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
@@ -49,11 +49,10 @@ pub(super) fn record(listed: &ListedWorktree) -> Result<Value, Failure> {
     Ok(record)
 }
 
-/// What speaks against removing it, in one line.
+/// Returns the reasons against removal in one line.
 pub(super) fn why(listed: &ListedWorktree) -> String {
     if listed.condition == Condition::HalfMade {
-        return "it is being made at this moment, perhaps by a git whose swarm has ended"
-            .to_owned();
+        return "it is being created, possibly by a git process whose swarm has exited".to_owned();
     }
     let hazards: Vec<_> = listed.hazards.iter().map(ToString::to_string).collect();
     plain(&hazards.join("; "))
@@ -82,7 +81,7 @@ fn table(listed: &[ListedWorktree]) -> Table {
     table
 }
 
-/// Bytes as people read them, with one place behind the point.
+/// Formats bytes with one decimal place.
 fn size(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut tenths = bytes.saturating_mul(10);

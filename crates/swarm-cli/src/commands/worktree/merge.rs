@@ -68,21 +68,21 @@ pub(super) fn run(app: &App, args: &WorktreeMergeArgs) -> Result<ExitCode, Failu
         app.out.json(&records)?;
     } else if failures.len() < records.len() {
         app.out
-            .say("`swarm worktree prune` removes the worktrees in which nobody works and whose work is all merged");
+            .say("`swarm worktree prune` removes unused worktrees that are fully merged");
     } else if records.is_empty() && passed_over.is_empty() {
-        app.out.say("there is nothing to merge");
+        app.out.say("nothing to merge");
     }
     if !passed_over.is_empty() {
         let names: Vec<_> = passed_over.iter().map(Slug::to_string).collect();
         app.out.say(&format!(
-            "passed over, since somebody works there: {}; `swarm worktree merge NAME` merges one all the same",
+            "skipped because they are in use: {}; merge one anyway with `swarm worktree merge NAME`",
             names.join(", ")
         ));
     }
     Failure::worst(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The worktrees in which nobody works at the moment, and those in which somebody does.
+/// Splits worktrees into unused ones and those in use.
 fn at_rest(app: &App, worktrees: &Worktrees) -> Result<(Vec<Slug>, Vec<Slug>), Failure> {
     let (mut at_rest, mut in_use) = (Vec::new(), Vec::new());
     for listed in worktrees.list(&app.env.cwd)?.0 {
@@ -104,12 +104,12 @@ fn sentence(merged: &Merged) -> String {
     } = merged;
     let head = head.get(..12).unwrap_or(head);
     match outcome {
-        MergeOutcome::AlreadyThere => format!("{target} has {branch} already"),
+        MergeOutcome::AlreadyThere => format!("{target} already contains {branch}"),
         MergeOutcome::Copied => format!(
-            "the commits of {branch} are copied into {target}, which is at {head} now; the uncommitted changes at which it began are left out"
+            "the commits of {branch} were copied to {target}, now at {head}; the uncommitted changes it started from were left out"
         ),
         MergeOutcome::FastForward | MergeOutcome::MergeCommit => {
-            format!("{branch} is merged into {target}, which is at {head} now")
+            format!("merged {branch} into {target}, now at {head}")
         }
     }
 }

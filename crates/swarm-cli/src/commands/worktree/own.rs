@@ -1,4 +1,4 @@
-//! A lead that works in a worktree of its own.
+//! The separate worktree of a lead.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::commands::{called_off_by_signals, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::{identity, worktrees};
 
-/// The worktree of a lead, from the start of its run to the end.
+/// A lead's worktree during its run.
 pub(in crate::commands) struct OwnWorktree {
     worktrees: Worktrees,
     created: Created,
@@ -23,7 +23,7 @@ pub(in crate::commands) struct OwnWorktree {
 }
 
 impl OwnWorktree {
-    /// Makes it, or takes up one that is there, and moves this process into it.
+    /// Creates or reuses a worktree and changes into it.
     pub(in crate::commands) fn enter(
         app: &App,
         wish: WorktreeWish,
@@ -48,7 +48,7 @@ impl OwnWorktree {
         Self::moved(app, worktrees, created)
     }
 
-    /// Takes up the worktree of a lost lead, and moves this process into the directory in which that worked.
+    /// Reuses the worktree of a lost lead and changes into the directory in which it worked.
     pub(in crate::commands) fn take_over(
         app: &App,
         record: &Record,
@@ -77,22 +77,22 @@ impl OwnWorktree {
         Ok(entered)
     }
 
-    /// The directory in which the lead works.
+    /// Returns the lead's working directory.
     pub(in crate::commands) fn cwd(&self) -> PathBuf {
         self.created.cwd.clone()
     }
 
-    /// What the lead's model needs to know of it.
+    /// Returns the information for the lead's model.
     pub(in crate::commands) fn notice(&self) -> String {
         worktree_notice(&self.created, Resident::Lead)
     }
 
-    /// The whole of its worktree.
+    /// Returns the root of the worktree.
     pub(in crate::commands) fn root(&self) -> PathBuf {
         self.created.record.path.clone()
     }
 
-    /// What its programs are told.
+    /// Returns the environment variables for its programs.
     pub(in crate::commands) fn extend_env(
         &self,
         env: &mut std::collections::BTreeMap<String, String>,
@@ -100,7 +100,7 @@ impl OwnWorktree {
         self.created.record.extend_env(env);
     }
 
-    /// The end of the run: the worktree goes if it holds nothing, and is kept otherwise.
+    /// Ends the run: removes the worktree if it has no changes, otherwise keeps it.
     pub(in crate::commands) fn leave(self, app: &App) {
         match std::env::set_current_dir(&self.before) {
             Ok(()) => part(app, &self.worktrees, &self.created.record),
@@ -112,7 +112,7 @@ impl OwnWorktree {
     }
 }
 
-/// This process, as records of worktrees name it.
+/// Returns this process as recorded in worktree records.
 fn own_process() -> ProcessMark {
     let own = identity();
     ProcessMark {
@@ -121,7 +121,7 @@ fn own_process() -> ProcessMark {
     }
 }
 
-/// Makes it, unless Ctrl-C or the like comes before that is done.
+/// Creates the worktree unless a signal cancels it.
 fn create(
     worktrees: &Worktrees,
     request: Request,
@@ -142,7 +142,7 @@ fn create(
     Ok(created)
 }
 
-/// The end of a run whose lead has moved into a worktree and not left it.
+/// Releases a worktree that the lead entered and did not leave.
 pub(in crate::commands) fn leave_entered(app: &App) {
     let worktrees = worktrees(app);
     match worktrees.held_by(&app.env.cwd, &own_process()) {
@@ -155,7 +155,7 @@ pub(in crate::commands) fn leave_entered(app: &App) {
     }
 }
 
-/// Takes a worktree away if it holds nothing that is not elsewhere, and says what became of it.
+/// Removes a worktree without changes and reports the result.
 fn part(app: &App, worktrees: &Worktrees, record: &Record) {
     let path = record.path.display();
     let parted = worktrees.finish(&record.path, &record.former_owner(), app.clock.now());
@@ -167,16 +167,16 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
             let why: Vec<_> = why.iter().map(ToString::to_string).collect();
             let why = why.join("; ");
             if record.by_hook {
-                format!("swarm: the worktree is kept: {path} ({why}); `swarm worktree remove --force {slug}` has your hook take it away")
+                format!("swarm: the worktree is kept: {path} ({why}); `swarm worktree remove --force {slug}` removes it with your hook")
             } else if can_be_merged {
-                format!("swarm: the worktree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges what is committed")
+                format!("swarm: the worktree is kept: {path} on {branch} ({why}); `swarm worktree merge {slug}` merges its commits")
             } else {
                 format!("swarm: the worktree is kept: {path} on {branch} ({why})")
             }
         }
-        // Somebody else's by now.
+        // Another process has taken the worktree over.
         Ok(None) => return,
-        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} held nothing new and is gone", record.slug),
+        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} had no changes and was removed", record.slug),
         Err(error) => kept(&record.path, &error.to_string()),
     });
 }

@@ -54,12 +54,12 @@ pub(super) fn run(app: &App, args: &WorktreeRemoveArgs) -> Result<ExitCode, Fail
     })?;
     if let Some(saved) = rescue {
         app.out.data(&format!(
-            "what it held is saved in {} and {}",
+            "its changes are saved in {} and {}",
             saved.reference,
             saved.patch.display()
         ))?;
         app.out.say(&format!(
-            "`git branch rescued {}` brings it back",
+            "restore it with `git branch rescued {}`",
             saved.reference
         ));
     }
@@ -94,12 +94,12 @@ pub(super) fn prune(app: &App, dry: bool) -> Result<ExitCode, Failure> {
             .say(&format!("kept {}: {}", listed.record.slug, why(listed)));
     }
     if gone.is_empty() && kept.is_empty() && failed.is_empty() {
-        app.out.say("there are no worktrees");
+        app.out.say("no worktrees");
     }
     ended(app, failed)
 }
 
-/// Tells why some could not be removed; the last of the reasons ends the program.
+/// Prints why worktrees could not be removed; the last reason becomes the command's error.
 fn ended(app: &App, mut failed: Vec<WorktreeError>) -> Result<ExitCode, Failure> {
     let last = failed.pop();
     for error in failed {

@@ -1,20 +1,23 @@
-//! What flags say of a worktree.
+//! Worktree flags.
 
 use swarm_supervisor::WorktreeWish;
 use swarm_worktree::{Slug, Uncommitted};
 
 use crate::failure::Failure;
 
-/// The name of a worktree, of which the option may do without: so it takes what stands behind it, and a prompt that does
-/// would be missed under another name.
+/// Parses a worktree name. The value of `--worktree` is optional, so a prompt after it would be
+/// taken for the name; such values are rejected.
 pub(in crate::commands) fn no_prompt(name: &str) -> Result<String, String> {
     if name.trim().contains(char::is_whitespace) {
-        return Err("a worktree's name has no spaces; put the prompt before --worktree".to_owned());
+        return Err(
+            "a worktree name cannot contain spaces; put the prompt before --worktree".to_owned(),
+        );
     }
     Ok(name.to_owned())
 }
 
-/// The worktree that `--worktree [SLUG]` and `--snapshot` ask for; an empty name is the default one.
+/// Returns the worktree requested by `--worktree [SLUG]` and `--snapshot`; an empty name selects
+/// the default.
 pub(in crate::commands) fn wish(
     worktree: Option<&str>,
     snapshot: bool,

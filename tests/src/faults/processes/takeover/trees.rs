@@ -76,7 +76,7 @@ pub(super) fn prune_to(scene: &Scene, names: &[&str]) {
         let pruned = scene.world.swarm(&["worktree", "prune"]);
         let told = &pruned.ok().stderr;
         assert!(!told.lines().any(|line| line.ends_with(": ")), "{told}");
-        (!told.contains("it is being made")).then_some(())
+        (!told.contains("it is being created")).then_some(())
     });
     assert_only(scene, names);
 }
