@@ -125,7 +125,7 @@ impl App {
     /// Brings the records of a team in line. Where the disk takes nothing more, what is there can be looked at all the same.
     pub(crate) fn in_line(&self, team: TeamName) -> Result<TeamName, Failure> {
         match swarm_team::reconcile(&*self.store.team(&team)) {
-            Err(error) if error.is_for_want_of_room() => {
+            Err(error) if error.is_disk_full() => {
                 self.out.warn(&format!("swarm: {}", not_entered(&error)));
             }
             done => drop(done?),

@@ -271,7 +271,9 @@ fn a_sub_agent_that_fails_is_a_result_that_says_so() {
     );
     let (unknown, failed) = result(&api, "b");
     assert!(
-        failed && unknown.contains("agent type `nobody` not found") && unknown.contains("general-purpose"),
+        failed
+            && unknown.contains("agent type `nobody` not found")
+            && unknown.contains("general-purpose"),
         "{unknown}"
     );
 }
