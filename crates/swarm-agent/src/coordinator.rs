@@ -55,18 +55,29 @@ pub(crate) fn refuse_delegated_understanding(text: &str) -> Result<(), String> {
     match delegating_phrase(text) {
         None => Ok(()),
         Some(phrase) => Err(format!(
-            "not sent: \"{phrase}\" leaves the understanding to the worker. Read the results yourself, then name the files, the \
+            "\"{phrase}\" leaves the understanding to the worker. Read the results yourself, then name the files, the \
              lines, the cause and the exact change"
         )),
     }
 }
 
-/// Returns the first phrase of a text that refers to findings instead of stating them.
+/// Returns the first phrase of a text that refers to findings instead of stating them. Other findings
+/// than the worker's may be named if the text says in which file they are.
 fn delegating_phrase(text: &str) -> Option<String> {
-    const WHOSE: [&str; 9] = [
-        "your", "the", "those", "these", "their", "its", "previous", "earlier", "prior",
+    const SOURCES: [&str; 8] = [
+        "based on",
+        "according to",
+        "building on",
+        "using",
+        "per",
+        "from",
+        "given",
+        "with",
     ];
-    const WHAT: [&str; 8] = [
+    const OTHERS: [&str; 8] = [
+        "the", "those", "these", "their", "its", "previous", "earlier", "prior",
+    ];
+    const FINDINGS: [&str; 8] = [
         "findings",
         "finding",
         "research",
@@ -76,7 +87,7 @@ fn delegating_phrase(text: &str) -> Option<String> {
         "discoveries",
         "understanding",
     ];
-    const DID: [&str; 6] = [
+    const LEARNED: [&str; 6] = [
         "found",
         "learned",
         "learnt",
@@ -85,19 +96,37 @@ fn delegating_phrase(text: &str) -> Option<String> {
         "know",
     ];
     let lower = text.to_lowercase();
-    let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let delegates = |words: &&[&str]| match **words {
-        ["based", "on", whose, what, ..] if WHOSE.contains(&whose) && WHAT.contains(&what) => true,
-        ["based", "on", "what", "you", did, ..] => DID.contains(&did),
-        _ => false,
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let names_a_file = names_a_file(&lower);
+    let is_reference = |rest: &[&str]| match *rest {
+        ["your", what, ..] => FINDINGS.contains(&what).then_some(2),
+        ["what", "you", did, ..] => LEARNED.contains(&did).then_some(3),
+        [whose, what, ..] if !names_a_file && OTHERS.contains(&whose) => {
+            FINDINGS.contains(&what).then_some(2)
+        }
+        _ => None,
     };
-    let starts = (0..words.len()).map(|start| &words[start..]);
-    let found = starts.filter(|rest| rest.len() >= 4).find(delegates)?;
-    let length = if found[2] == "what" { 5 } else { 4 };
-    Some(found[..length].join(" "))
+    (0..words.len()).find_map(|start| {
+        let source = SOURCES.iter().map(|source| source.split(' ').count());
+        let length = SOURCES.iter().zip(source).find_map(|(source, count)| {
+            let begins = words.get(start..start + count)?;
+            (begins.join(" ") == *source).then_some(count)
+        })?;
+        let after = is_reference(&words[start + length..])?;
+        Some(words[start..start + length + after].join(" "))
+    })
+}
+
+/// Whether a word of a text has the form of a path or a file name.
+fn names_a_file(text: &str) -> bool {
+    text.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let has_extension = word.rsplit_once('.').is_some_and(|(name, end)| {
+            !name.is_empty() && end.chars().next().is_some_and(char::is_alphabetic)
+        });
+        word.contains('/') || has_extension
+    })
 }
 
 #[cfg(test)]
@@ -119,6 +148,19 @@ mod tests {
                 "BASED ON WHAT YOU FOUND: fix",
                 Some("based on what you found"),
             ),
+            (
+                "Using your findings, fix src/a.rs:3.",
+                Some("using your findings"),
+            ),
+            (
+                "According to the analysis, fix it",
+                Some("according to the analysis"),
+            ),
+            (
+                "Fix src/a.rs:10 based on the analysis in docs/design.md: set warm = true",
+                None,
+            ),
+            ("Report your findings from src/a.rs", None),
             ("Sort them based on the length", None),
             ("Report your findings based on src/a.rs", None),
             ("based on your", None),

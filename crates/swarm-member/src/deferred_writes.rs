@@ -1,4 +1,4 @@
-//! Writes to a team's files that are done while the model is already asked.
+//! Writes to a team's files that run concurrently with the model request.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,8 +12,8 @@ use swarm_store::StoreError;
 type Outcome = Result<(), StoreError>;
 type Write = dyn FnOnce() -> Outcome + Send;
 
-/// Writes that nothing depends on before the member next looks at its team's files. They are done one after the other,
-/// by a thread that ends after the last of them.
+/// Writes on which nothing depends until the member next reads its team's files. A thread runs them
+/// in order and exits after the last one.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredWrites(Arc<Shared>);
 
@@ -26,14 +26,15 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Box<Write>>,
-    /// Whether a thread is working on it.
+    /// Whether a thread is running the writes.
     claimed: bool,
     /// The first error.
     failure: Option<StoreError>,
 }
 
 impl DeferredWrites {
-    /// Adds a write. It is done after those before it, once [`Self::begin`] or [`Self::finish`] is called.
+    /// Adds a write. It runs after the earlier ones, once [`Self::begin`] or [`Self::finish`] is
+    /// called.
     pub(crate) fn add(&self, write: impl FnOnce() -> Outcome + Send + 'static) {
         self.0.queue.lock().waiting.push_back(Box::new(write));
     }
@@ -46,7 +47,7 @@ impl DeferredWrites {
         let shared = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().name("writes team files".to_owned());
         if let Err(error) = thread.spawn(move || shared.drain()) {
-            tracing::debug!(%error, "no thread for deferred writes: done in place");
+            tracing::debug!(%error, "cannot start a thread for deferred writes; writing on the caller's thread");
             self.0.drain();
         }
     }
@@ -61,11 +62,12 @@ impl DeferredWrites {
         }
         let writes = Self(Arc::clone(&self.0));
         let finished = tokio::task::spawn_blocking(move || writes.finish());
-        // A panic of a write is caught where it happens; a runtime that shuts down drops whoever waits here.
+        // A panic of a write is caught in its thread; a runtime that shuts down drops its waiting
+        // tasks.
         finished.await.unwrap_or(Ok(()))
     }
 
-    /// Returns once all writes are done. Those that were not started are done by the caller.
+    /// Returns once all writes are done. The caller runs those that were not started.
     ///
     /// # Errors
     /// The first error of a write since the last call.
@@ -82,13 +84,14 @@ impl DeferredWrites {
 }
 
 impl Shared {
-    /// Claims waiting writes that no thread works on. A caller that gets `true` has to drain the queue.
+    /// Claims pending writes that no thread is running. A caller that gets `true` has to drain the
+    /// queue.
     fn claim(&self) -> bool {
         let mut queue = self.queue.lock();
         !queue.waiting.is_empty() && !mem::replace(&mut queue.claimed, true)
     }
 
-    /// The outcome of the writes so far, if none waits or is under way.
+    /// Returns the result of the writes, if none is pending or running.
     fn outcome_if_idle(&self) -> Option<Outcome> {
         let mut queue = self.queue.lock();
         let is_idle = queue.waiting.is_empty() && !queue.claimed;
@@ -98,7 +101,7 @@ impl Shared {
     fn drain(&self) {
         while let Some(write) = self.next() {
             let done = catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| {
-                // What was not written is found missing at the next look.
+                // A missing write is detected at the next read.
                 tracing::error!("a deferred write panicked");
                 Ok(())
             });
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_begins_is_done_by_who_needs_it_done() {
+    fn writes_that_were_not_started_run_on_the_waiting_thread() {
         let writes = DeferredWrites::default();
         let written = Arc::new(Mutex::new(Vec::new()));
         for number in 0..3 {
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_and_keeps_nothing_from_being_done() {
+    fn a_failure_is_returned_once_and_later_writes_still_run() {
         let writes = DeferredWrites::default();
         let written = Arc::new(Mutex::new(0));
         writes.add(refused);
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_breaks_down_keeps_nobody_waiting() {
+    fn a_panicking_write_does_not_block_later_ones() {
         let writes = DeferredWrites::default();
         writes.add(|| panic!("on purpose"));
         writes.begin();

@@ -1,4 +1,4 @@
-//! A member's mail: what the program handles itself, what the model reads, and when a message counts as read.
+//! A member's mail: frames for the program, text for the model, and acknowledgement.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -38,12 +38,12 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether what is typed into this member's terminal is a prompt to the model, as it stands. Else it is a message.
+    /// Whether input in this member's terminal is a prompt to the model. Otherwise it is a message.
     fn takes_prompts(&self) -> bool {
         false
     }
 
-    /// What the model is to be told beside its next messages, which costs no turn.
+    /// Returns text for the model to accompany its next messages; it does not start a turn.
     fn notes(&self, _team: &dyn Team) -> Vec<String> {
         Vec::new()
     }
@@ -59,19 +59,19 @@ pub(crate) struct MailHandler {
     role: Arc<dyn MailRole>,
     /// Messages that a person typed into this member's terminal.
     typed: Mutex<HashSet<MessageId>>,
-    /// Such messages that were typed while there was no team, and so no inbox to put them into.
+    /// Messages typed while there was no team and therefore no inbox.
     without_inbox: Mutex<Vec<Incoming>>,
     /// Requests to compact the conversation, which stay unread until that is done.
     compaction: Mutex<Option<CompactionAsk>>,
-    /// The same, asked for in this member's terminal.
+    /// The request made in this member's terminal.
     typed_compaction: Mutex<Option<CompactionAsk>>,
     writes: DeferredWrites,
 }
 
-/// What a person asks who wants the conversation compacted.
+/// A person's request to compact the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CompactionAsk {
-    /// What the summary is to observe; of several requests the last one's.
+    /// Instructions for the summary; those of the last request.
     pub(crate) instructions: Option<String>,
     ids: Vec<MessageId>,
 }
@@ -89,7 +89,7 @@ impl MailHandler {
         }
     }
 
-    /// The shutdown request to this member; `None` for a lead, which nobody asks by mail.
+    /// Returns the shutdown request to this member; `None` for a lead, which is not asked by mail.
     pub(crate) fn shutdown(&self) -> Option<&PendingShutdown> {
         self.role.shutdown()
     }
@@ -99,14 +99,15 @@ impl MailHandler {
         self.typed.lock().insert(id);
     }
 
-    /// Whether a message was typed into this member's terminal.
+    /// Returns whether a message was typed into this member's terminal.
     pub(crate) fn is_typed_here(&self, incoming: &Incoming) -> bool {
         incoming
             .id()
             .is_some_and(|id| self.typed.lock().contains(id))
     }
 
-    /// Keeps a message that was typed into this member's terminal until the model reads it, where there is no inbox.
+    /// Keeps a message that was typed into this member's terminal until the model reads it, where
+    /// there is no inbox.
     pub(crate) fn keep_typed(&self, draft: Draft) {
         let id = MessageId::random();
         let mut entry = InboxEntry::new(draft.from, draft.text, self.context.clock.now().iso());
@@ -116,7 +117,7 @@ impl MailHandler {
         self.without_inbox.lock().push(Incoming::of(entry));
     }
 
-    /// Takes what [`Self::keep_typed`] has kept.
+    /// Takes the messages kept by [`Self::keep_typed`].
     pub(crate) fn take_typed(&self) -> Vec<Incoming> {
         std::mem::take(&mut *self.without_inbox.lock())
     }
@@ -126,7 +127,7 @@ impl MailHandler {
         Ok(sort_mail(unread))
     }
 
-    /// Handles the frames that are for the program and returns what the model is to read, oldest first and still unread.
+    /// Handles frames for the program and returns the unread messages for the model, oldest first.
     ///
     /// # Errors
     /// A failed read of the inbox, or the failure of an earlier deferred write.
@@ -164,7 +165,7 @@ impl MailHandler {
         });
     }
 
-    /// What was asked last of compacting the conversation: in the terminal, or by what the last look at the inbox found.
+    /// Returns the last request to compact the conversation, from the terminal or the inbox.
     pub(crate) fn compaction(&self) -> Option<CompactionAsk> {
         let typed = self.typed_compaction.lock().clone();
         typed.or_else(|| self.compaction.lock().clone())
@@ -185,7 +186,8 @@ impl MailHandler {
         }
     }
 
-    /// Handles the frames that change this member's rights, which hold for the next call of a turn.
+    /// Handles the frames that change this member's permissions, effective from the next call of a
+    /// turn.
     ///
     /// # Errors
     /// A failed read of the inbox, or of its acknowledgement.
@@ -205,7 +207,7 @@ impl MailHandler {
         self.acknowledge(&*team, &handled).await
     }
 
-    /// What is added to the conversation between two tool calls: urgent text and shutdown requests.
+    /// Returns the messages to add between two tool calls: urgent text and shutdown requests.
     pub(crate) async fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finished().await?;
         let Some(team) = self.context.team() else {
@@ -224,17 +226,17 @@ impl MailHandler {
             }
         }
         urgent.extend(self.take_typed());
-        self.note_told(&urgent);
+        self.mark_notified(&urgent);
         Ok(urgent)
     }
 
     /// Records which shutdown requests are among the messages that the model is about to read.
-    pub(crate) fn note_told(&self, messages: &[Incoming]) {
+    pub(crate) fn mark_notified(&self, messages: &[Incoming]) {
         let Some(pending) = self.shutdown() else {
             return;
         };
         for request in messages.iter().filter_map(Incoming::shutdown_request) {
-            pending.note_told(&request.request_id);
+            pending.mark_notified(&request.request_id);
         }
     }
 
@@ -253,7 +255,8 @@ impl MailHandler {
         self.acknowledge(&*team, &requests).await
     }
 
-    /// The shutdown request that waits for an answer, in the inbox or already taken. Changes nothing in the inbox.
+    /// The shutdown request that waits for an answer, in the inbox or already taken. Changes
+    /// nothing in the inbox.
     pub(crate) async fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
         let (Some(pending), Some(team)) = (self.shutdown(), self.context.team()) else {
             return Ok(None);
@@ -281,7 +284,7 @@ impl MailHandler {
         injected.collect()
     }
 
-    /// What the model is told beside its next messages.
+    /// Returns text for the model to accompany its next messages.
     pub(crate) fn notes(&self) -> Vec<Injected> {
         let Some(team) = self.context.team() else {
             return Vec::new();
@@ -312,9 +315,10 @@ impl MailHandler {
         }
     }
 
-    /// Marks messages as read and adds them to the journal as delivered, once `sync_handle` reports that the transcript is
-    /// on disk. The write is deferred; [`Self::take`] returns its error. Messages that could not be marked are delivered
-    /// again, recognised by their id, and marked then.
+    /// Marks messages as read and adds them to the journal as delivered, once `sync_handle` reports
+    /// that the transcript is on disk. The write is deferred; [`Self::take`] returns its error.
+    /// Messages that could not be marked are delivered again, recognised by their id, and marked
+    /// then.
     pub(crate) fn mark_delivered(&self, ids: Vec<MessageId>, sync_handle: Option<SyncHandle>) {
         if let Some(write) = self.delivery(ids, sync_handle) {
             self.writes.add(write);
@@ -330,15 +334,15 @@ impl MailHandler {
         let context = Arc::clone(&self.context);
         Some(move || {
             if let Some(Err(error)) = sync_handle.as_ref().map(SyncHandle::wait) {
-                // They stay unread and come again; the session reports the error.
-                tracing::warn!(member = %context.name, %error, "mail not kept");
+                // They stay unread and are delivered again; the session reports the error.
+                tracing::warn!(member = %context.name, %error, "cannot save mail in the transcript");
                 return Ok(());
             }
             team.delivered(&context.name, &ids).map(drop)
         })
     }
 
-    /// Adds a write that is done while the model is asked, after those added before.
+    /// Adds a write that runs concurrently with the model request, after the earlier ones.
     pub(crate) fn write_later(&self, write: impl FnOnce() + Send + 'static) {
         self.writes.add(|| {
             write();
@@ -358,8 +362,8 @@ impl MailHandler {
         }
     }
 
-    /// Tells the senders of messages that a hook withheld them from this member. Messages of the program itself are
-    /// skipped, so no such notice causes another.
+    /// Tells the senders of messages that a hook withheld them from this member. Messages of the
+    /// program itself are skipped, so no such notice causes another.
     pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
         let name = &self.context.name;
         for incoming in messages.iter().filter(|incoming| incoming.is_prose()) {
@@ -380,14 +384,14 @@ impl MailHandler {
                 continue;
             };
             let text = format!(
-                "{name} was not shown your message ({}): a hook of the user withholds it. {}",
+                "{name} was not shown your message ({}): a user hook withheld it. {}",
                 summary_of(&entry.text, entry.summary.as_deref()),
                 one.why
             );
             let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
             if let Err(error) = team.send(&sender, notice) {
-                tracing::warn!(member = %name, %sender, %error, "sender not told");
+                tracing::warn!(member = %name, %sender, %error, "cannot notify the sender");
             }
         }
     }
@@ -425,7 +429,7 @@ impl Interjections for MailHandler {
         let name = self.context.name.clone();
         self.write_later(move || {
             if let Err(error) = write() {
-                // It is in the transcript, and is marked when it comes again after the turn.
+                // It is in the transcript, and is marked when it is delivered again after the turn.
                 tracing::warn!(member = %name, %error, "urgent mail not acknowledged");
             }
         });

@@ -1,4 +1,4 @@
-//! What a member consists of, and what distinguishes a lead from a teammate.
+//! The parts of a member, and the role of a lead or a teammate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use crate::mail::MailHandler;
 use crate::person::Person;
 use crate::reporter::Reporter;
 
-/// What the loop does about an error of a step.
+/// How the loop handles an error of a step.
 pub(crate) enum Recovery<End> {
-    /// The member cannot go on.
+    /// The member cannot continue.
     Fail,
-    /// The member ends without a failure.
+    /// The member stops without a failure.
     End(End),
-    /// The member waits and tries again.
+    /// The member waits and retries.
     Retry,
 }
 
-/// The part of a lead or of a teammate in [`MemberLoop`]. A hook that returns an end stops the loop.
+/// The role of a lead or a teammate in [`MemberLoop`]. A method that returns an end stops the loop.
 pub(crate) trait Role: Sized {
     /// How the loop ends.
     type End;
-    /// Why the loop cannot go on.
+    /// Why the loop cannot continue.
     type Error: From<StoreError> + From<AgentError> + fmt::Display;
     /// What the role watches during a turn.
     type TurnEvent;
@@ -47,7 +47,7 @@ pub(crate) trait Role: Sized {
     /// Runs at the beginning of each step, before the mail is read.
     fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
-    /// Whether the member takes no turns at present.
+    /// Whether the member currently takes no turns.
     fn is_suspended(&self) -> bool {
         false
     }
@@ -70,7 +70,8 @@ pub(crate) trait Role: Sized {
     /// Acts when there is nothing for the model to do, and waits for a change.
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
-    /// Resolves when the role has a reason to look again while the member waits. Dropping the future loses nothing.
+    /// Resolves when the role needs to check its state while the member waits. Dropping the future
+    /// loses nothing.
     async fn changed(&mut self);
 
     /// The state that a waiting member without background work reports.
@@ -88,7 +89,7 @@ pub(crate) trait Role: Sized {
     /// Handles an event during a turn.
     async fn on_turn_event(&mut self, turn: &Turn, event: Self::TurnEvent);
 
-    /// Looks at mail that arrives during a turn.
+    /// Handles mail that arrives during a turn.
     async fn on_turn_mail(&mut self, turn: &Turn);
 
     /// Runs after a turn, when all deferred writes are done.
@@ -110,21 +111,21 @@ pub(crate) struct MemberLoop<R> {
     pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) inbox: InboxWatch,
     pub(crate) person: Person,
-    /// Runs hooks of files that change, as long as this lives.
+    /// Runs hooks when files change, until dropped.
     pub(crate) _hook_watch: JoinSet<()>,
-    /// Where another model comes from.
+    /// Creates other models.
     pub(crate) models: Arc<dyn ModelFactory>,
     /// Its model, for the journal.
     pub(crate) model: String,
     /// Cancelled when the member is to stop. It interrupts turns and waits.
     pub(crate) stop: CancellationToken,
-    /// Text before the first message, until there is one.
+    /// Text before the first message, until there is a message.
     pub(crate) initial_prompt: Option<String>,
-    /// What hooks add before the next message.
+    /// Text from hooks to insert before the next message.
     pub(crate) context: Vec<Injected>,
-    /// The state that was reported last, where it still holds.
+    /// The last reported state, if still valid.
     pub(crate) reported: Option<(MemberState, Option<String>)>,
-    /// The error that keeps the member from going on.
+    /// The error that blocks the member.
     pub(crate) trouble: Option<Trouble>,
 }
 
@@ -135,7 +136,7 @@ pub(crate) struct Trouble {
     pub(crate) wait: Duration,
 }
 
-/// Watches the inbox of a member's present team.
+/// Watches the inbox of a member's current team.
 pub(crate) struct InboxWatch {
     watcher: Arc<DirectoryWatcher>,
     context: Arc<MemberContext>,
@@ -169,7 +170,8 @@ impl InboxWatch {
         });
     }
 
-    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses nothing.
+    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses
+    /// nothing.
     pub(crate) async fn changed(&mut self) {
         match &mut self.watched {
             Some((_, inbox)) => inbox.changed().await,
@@ -187,12 +189,12 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Whether the turn was told to end.
+    /// Returns whether the turn was interrupted.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.signals.cancel.is_cancelled()
     }
 
-    /// Handles what the person at the terminal typed.
+    /// Handles input from the terminal.
     pub(crate) fn take_input(&self, person: &mut Person, input: PaneInput) {
         match input {
             PaneInput::Interrupt => {
@@ -201,9 +203,9 @@ impl Turn {
             }
             PaneInput::Background => {
                 let line = match self.sub_agents.send_to_background(None) {
-                    0 => "no sub-agent is waited for".to_owned(),
-                    1 => "the sub-agent goes on in the background".to_owned(),
-                    many => format!("{many} sub-agents go on in the background"),
+                    0 => "not waiting for a sub-agent".to_owned(),
+                    1 => "the sub-agent continues in the background".to_owned(),
+                    many => format!("{many} sub-agents continue in the background"),
                 };
                 self.reporter.notice(line);
             }
@@ -212,11 +214,11 @@ impl Turn {
     }
 }
 
-/// What came of a compaction that a person asked for.
+/// Result of a compaction that a person requested.
 #[derive(Debug)]
 pub(crate) enum Compacted {
     Done,
-    /// The member is to stop or to take no turns; it is asked again when it continues.
+    /// The member is to stop or to take no turns; it is retried when it continues.
     Suspended,
     Failed(String),
 }

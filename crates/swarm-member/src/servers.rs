@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::teammate::TeammateError;
 
-/// Starts the servers and waits for their tools. A server whose tools the lead has listed is started at its first call.
+/// Starts the servers and waits for their tools. A server whose tools the lead has listed is
+/// started at its first call.
 pub(crate) async fn start_servers(
     settings: &McpSettings,
     definition: Option<&AgentDefinition>,
@@ -34,7 +35,7 @@ pub(crate) async fn start_servers(
 /// Checks that the servers that a definition needs have tools.
 ///
 /// # Errors
-/// [`TeammateError::Servers`], with what became of those that failed.
+/// [`TeammateError::Servers`], with the reason of each failure.
 pub(crate) fn require(
     definition: &AgentDefinition,
     servers: &ProcessServers,

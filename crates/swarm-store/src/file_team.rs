@@ -13,13 +13,14 @@ use crate::{
     TeamView,
 };
 
-/// The handle of a team, which need not exist. Each subject's operations are in a module of their own.
+/// The handle of a team, which need not exist. Each subject's operations are in a module of their
+/// own.
 #[derive(Debug, Clone)]
 pub(crate) struct FileTeam {
     pub(crate) store: FileStore,
     pub(crate) team: TeamName,
     pub(crate) at: TeamLayout,
-    /// Whether it is being built and may come to nothing.
+    /// Whether the team is still being created.
     pub(crate) is_aside: bool,
 }
 
@@ -60,9 +61,9 @@ impl FileTeam {
         } else {
             self.lack_of_roster()
         };
-        // One that was deleted meanwhile is none.
+        // The team was deleted meanwhile.
         let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
-        let may_live = self.somebody_lives().unwrap_or(true);
+        let may_live = self.has_held_life_lock().unwrap_or(true);
         Some(TeamDamage { why, may_live })
     }
 
@@ -72,7 +73,7 @@ impl FileTeam {
 
     pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
         self.refuse_if_gone(force)?;
-        // Whoever clears away half-deleted teams must not meet this one half-way.
+        // Prevents a concurrent sweep from removing the half-deleted team.
         let deleted = self
             .store
             .with_teams_lock(|| self.delete_alone(purge, force));
@@ -83,8 +84,8 @@ impl FileTeam {
         self.refuse_deletion(&self.config()?, force)
     }
 
-    /// Whether there is something to reconcile.
-    pub(crate) fn is_out_of_line(&self) -> Result<bool> {
+    /// Returns whether the team needs reconciliation.
+    pub(crate) fn needs_reconcile(&self) -> Result<bool> {
         Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
     }
 
@@ -95,21 +96,21 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn look(&self) -> Result<TeamView> {
+    pub(crate) fn view(&self) -> Result<TeamView> {
         let config = self.config()?;
         let members = config.members.iter();
         let members: Vec<MemberView> = members
             .map(|member| self.view_of(&config, member))
             .collect::<Result<_>>()?;
-        let mut is_out_of_line = false;
+        let mut needs_reconcile = false;
         for view in &members {
-            is_out_of_line |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
+            needs_reconcile |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
         }
         Ok(TeamView {
             is_foreign: self.is_foreign(),
             config,
             members,
-            is_out_of_line,
+            needs_reconcile,
         })
     }
 }
@@ -123,7 +124,8 @@ impl FileTeam {
         self.at.config().is_file()
     }
 
-    /// Holds the roster. May be held while taking the task list, requests or an inbox.
+    /// Runs `work` with the roster locked. The task list, requests or an inbox may be locked
+    /// meanwhile.
     pub(crate) fn with_roster_lock<T>(
         &self,
         work: impl FnOnce(&LockGuard) -> Result<T>,
@@ -131,7 +133,7 @@ impl FileTeam {
         self.locked(&self.at.config_lock(), &[self.at.config()], work)
     }
 
-    /// Holds an inbox. No other lock may be taken while it is held.
+    /// Runs `work` with an inbox locked. No other lock may be taken meanwhile.
     pub(crate) fn with_inbox_lock<T>(
         &self,
         name: &MemberName,
@@ -139,7 +141,8 @@ impl FileTeam {
     ) -> Result<T> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
-            // A member that another program entered has none yet. A deleted team has no directory for it either.
+            // A member added by another program has no sidecar yet. In a deleted team its directory
+            // is missing.
             let created = self
                 .refuse_links()
                 .and_then(|()| refuse_linked_directory(&sidecar))
@@ -149,13 +152,13 @@ impl FileTeam {
         self.locked(&sidecar, &[self.at.inbox(name)], work)
     }
 
-    /// Holds the queue of requests, which no other program knows.
+    /// Runs `work` with the request queue locked. Other programs do not use the queue.
     pub(crate) fn with_requests_lock<T>(
         &self,
         work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
         let sidecar = self.at.requests_lock();
-        // Where the flock is left out, the lock directory of the sidecar itself excludes.
+        // If flock is not used, the lock directory of the sidecar provides exclusion.
         self.locked(&sidecar, std::slice::from_ref(&sidecar), work)
     }
 
@@ -176,14 +179,14 @@ impl FileTeam {
         done.map_err(|error| self.explain(error))
     }
 
-    /// Refuses a team of which a directory is a link: what it leads to is not ours to write into. The directories around all
-    /// teams may be links, to another disk say.
+    /// Rejects a team with a symlinked directory, because its target may belong to other programs.
+    /// The parent directories of all teams may be symlinks, for example to another disk.
     pub(crate) fn refuse_links(&self) -> Result<()> {
         swarm_os::check_own_dir(self.at.directory())?;
         Ok(swarm_os::check_own_dir(&self.at.own())?)
     }
 
-    /// Says what a missing file means: usually that there is no such team.
+    /// Replaces a "file not found" error, usually by [`StoreError::TeamNotFound`].
     pub(crate) fn explain(&self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Fs(OsError::Gone { .. })) {
             return error;
@@ -209,7 +212,7 @@ impl FileTeam {
     }
 }
 
-/// Refuses a file whose directory is a link.
+/// Rejects a file whose directory is a symlink.
 pub(crate) fn refuse_linked_directory(path: &Path) -> Result<()> {
     match path.parent() {
         Some(directory) => Ok(swarm_os::check_own_dir(directory)?),
@@ -217,8 +220,7 @@ pub(crate) fn refuse_linked_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether there is anything at a path; an error where that cannot be told. For decisions that lose something when they are
-/// wrong.
+/// Returns whether a path exists, or an error if that is unknown. For decisions that may lose data.
 pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -231,7 +233,7 @@ pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Whether there is anything at a path.
+/// Returns whether a path exists.
 pub(crate) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }

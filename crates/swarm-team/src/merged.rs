@@ -1,17 +1,17 @@
-//! A task whose owner works in a worktree is done when its work is where others find it.
+//! Merging the work of a task's owner before the task is completed.
 
 use swarm_protocol::{TaskId, TaskStatus};
 use swarm_store::blocking::Team;
 use swarm_store::{Actor, Draft};
 
 use crate::WorkMerger;
-use crate::send::{summary_of, told};
+use crate::send::{error_for_model, summary_of};
 
-/// Lets a task be completed only when the work of its owner is in the target, which is where it merges it. If that cannot
-/// be done the task stays as it is, and its owner is told, unless it asked itself.
+/// Merges the work of a task's owner into the target before the task is completed. If that fails,
+/// the task is unchanged and its owner is notified, unless the owner is the caller.
 ///
 /// # Errors
-/// What is in the way, for the one who asked.
+/// The reason for the caller.
 pub(crate) async fn require_merged(
     team: &dyn Team,
     id: &TaskId,
@@ -21,17 +21,17 @@ pub(crate) async fn require_merged(
     let Some(merger) = merger else {
         return Ok(());
     };
-    let task = team.task(id).map_err(|error| told(&error))?;
+    let task = team.task(id).map_err(|error| error_for_model(&error))?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }
-    let config = team.config().map_err(|error| told(&error))?;
+    let config = team.config().map_err(|error| error_for_model(&error))?;
     let mut members = config.members.iter();
     let owner = match &task.owner {
         Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team.name()))),
         None => members.find(|member| &member.name == by.name()),
     };
-    // Whoever may not complete it does not merge it either; the task list says why.
+    // An actor that may not complete the task does not merge it; the task list reports why.
     let owner = owner.filter(|owner| &owner.name == by.name() || by.force);
     let Some((owner, worktree)) = owner.and_then(|owner| {
         let worktree = owner.worktree_path.as_deref()?;
@@ -46,13 +46,13 @@ pub(crate) async fn require_merged(
     let refused =
         format!("task #{id} ({subject}) is not completed, its work is not in the target: {why}");
     if &owner.name != by.name() && !owner.name.is_lead() {
-        let text = format!("{refused}. It stays yours; complete it again once that is mended.");
+        let text = format!("{refused}. It stays yours; complete it again once that is fixed.");
         let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
         if let Err(error) = team.send(&owner.name, message) {
             return Err(format!(
-                "{refused}; {} was not told of it: {}",
+                "{refused}; {} was not notified: {}",
                 owner.name,
-                told(&error)
+                error_for_model(&error)
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! When a receiver reads a message that waits for it, as its sender is told.
+//! When a receiver will read a queued message, reported to the sender.
 
 use serde::Serialize;
 use swarm_os::Liveness;
@@ -8,44 +8,45 @@ use swarm_store::MemberView;
 /// When a queued message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reads {
+pub enum ReadTime {
     /// The receiver waits for mail.
-    AtOnce,
+    #[serde(rename = "at-once")]
+    Immediately,
     /// Between two tool calls, because the message is urgent.
     BeforeNextCall,
     /// When the receiver's turn ends.
     AtTurnEnd,
-    /// When it has started.
+    /// After it has started.
     WhenReady,
-    /// When a person lets it go on.
+    /// After a person continues it.
     WhenContinued,
     /// When its team has a lead again.
     WhenLed,
     /// When it is spawned again.
     WhenSpawned,
-    /// Perhaps not at all: it is about to end.
+    /// Perhaps never: it is about to stop.
     PerhapsNever,
-    /// When a person looks: no program reads for it.
+    /// When a person reads it: no program runs.
     ByHand,
-    /// Not known: it belongs to another program.
+    /// Unknown: it belongs to another program.
     Unknown,
 }
 
-/// What a receiver was doing when a message was put into its inbox.
+/// The state of a receiver when a message was queued for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiverStatus {
-    /// Its state by the facts: the last word of a dead one is not what it does.
+    /// Its derived state, not the last report of a dead member.
     pub state: MemberState,
-    /// Since when, where that is known.
+    /// Start of the state, if known.
     pub since: Option<UnixMs>,
-    /// The call, request or reason that belongs to the state.
+    /// Call, request or reason of the state.
     pub detail: Option<String>,
     /// When it reads the message.
-    pub reads: Reads,
+    pub reads: ReadTime,
 }
 
 impl ReceiverStatus {
-    /// What a member is doing, and when it reads a message that is urgent or is not.
+    /// Returns the state of a member and when it reads an urgent or normal message.
     pub fn of(view: &MemberView, urgent: bool) -> Self {
         let report = view.report.as_ref();
         let died = view.member.swarm.as_ref().and_then(|mark| mark.died_at);
@@ -60,7 +61,7 @@ impl ReceiverStatus {
         }
     }
 
-    /// The second half of a sentence that a model is told: what the receiver is doing and when it reads the message.
+    /// Returns a clause for a model: the receiver's state and when it reads the message.
     pub fn for_model(&self, now: UnixMs) -> String {
         let mut doing = self.state.name().to_owned();
         if let Some(since) = self.since {
@@ -70,55 +71,55 @@ impl ReceiverStatus {
             doing = format!("{doing}: {detail}");
         }
         let when = match self.reads {
-            Reads::AtOnce => "reads it at once",
-            Reads::BeforeNextCall => "reads it before its next tool call",
-            Reads::AtTurnEnd => {
+            ReadTime::Immediately => "reads it immediately",
+            ReadTime::BeforeNextCall => "reads it before its next tool call",
+            ReadTime::AtTurnEnd => {
                 "reads it when its turn ends; with `urgent` it would be before its next tool call"
             }
-            Reads::WhenReady => "reads it when it has started",
-            Reads::WhenContinued => "reads it when a person lets it go on",
-            Reads::WhenLed => "reads it when the team has a lead again",
-            Reads::WhenSpawned => "reads it only if it is spawned again",
-            Reads::PerhapsNever => "may end without reading it",
-            Reads::ByHand => "is a person who reads it when they look",
-            Reads::Unknown => "belongs to another program, so when it reads it is not known",
+            ReadTime::WhenReady => "reads it when it has started",
+            ReadTime::WhenContinued => "reads it when a person continues it",
+            ReadTime::WhenLed => "reads it when the team has a lead again",
+            ReadTime::WhenSpawned => "reads it only if it is spawned again",
+            ReadTime::PerhapsNever => "may stop without reading it",
+            ReadTime::ByHand => "is a person, who reads the inbox by hand",
+            ReadTime::Unknown => "belongs to another program, so it is unknown when it reads it",
         };
         match self.reads {
-            Reads::ByHand | Reads::Unknown => format!("which {when}"),
+            ReadTime::ByHand | ReadTime::Unknown => format!("which {when}"),
             _ => format!("which is {doing} and {when}"),
         }
     }
 }
 
-fn reads(view: &MemberView, urgent: bool) -> Reads {
+fn reads(view: &MemberView, urgent: bool) -> ReadTime {
     match view.state {
         MemberState::Working
         | MemberState::Throttled
         | MemberState::WaitingPermission
         | MemberState::WaitingPlan => {
             if urgent {
-                Reads::BeforeNextCall
+                ReadTime::BeforeNextCall
             } else {
-                Reads::AtTurnEnd
+                ReadTime::AtTurnEnd
             }
         }
         // The last lead's run failed, and no process has led since.
         MemberState::Failed | MemberState::Exhausted if view.liveness == Liveness::Foreign => {
-            Reads::ByHand
+            ReadTime::ByHand
         }
         MemberState::Idle
         | MemberState::IdleUnreported
         | MemberState::Background
         | MemberState::Exhausted
-        | MemberState::Failed => Reads::AtOnce,
-        MemberState::Starting => Reads::WhenReady,
-        MemberState::Paused => Reads::WhenContinued,
-        MemberState::Parked => Reads::WhenLed,
-        MemberState::Stopping => Reads::PerhapsNever,
-        // A lead that has ended is not spawned but followed by another.
-        MemberState::Stopped | MemberState::Dead if view.member.name.is_lead() => Reads::WhenLed,
-        MemberState::Stopped | MemberState::Dead => Reads::WhenSpawned,
-        MemberState::Foreign if view.member.name.is_lead() => Reads::ByHand,
-        MemberState::Foreign => Reads::Unknown,
+        | MemberState::Failed => ReadTime::Immediately,
+        MemberState::Starting => ReadTime::WhenReady,
+        MemberState::Paused => ReadTime::WhenContinued,
+        MemberState::Parked => ReadTime::WhenLed,
+        MemberState::Stopping => ReadTime::PerhapsNever,
+        // A lead that has stopped is not respawned but replaced by another.
+        MemberState::Stopped | MemberState::Dead if view.member.name.is_lead() => ReadTime::WhenLed,
+        MemberState::Stopped | MemberState::Dead => ReadTime::WhenSpawned,
+        MemberState::Foreign if view.member.name.is_lead() => ReadTime::ByHand,
+        MemberState::Foreign => ReadTime::Unknown,
     }
 }

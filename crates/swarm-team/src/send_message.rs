@@ -13,7 +13,7 @@ use swarm_protocol::{
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_plan, deny_permission};
-use crate::send::{summary_of, told};
+use crate::send::{error_for_model, summary_of};
 use crate::team_rights::request_mode;
 use crate::{
     MemberContext, PendingShutdown, Prose, Sent, ShutdownAsk, reject_shutdown, request_shutdown,
@@ -25,7 +25,7 @@ use crate::{
 pub struct SendMessageTool {
     context: Arc<MemberContext>,
     shutdown: Option<Arc<PendingShutdown>>,
-    /// Sub-agents of this process. A member's name is the member's.
+    /// Sub-agents of this process. Names of members take precedence.
     background: Option<Weak<dyn BackgroundAgents>>,
     /// Whether the caller is a coordinator, which writes to its workers.
     to_workers: bool,
@@ -48,7 +48,7 @@ struct Input {
     supersede: Option<String>,
 }
 
-/// What a coordinator is offered of it.
+/// The input schema for a coordinator.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -99,7 +99,7 @@ enum Structured {
     },
 }
 
-/// Models write the word as well, as Claude Code allows it.
+/// Models also write the word as a string, as Claude Code allows.
 fn yes_or_no<'de, D: Deserializer<'de>>(input: D) -> Result<bool, D::Error> {
     match Value::deserialize(input)? {
         Value::Bool(yes) => Ok(yes),
@@ -139,16 +139,14 @@ fn message_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Reads the message: serde's own words for an enum without a tag do not say what is wrong.
+/// Parses the message: serde's errors for an untagged enum are not helpful.
 fn message<'de, D: Deserializer<'de>>(input: D) -> Result<Message, D::Error> {
     match Value::deserialize(input)? {
         Value::String(text) => Ok(Message::Text(text)),
         object @ Value::Object(_) => serde_json::from_value(object)
             .map(Message::Structured)
             .map_err(|error| D::Error::custom(format!("`message`: {error}"))),
-        _ => Err(D::Error::custom(
-            "`message` is neither a text nor an object",
-        )),
+        _ => Err(D::Error::custom("`message` must be a string or an object")),
     }
 }
 
@@ -188,7 +186,7 @@ impl SendMessageTool {
         self
     }
 
-    /// Whether a name is that of a member of the team.
+    /// Returns whether a name belongs to a member of the team.
     fn is_member(&self, name: &str) -> bool {
         let (team, name) = (self.context.team(), MemberName::parse(name));
         let (Some(team), Ok(name)) = (team, name) else {
@@ -198,11 +196,11 @@ impl SendMessageTool {
             .is_ok_and(|config| config.member(&name).is_some())
     }
 
-    /// What became of a text to a sub-agent; none where `to` is a member or nobody.
+    /// Returns the result of a text to a sub-agent; `None` if `to` is not a sub-agent.
     async fn to_sub_agent(&self, to: &str, text: &str) -> Option<ToolOutput> {
         let agents = self.background.as_ref()?.upgrade()?;
         let to = to.trim();
-        // The team is read only where both may be meant.
+        // The team is read only if the name is ambiguous.
         if !agents.knows(to) || self.is_member(to) {
             return None;
         }
@@ -249,18 +247,18 @@ impl SendMessageTool {
             Ok(request_id) => {
                 self.context.note_sent(&target, "shutdown request");
                 let message =
-                    format!("Shutdown request sent to {target}; its answer comes by mail.");
+                    format!("Shutdown request sent to {target}; the answer arrives by mail.");
                 let out = json!({
                     "success": true, "message": message,
                     "request_id": request_id, "target": target,
                 });
                 ToolOutput::ok(out.to_string(), "requested")
             }
-            Err(error) => refused(&told(&error)),
+            Err(error) => refused(&error_for_model(&error)),
         }
     }
 
-    /// Asks every teammate; one that cannot be asked keeps nobody else from being asked.
+    /// Asks every teammate; a failure for one does not affect the others.
     async fn request_of_all(
         &self,
         team: &dyn swarm_store::Team,
@@ -268,7 +266,7 @@ impl SendMessageTool {
     ) -> ToolOutput {
         let config = match team.config().await {
             Ok(config) => config,
-            Err(error) => return refused(&told(&error)),
+            Err(error) => return refused(&error_for_model(&error)),
         };
         let now = self.context.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
@@ -279,12 +277,13 @@ impl SendMessageTool {
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
                 }
                 Err(error) => {
-                    failed.push(json!({ "target": member.name, "message": told(&error) }));
+                    failed
+                        .push(json!({ "target": member.name, "message": error_for_model(&error) }));
                 }
             }
         }
         if asked.is_empty() && failed.is_empty() {
-            return refused("there is nobody else in the team");
+            return refused("the team has no other members");
         }
         let line = format!("asked {} to stop", asked.len());
         let all_asked = failed.is_empty();
@@ -299,7 +298,7 @@ impl SendMessageTool {
         }
     }
 
-    /// Tells a teammate to change its mode, up to the lead's own one.
+    /// Tells a teammate to change its mode, up to the lead's mode.
     fn set_mode(&self, to: &str, mode: PermissionMode, own: PermissionMode) -> ToolOutput {
         if !self.context.is_lead() {
             return refused("only the team lead sets permission modes");
@@ -319,18 +318,18 @@ impl SendMessageTool {
         match request_mode(&*team, &name, mode, AnsweredBy::lead_agent()) {
             Ok(()) => {
                 let message = format!(
-                    "{name} goes on in mode {mode} from its next call, if that is not above its ceiling."
+                    "{name} uses mode {mode} from its next call, unless it is above its ceiling."
                 );
                 let out = json!({ "success": true, "message": message });
                 ToolOutput::ok(out.to_string(), format!("mode {mode} for {name}"))
             }
-            Err(error) => refused(&told(&error)),
+            Err(error) => refused(&error_for_model(&error)),
         }
     }
 
     fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
         let Some(shutdown) = &self.shutdown else {
-            return refused("the lead answers no shutdown request");
+            return refused("the lead does not answer shutdown requests");
         };
         if !shutdown.is_open(id) {
             return refused("there is no open shutdown request with that id from the team lead");
@@ -353,11 +352,11 @@ impl SendMessageTool {
                 shutdown.close();
                 let out = json!({
                     "success": true, "request_id": id,
-                    "message": "Refused. The lead was told why; go on with your work.",
+                    "message": "Refused. The lead was told why; continue your work.",
                 });
                 ToolOutput::ok(out.to_string(), "refused to stop")
             }
-            Err(error) => refused(&told(&error)),
+            Err(error) => refused(&error_for_model(&error)),
         }
     }
 }
@@ -371,11 +370,11 @@ fn by_lead(reason: Option<&str>) -> ShutdownAsk<'_> {
     }
 }
 
-/// What became of an answer to a request of a member.
+/// Returns the result of an answer to a member's request.
 fn answered(outcome: Result<RequestRecord, String>) -> ToolOutput {
     match outcome {
         Ok(record) => {
-            let message = format!("{} was told your answer.", record.from);
+            let message = format!("{} received your answer.", record.from);
             let out = json!({ "success": true, "message": message, "request_id": record.id });
             ToolOutput::ok(out.to_string(), message)
         }
@@ -403,7 +402,7 @@ fn sent_output(context: &MemberContext, queued: &[Sent]) -> ToolOutput {
         });
         let instead = match sent.posted.superseded.len() {
             0 => "",
-            _ => " It takes the place of your unread one.",
+            _ => " It replaces your unread one.",
         };
         format!("Message queued for {}{doing}.{instead}", sent.to)
     };

@@ -1,5 +1,6 @@
-//! The shutdown handshake. The lead requests; the member's model is told and may refuse until the end of that turn. The
-//! member's *program* agrees for it then, at the deadline, or immediately if the request is forced.
+//! The shutdown handshake. The lead requests; the member's model is told and may refuse until the
+//! end of that turn. Otherwise the member's *program* approves it at the end of the turn, at the
+//! deadline, or immediately if the request is forced.
 
 use parking_lot::Mutex;
 use swarm_protocol::{
@@ -11,21 +12,21 @@ use swarm_store::{Draft, StoreError};
 
 use crate::MemberContext;
 
-/// Who asks a member to stop, and how.
+/// Parameters of a shutdown request.
 #[derive(Debug, Clone, Copy)]
 pub struct ShutdownAsk<'a> {
     /// The reason that the member gets.
     pub reason: Option<&'a str>,
-    /// The asker, as the journal names it.
+    /// The requester's name in the journal.
     pub by: &'a str,
     /// Stops the member immediately instead of asking its model.
     pub force: bool,
 }
 
-/// Asks a member to stop. Returns the id that its answer will name.
+/// Asks a member to stop. Returns the ID of the request, which the answer contains.
 ///
 /// # Errors
-/// Whatever the store says, such as an unknown member.
+/// Errors of the store, such as an unknown member.
 pub async fn request_shutdown(
     team: &dyn swarm_store::Team,
     member: &MemberName,
@@ -55,7 +56,7 @@ pub async fn request_shutdown(
 /// The member's program agrees to stop.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn approve_shutdown(
     context: &MemberContext,
     team: &dyn Team,
@@ -74,11 +75,11 @@ pub fn approve_shutdown(
         .map(drop)
 }
 
-/// The member refuses to stop, for a reason. The refusal counts once the lead was told, whether or not it could be added
-/// to the journal.
+/// The member refuses to stop, for a reason. The refusal counts once the lead was told, whether or
+/// not it could be added to the journal.
 ///
 /// # Errors
-/// Whatever the store says; the lead was not told then.
+/// Errors of the store; the lead was not notified then.
 pub fn reject_shutdown(
     context: &MemberContext,
     team: &dyn Team,
@@ -97,7 +98,7 @@ pub fn reject_shutdown(
         reason: reason.to_owned(),
     };
     if let Err(error) = team.journal(event) {
-        tracing::warn!(team = %team.name(), member = %context.name, %error, "refusal not entered in the journal");
+        tracing::warn!(team = %team.name(), member = %context.name, %error, "cannot record a refusal in the journal");
     }
     Ok(())
 }
@@ -111,15 +112,16 @@ pub struct PendingShutdown {
 #[derive(Debug, Default)]
 struct Requests {
     open: Option<ShutdownRequest>,
-    /// The last one that the model was told of.
-    told: Option<RequestId>,
-    /// The last one that was refused. Its message comes again if it could not be marked as read.
+    /// The last one shown to the model.
+    notified: Option<RequestId>,
+    /// The last one that was refused. Its message is delivered again if it could not be marked as
+    /// read.
     refused: Option<RequestId>,
 }
 
 impl PendingShutdown {
-    /// Sets the open request, unless it was refused before. A later one replaces an earlier one, whose asker has given up
-    /// or asks again.
+    /// Sets the open request, unless it was refused before. A later one replaces an earlier one,
+    /// whose asker has given up or asks again.
     pub fn enter(&self, request: ShutdownRequest) {
         let mut requests = self.requests.lock();
         if requests.refused.as_ref() != Some(&request.request_id) {
@@ -127,26 +129,27 @@ impl PendingShutdown {
         }
     }
 
-    /// The open request. The program approves it once the model was told and has not refused.
+    /// Returns the open request. The program approves it once it was shown to the model and not
+    /// refused.
     pub fn open(&self) -> Option<ShutdownRequest> {
         self.requests.lock().open.clone()
     }
 
-    /// Whether a request of this id is open.
+    /// Returns whether a request with this ID is open.
     pub fn is_open(&self, id: &RequestId) -> bool {
         let requests = self.requests.lock();
         let open = requests.open.as_ref();
         open.is_some_and(|request| &request.request_id == id)
     }
 
-    /// Records that the model is told of a request.
-    pub fn note_told(&self, id: &RequestId) {
-        self.requests.lock().told = Some(id.clone());
+    /// Records that a request was shown to the model.
+    pub fn mark_notified(&self, id: &RequestId) {
+        self.requests.lock().notified = Some(id.clone());
     }
 
-    /// Whether the model was told of a request of this id.
-    pub fn was_told(&self, id: &RequestId) -> bool {
-        self.requests.lock().told.as_ref() == Some(id)
+    /// Returns whether the request with this ID was shown to the model.
+    pub fn was_notified(&self, id: &RequestId) -> bool {
+        self.requests.lock().notified.as_ref() == Some(id)
     }
 
     /// Closes the open request after it was refused.
@@ -157,7 +160,7 @@ impl PendingShutdown {
         }
     }
 
-    /// Whether a request of this id was refused.
+    /// Returns whether a request with this ID was refused.
     pub fn is_refused(&self, id: &RequestId) -> bool {
         self.requests.lock().refused.as_ref() == Some(id)
     }

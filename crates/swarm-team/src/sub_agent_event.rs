@@ -1,10 +1,10 @@
-//! The journal's account of what happens inside an agent: ends of sub-agents, and compactions.
+//! Journal events of an agent: ends of sub-agents, and compactions.
 
 use swarm_protocol::{AgentEvent, Event, MemberName};
 use swarm_store::blocking::Team;
 
-/// Enters in the journal that a sub-agent of `member` has ended; other events are passed over. The journal is an account
-/// of what happened, and nothing may fail for want of it.
+/// Records in the journal that a sub-agent of `member` has ended; ignores other events. A failure
+/// is only logged.
 pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
     let AgentEvent::SubAgentEnded {
         id,
@@ -26,11 +26,11 @@ pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent)
         model: model.clone(),
     });
     if let Err(error) = entered {
-        tracing::warn!(team = %team.name(), %member, %error, "the end of a sub-agent was not entered in the journal");
+        tracing::warn!(team = %team.name(), %member, %error, "cannot record the end of a sub-agent in the journal");
     }
 }
 
-/// The same for a compaction of the member's own conversation.
+/// Records a compaction of the member's own conversation.
 pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
     let AgentEvent::Compacted {
         trigger,
@@ -47,6 +47,6 @@ pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent
         tokens: *after,
     });
     if let Err(error) = entered {
-        tracing::warn!(team = %team.name(), %member, %error, "a compaction was not entered in the journal");
+        tracing::warn!(team = %team.name(), %member, %error, "cannot record a compaction in the journal");
     }
 }

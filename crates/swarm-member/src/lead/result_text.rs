@@ -1,7 +1,7 @@
 //! The text that a run returns as its result.
 
-/// The lead's report. A lead often ends with a remark after its report: it answers a late notice with "Done.", or confirms
-/// that its teammates have shut down.
+/// The lead's report. A lead often ends with a remark after its report: it answers a late notice
+/// with "Done.", or confirms that its teammates have shut down.
 #[derive(Debug, Default)]
 pub(super) struct ResultText {
     text: String,
@@ -10,7 +10,8 @@ pub(super) struct ResultText {
 }
 
 impl ResultText {
-    /// Adds the final text of a turn. Once the work is finished, a shorter text does not replace a longer one.
+    /// Adds the final text of a turn. Once the work is finished, a shorter text does not replace a
+    /// longer one.
     pub(super) fn turn_ended(&mut self, text: &str, is_work_finished: bool) {
         let is_remark = self.is_report
             && is_work_finished
@@ -21,7 +22,7 @@ impl ResultText {
         self.is_report = is_work_finished && !self.text.is_empty();
     }
 
-    /// A person has written, or a command is waited for: whatever the lead says next replaces the text.
+    /// A person has written, or a command is pending: the next text of the lead replaces this one.
     pub(super) fn is_provisional(&mut self) {
         self.is_report = false;
     }
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_while_work_goes_on_is_replaced() {
+    fn text_during_work_is_replaced() {
         let plan = "Three teammates are at work; I wait for their reports.";
         assert_eq!(after(&[(plan, false), ("It is 42.", true)]), "It is 42.");
         assert_eq!(

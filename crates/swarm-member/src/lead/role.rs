@@ -1,4 +1,4 @@
-//! What a lead does beyond the member loop: it supervises its members and decides when the work of the run is over.
+//! The role of a lead: supervises its members and decides when the work of the run is finished.
 
 use std::sync::Arc;
 
@@ -27,28 +27,28 @@ use super::{Beginning, LeadParts};
 use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::turn_failure::failure;
 
-/// The part of a lead in its loop.
+/// The lead's role in the member loop.
 pub(super) struct LeadRole {
     pub(super) parts: LeadParts,
     pub(super) leadership: Arc<Leadership>,
     pub(super) mail: Arc<LeadMail>,
     supervisor: Supervisor,
     pub(super) result: ResultText,
-    /// When everything is to have ended once the run is stopped.
+    /// The deadline after the run is stopped.
     pub(super) deadline: Arc<EndDeadline>,
-    /// A reconcile that an interrupted step has begun.
+    /// A reconciliation started by an interrupted step.
     pub(super) reconciling: Option<Reconciling>,
-    /// The open tasks of which the lead was last told that nobody works on them.
+    /// The open tasks last reported to the lead as stalled.
     nudged: Option<String>,
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
-    /// Until when the run waits for commands in the background: nothing else is left to do.
+    /// Until when the run waits for background commands, when nothing else remains.
     commands_until: Option<Instant>,
     /// The state in which the last turn left the lead, if it failed.
     pub(super) failed_as: Option<MemberState>,
-    /// Whether somebody can type into the terminal of the run.
+    /// Whether the run has a terminal for input.
     has_person: bool,
-    /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
+    /// Whether the run waits for input, because a person interrupted its last turn.
     awaits_person: bool,
 }
 
@@ -76,12 +76,12 @@ impl LeadRole {
         }
     }
 
-    /// How the run was cut short, if it was: by a person, or else by its time limit.
+    /// Returns how the run was stopped early, if it was: by a person or by its time limit.
     pub(super) fn cut_short(&self, stop: &CancellationToken) -> Option<Outcome> {
         if !self.parts.stop.is_cancelled() {
             return stop.is_cancelled().then_some(Outcome::TimedOut);
         }
-        // A person who leads ends it when they have finished.
+        // An interactive session is ended by the person.
         let is_finished = self.parts.is_interactive && !self.parts.hangup.is_cancelled();
         Some(if is_finished {
             Outcome::Completed
@@ -90,13 +90,13 @@ impl LeadRole {
         })
     }
 
-    /// Whether the work goes on when a person says how, and not before.
+    /// Returns whether the run continues only after input from a person.
     fn waits_for_person(&self) -> bool {
         self.parts.is_interactive || self.awaits_person
     }
 
-    /// Brings the team's records up to date. Returns `false` when it was interrupted by `stop`; the next call goes on
-    /// with it.
+    /// Brings the team's records up to date. Returns `false` if it was interrupted by `stop`; the
+    /// next call continues it.
     async fn reconcile(
         &mut self,
         team: &Arc<dyn Team>,
@@ -121,7 +121,7 @@ impl Role for LeadRole {
     type Error = LeadError;
     type TurnEvent = std::convert::Infallible;
 
-    /// Only the prompt of a run passes them.
+    /// Only the prompt of a run passes through the hooks.
     fn mail_fires_prompt_hooks(&self) -> bool {
         self.parts.is_interactive
     }
@@ -145,13 +145,14 @@ impl Role for LeadRole {
             .supervisor
             .watch_all(team.name(), config.teammates());
         let before = team.asynchronous().member_view().await?;
-        // After the look: the death of a member that was dead in it is then reported by mail.
+        // After reading the members: a death in that view is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
             return Ok(None);
         }
         // Before the mail is read: the message about a member that has left by now is in it.
         let was_leaving = member.role.mail.is_member_leaving();
-        // After the members' states: a member's last mail is in the inbox before it reports that it is idle.
+        // After the members' states: a member's last mail is in the inbox before it reports that it
+        // is idle.
         if member.receive_again().await? {
             return Ok(None);
         }
@@ -213,7 +214,7 @@ impl Role for LeadRole {
     /// Frames are handled immediately; messages wait.
     async fn on_turn_mail(&mut self, turn: &Turn) {
         if let Err(error) = turn.mail.take().await {
-            tracing::warn!(%error, "mail of the lead not read");
+            tracing::warn!(%error, "cannot read the lead's mail");
         }
     }
 
@@ -252,13 +253,13 @@ impl Role for LeadRole {
             .map(|(state, why)| (state, Some(why)));
         let state = state.unwrap_or_else(|| member.role.idle_state());
         member.report(state);
-        // Whoever leads sees what went wrong and says how it goes on.
+        // In an interactive session, the person sees the error and decides how to continue.
         Ok(end.filter(|_| is_run))
     }
 
     fn recovery(error: &LeadError) -> Recovery<Outcome> {
         match error {
-            // Somebody does not release a lock. Nothing is lost: what was not written is written later.
+            // Another process holds a lock. Nothing is lost: the write is retried later.
             LeadError::Store(StoreError::Fs(OsError::LockTimeout { .. })) => Recovery::Retry,
             _ => Recovery::Fail,
         }
@@ -266,7 +267,7 @@ impl Role for LeadRole {
 }
 
 impl MemberLoop<LeadRole> {
-    /// Everything that the lead does until its work is over. `taken` is the team that it takes over.
+    /// Runs the lead until its work is done. `taken` is the team that it takes over.
     pub(super) async fn work(
         &mut self,
         taken: Option<Handover>,
@@ -278,7 +279,7 @@ impl MemberLoop<LeadRole> {
         if self.role.parts.is_interactive
             && let Some(text) = self.session.last_text()
         {
-            // Where the person left off.
+            // The person continues the conversation.
             self.reporter.emit(AgentEvent::CommandOutput { text });
         }
         self.begin_session(self.session.is_begun()).await;
@@ -314,7 +315,7 @@ impl MemberLoop<LeadRole> {
         Ok(withheld.map(|one| format!("a hook withheld the prompt: {}", one.why)))
     }
 
-    /// Tells the model how the team stands, and spawns dead members again if that was asked for.
+    /// Tells the model the state of the team, and respawns dead members if requested.
     async fn resume_team(&mut self, taken: &Handover) -> Result<(), LeadError> {
         let parts = &self.role.parts;
         let mut back = Vec::new();
@@ -326,7 +327,7 @@ impl MemberLoop<LeadRole> {
             let name = &dead.member.name;
             if dead.stopped_by_person {
                 self.reporter.notice(format!(
-                    "{name} was stopped by a person and is not started again"
+                    "{name} was stopped by a person and is not restarted"
                 ));
                 continue;
             }
@@ -341,7 +342,7 @@ impl MemberLoop<LeadRole> {
         let message = Envelope::system(&taken.for_the_lead(&back)).render();
         let message = Injected::prompt(message);
         if parts.is_interactive {
-            // It stands before the person's next prompt, and asks for nothing by itself.
+            // It precedes the person's next prompt and does not start a turn.
             self.context.push(message);
         } else {
             self.session.deliver(vec![message])?;
@@ -362,8 +363,9 @@ impl MemberLoop<LeadRole> {
         }
     }
 
-    /// Whether the run goes on because commands run in the background, of whose end the lead was promised to be told. A
-    /// server would never end, so the wait has a limit; it begins when nothing else is left to do.
+    /// Returns whether the run waits for background commands, because the lead expects a notice
+    /// when they finish. The wait is limited, since a server never finishes, and starts when
+    /// nothing else remains.
     fn waits_for_commands(&mut self) -> bool {
         let commands = self.sub_agents.commands();
         if commands.is_empty() {
@@ -374,7 +376,7 @@ impl MemberLoop<LeadRole> {
         if self.role.commands_until.is_none() {
             self.role.result.is_provisional();
             self.reporter.notice(format!(
-                "the run waits up to {} s for commands in the background: {}",
+                "the run waits up to {} s for background commands: {}",
                 wait.as_secs(),
                 commands.join(", ")
             ));
@@ -391,27 +393,29 @@ impl MemberLoop<LeadRole> {
         let paused = paused_alone(members);
         if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
             self.reporter.notice(format!(
-                "the run waits: paused is {names}; `swarm continue NAME --team {}` lets a member go on",
+                "the run waits for paused members: {names}; `swarm continue NAME --team {}` continues one",
                 team.name()
             ));
         }
         self.role.told_paused = paused;
     }
 
-    /// Tells the lead once that nobody works on the open tasks. The run ends if that changes nothing.
+    /// Tells the lead once that no member works on the open tasks. The run ends if that changes
+    /// nothing.
     fn nudge(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
         let text = stalled_text(tasks);
         if self.role.nudged.as_ref() == Some(&text) {
             return Ok(Some(Outcome::Stalled));
         }
-        self.reporter.notice("everybody is idle but tasks are open");
+        self.reporter
+            .notice("stalled: all agents are idle and tasks are open");
         let message = Envelope::system(&text).render();
         self.session.deliver(vec![Injected::prompt(message)])?;
         self.role.nudged = Some(text);
         Ok(None)
     }
 
-    /// Whether the work of the run is finished according to the team's files.
+    /// Returns whether the work of the run is finished according to the team's files.
     fn is_work_finished(&self) -> Result<bool, LeadError> {
         if self.sub_agents.is_busy() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! A lead from its start to its end.
+//! Running a lead from start to end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,14 +20,15 @@ use super::{Beginning, LeadParts};
 use crate::member_loop::END_HOOKS;
 use crate::role::MemberLoop;
 
-/// How long sub-agents, background commands and MCP servers may take to end.
+/// How long sub-agents, background commands and MCP servers may take to stop.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it. Members that are still
-/// there are shut down; team and tasks are kept unless asked otherwise.
+/// Runs a lead from its prompt to the end of its work, or until a person ends an interactive
+/// session. Remaining members are shut down; team and tasks are kept unless requested otherwise.
 ///
 /// # Errors
-/// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is an outcome.
+/// [`LeadError`] if the team's files or the transcript are unusable. A failure of the agent is an
+/// [`Outcome`].
 pub async fn run_lead(
     mut parts: LeadParts,
     prompt: Option<String>,
@@ -35,7 +36,7 @@ pub async fn run_lead(
     let started = Instant::now();
     let implicit = match &parts.team {
         Some(team) => team.clone(),
-        // A session id is hex digits, which every name may hold.
+        // A session ID consists of hex digits, which are valid in names.
         None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
     };
     let servers = start_mcp(&mut parts).await;
@@ -71,7 +72,7 @@ pub async fn run_lead(
             member.role.parts.remove_team = false;
             let outcome = Outcome::LeadFailed(error.to_string());
             if let Err(second) = member.finish(outcome, early, servers, started).await {
-                tracing::error!(error = %second, "the end of a failed run");
+                tracing::error!(error = %second, "cannot clean up after a failed run");
             }
             Err(error)
         }
@@ -79,9 +80,9 @@ pub async fn run_lead(
 }
 
 impl MemberLoop<LeadRole> {
-    /// Stops the members or leaves them to another lead, writes the report, and gives up the lead. Everything shares the
-    /// deadline of a run that was stopped; one that ends by itself lets its hooks finish first. `early` are members that
-    /// have been stopping since then.
+    /// Stops the members or leaves them to another lead, writes the report, and gives up the lead.
+    /// In a stopped run, all steps share the deadline; otherwise hooks finish first. `early` are
+    /// members that are already stopping.
     async fn finish(
         &mut self,
         outcome: Outcome,
@@ -122,7 +123,7 @@ impl MemberLoop<LeadRole> {
                 None => Ok(()),
             }
         };
-        // What takes longer is among the processes that are ended below.
+        // Slower processes are terminated below.
         let closing = tokio::time::timeout(deadline.within(ENDING), servers.close());
         let (closed, _) = tokio::join!(ending, closing);
         let dep = &self.role.parts.spawn_context;
@@ -131,21 +132,24 @@ impl MemberLoop<LeadRole> {
         closed.map(|()| report)
     }
 
-    /// Whether the members outlive this lead: it ends before the work is done, and nobody has stopped the team.
+    /// Returns whether the members outlive this lead: it stops before the work is done, and the
+    /// team was not stopped.
     fn leaves_team(&self, outcome: &Outcome) -> bool {
         let is_unfinished = matches!(outcome, Outcome::TimedOut | Outcome::Interrupted);
         is_unfinished && outlived(&self.role.parts)()
     }
 
-    /// Leaves the team as the death of a lead would: its process stays in the roster, so that running members park as
-    /// soon as its life lock is released, and `swarm resume` finds everyone.
+    /// Leaves the team as the death of a lead would: its process stays in the roster, so that
+    /// running members park as soon as its life lock is released, and `swarm resume` finds
+    /// everyone.
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
         let dep = &self.role.parts.spawn_context;
         report.worktrees = left_worktrees(dep, team).await;
         take_stock(&*dep.store.team(team), report)
     }
 
-    /// Stops the members and gives up the lead. Every step is taken even if one fails; the first failure is returned.
+    /// Stops the members and gives up the lead. Every step is taken even if one fails; the first
+    /// failure is returned.
     async fn close(
         &mut self,
         team: &TeamName,
@@ -158,10 +162,10 @@ impl MemberLoop<LeadRole> {
         let dep = &role.parts.spawn_context;
         // The program handles the frames that came meanwhile; messages to the lead stay unread.
         if let Err(error) = self.mail.take().await {
-            tracing::warn!(%team, %error, "mail of the lead not read");
+            tracing::warn!(%team, %error, "cannot read the lead's mail");
         }
         if ended.is_ok() {
-            // A member that cannot be stopped would never leave.
+            // A member that cannot be stopped would block deletion.
             role.mail.wait_for_departures().await;
         }
         if let Some(under_way) = role.reconciling.take()

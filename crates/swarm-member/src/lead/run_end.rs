@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
 
-/// How long the end of a run may take before the person is told what it waits for.
+/// Time after which the person is told what the end of a run waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// Shuts all members down, or kills them when `at_once` is cancelled.
@@ -28,13 +28,13 @@ pub(super) async fn end_members(
     let ending = end_team(spawn_context, team, &options);
     let silent = tokio::time::sleep(SILENT);
     tokio::pin!(ending, silent);
-    let mut told = false;
+    let mut is_reported = false;
     loop {
         tokio::select! {
             ended = &mut ending => return ended,
             () = at_once.cancelled() => break,
-            () = &mut silent, if !told => {
-                told = true;
+            () = &mut silent, if !is_reported => {
+                is_reported = true;
                 if let Some(line) = who_is_awaited(spawn_context, team, options.timeout)? {
                     tell(line);
                 }
@@ -44,7 +44,7 @@ pub(super) async fn end_members(
     kill_team(spawn_context, team).await
 }
 
-/// Which members the end of the run waits for, and for how long at most.
+/// Describes the members for which the end of the run waits, and the limit.
 fn who_is_awaited(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -66,14 +66,14 @@ fn who_is_awaited(
         .collect();
     Ok((!awaited.is_empty()).then(|| {
         format!(
-            "waiting for {} to end, {} s at most; Ctrl-C twice kills the team",
+            "waiting for {} to exit, {} s at most; Ctrl-C twice kills the team",
             awaited.join(", "),
             at_most.as_millis().div_ceil(1000)
         )
     }))
 }
 
-/// The worktrees of a team's members that still exist.
+/// Returns the existing worktrees of a team's members.
 pub(super) async fn left_worktrees(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -97,7 +97,8 @@ pub(super) async fn left_worktrees(
     left.collect()
 }
 
-/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal is read.
+/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the
+/// journal is read.
 pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), LeadError> {
     let list = team.tasks()?;
     let line = |task: &swarm_protocol::Task| TaskLine {
@@ -117,7 +118,7 @@ pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), 
     Ok(())
 }
 
-/// Adds what one event of the journal says about members.
+/// Adds the member data of one journal event.
 fn note(members: &mut Vec<MemberLine>, event: &Event) {
     match event {
         Event::SpawnCommitted { member, .. } => "alive".clone_into(&mut line(members, member).end),

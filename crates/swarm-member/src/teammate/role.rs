@@ -1,5 +1,5 @@
-//! What a teammate does beyond the member loop: it reports its turns to the lead, answers shutdown requests, and takes
-//! no turns while it is paused or without a lead.
+//! The role of a teammate: reports turns to the lead, answers shutdown requests, and takes no turns
+//! while it is paused or without a lead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +23,10 @@ use crate::teammate::suspension::{PauseWatch, Suspension, loss};
 use crate::teammate::turn_reporter::TurnReporter;
 use crate::teammate::{ProcessFacts, TeammateError};
 
-/// How often in a row hooks may keep a teammate from going idle.
+/// Maximum consecutive times that hooks may keep a teammate from going idle.
 const KEPT_BUSY: u32 = 8;
 
-/// The part of a teammate in its loop.
+/// The teammate's role in the member loop.
 pub(crate) struct TeammateRole {
     pub(crate) team: Arc<dyn Team>,
     pub(crate) mail: Arc<TeammateMail>,
@@ -37,13 +37,13 @@ pub(crate) struct TeammateRole {
     pub(crate) pause: PauseWatch,
     pub(crate) reports: TurnReporter,
     pub(crate) shutdown_deadline: Option<ShutdownDeadline>,
-    /// Why no turn is taken.
+    /// Why no turns are taken.
     pub(crate) suspension: Option<Suspension>,
     /// The process that led the team, if it is gone and that matters to this member.
     pub(crate) lost: Option<LeadProcess>,
     /// How often in a row hooks have kept it from going idle.
     pub(crate) kept_busy: u32,
-    /// Why a hook ends it.
+    /// The reason of a hook that stops it.
     pub(crate) ended_by_hook: Option<String>,
 }
 
@@ -64,13 +64,13 @@ pub(crate) enum TurnEvent {
     Pause,
 }
 
-/// What hooks decide about a teammate that is about to go idle.
+/// Decision of hooks about a teammate that is about to go idle.
 enum IdleVerdict {
     /// It goes idle.
     Idle,
-    /// It was told what is still to be done.
+    /// It was told to continue.
     GoesOn,
-    /// It ends, for this reason.
+    /// It stops, for this reason.
     Ends(String),
 }
 
@@ -99,7 +99,8 @@ impl Role for TeammateRole {
         self.suspension.is_some()
     }
 
-    /// A parked member reads only what the person at its terminal types; a paused one reads nothing.
+    /// A parked member reads only what the person at its terminal types; a paused one reads
+    /// nothing.
     fn reads_now(&self, mail: &MailHandler, message: &Incoming) -> bool {
         match &self.suspension {
             None => true,
@@ -121,7 +122,7 @@ impl Role for TeammateRole {
         }
         let role = &mut member.role;
         if let Some(why) = role.ended_by_hook.take() {
-            let detail = format!("a hook ends it: {why}");
+            let detail = format!("stopped by a hook: {why}");
             member.reporter.state(MemberState::Stopped, Some(detail));
             return Ok(Some(Ending::ShutDown));
         }
@@ -140,14 +141,14 @@ impl Role for TeammateRole {
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
         let role = &mut member.role;
         match &role.suspension {
-            // A new lead may have come before it was watched for.
+            // A new lead may have started before the watch.
             Some(Suspension::Parked(_)) if role.lead.watch_for_change() => {}
             Some(Suspension::Parked(_)) => member.wait(None).await,
             Some(Suspension::Paused(_)) => {
                 member.wait(Some("read when this member continues")).await;
             }
             None => match role.reports.overdue() {
-                // Its sub-agents ended without a result that would have begun a turn: they were stopped.
+                // Its sub-agents were stopped, so no result starts a turn.
                 Some(outcome) if !member.sub_agents.is_busy() => member.end_turn(&outcome).await?,
                 _ => member.rest().await,
             },
@@ -223,7 +224,7 @@ impl Role for TeammateRole {
         self.look_for_shutdown(turn).await;
         if let Err(error) = turn.mail.take_rights().await {
             // It stays unread, and is handled after the turn.
-            tracing::warn!(member = %turn.mail.context.name, %error, "change of rights not read during a turn");
+            tracing::warn!(member = %turn.mail.context.name, %error, "cannot read a change of rights during a turn");
         }
         self.look_for_lead(turn);
     }
@@ -252,14 +253,14 @@ impl TeammateRole {
         match turn.mail.waiting_shutdown().await {
             Ok(waiting) => self.set_deadline(waiting, turn),
             Err(error) => {
-                // The sender has a later deadline of its own.
+                // The sender has its own, later deadline.
                 tracing::warn!(member = %turn.mail.context.name, %error, "inbox not read during a turn");
             }
         }
     }
 
-    /// Sets the deadline of the request that waits: each request has its own, and a refused one has none. A forced
-    /// request interrupts the turn.
+    /// Sets the deadline of the request that waits: each request has its own, and a refused one has
+    /// none. A forced request interrupts the turn.
     fn set_deadline(&mut self, waiting: Option<ShutdownRequest>, turn: &Turn) {
         let Some(request) = waiting else {
             self.shutdown_deadline = None;
@@ -278,7 +279,7 @@ impl TeammateRole {
     }
 
     fn look_for_lead(&mut self, turn: &Turn) {
-        let Some(look) = self.lead.look_in_turn() else {
+        let Some(look) = self.lead.check_in_turn() else {
             return;
         };
         if let Some((state, detail)) = look.news {
@@ -287,7 +288,8 @@ impl TeammateRole {
         let suspend = &turn.signals.suspend;
         if look.is_lost && !suspend.is_cancelled() {
             suspend.cancel();
-            // The turn does not wait for sub-agents that ask no model any more. The resumed turn gets their results.
+            // The turn does not wait for sub-agents that no longer ask a model. The resumed turn
+            // gets their results.
             turn.sub_agents.hold(true);
             turn.sub_agents.send_to_background(None);
         }
@@ -297,14 +299,15 @@ impl TeammateRole {
         let before = self.pause.known();
         let line = match (before, self.pause.mark()) {
             (false, Some(mark)) => format!("{} pauses this member when its turn ends", mark.by),
-            (true, None) => "the pause is called off".to_owned(),
+            (true, None) => "the pause was cancelled".to_owned(),
             _ => return,
         };
         turn.reporter.notice(line);
     }
 
-    /// The open shutdown request once nothing is left to wait for: it is forced, the model has read it and ended its turn
-    /// without a refusal, its deadline is over, or the model takes no turn in which it could refuse.
+    /// Returns the open shutdown request once there is nothing to wait for: it is forced, the model
+    /// has read it and ended its turn without a refusal, its deadline is over, or the model takes
+    /// no turn in which it could refuse.
     fn agreed_shutdown(&self) -> Option<ShutdownRequest> {
         let request = self.mail.shutdown.open()?;
         let deadline = self.shutdown_deadline.as_ref();
@@ -313,15 +316,15 @@ impl TeammateRole {
         });
         let is_agreed = request.force
             || self.is_suspended()
-            || self.mail.shutdown.was_told(&request.request_id)
+            || self.mail.shutdown.was_notified(&request.request_id)
             || is_over;
         is_agreed.then_some(request)
     }
 }
 
 impl MemberLoop<TeammateRole> {
-    /// The roster, read once for everything that is looked up in it; `None` where it cannot be read, which says nothing
-    /// about who is in it.
+    /// Reads the roster once for all lookups; `None` if it is unreadable, so that membership is
+    /// unknown.
     fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
         match team.config() {
@@ -334,8 +337,8 @@ impl MemberLoop<TeammateRole> {
         }
     }
 
-    /// Whether this spawn is still the member of its name. An entry without our mark, removed by another program,
-    /// counts.
+    /// Whether this spawn is still the member of its name. An entry without our mark, removed by
+    /// another program, counts.
     fn is_in(&self, roster: Option<&TeamConfig>) -> bool {
         let Some(roster) = roster else {
             return true;
@@ -371,7 +374,7 @@ impl MemberLoop<TeammateRole> {
             (None, Some(before)) => {
                 let from = before.state();
                 self.reporter
-                    .notice(format!("no longer {}; going on", from.name()));
+                    .notice(format!("no longer {}; continuing", from.name()));
                 Event::MemberContinued { member, from }
             }
             (None, None) => return,
@@ -387,7 +390,7 @@ impl MemberLoop<TeammateRole> {
         }
     }
 
-    /// Ends the member if a shutdown request is agreed. Mail that came since stays unread.
+    /// Ends the member if a shutdown request is agreed. Later mail stays unread.
     async fn shut_down_if_agreed(&mut self) -> Result<Option<Ending>, TeammateError> {
         let Some(request) = self.role.agreed_shutdown() else {
             return Ok(None);
@@ -405,8 +408,8 @@ impl MemberLoop<TeammateRole> {
         Ok(Some(Ending::ShutDown))
     }
 
-    /// What follows a turn. While a sub-agent works in the background the member is not idle: the lead is told nothing,
-    /// and the model is reminded of nothing, until that is over.
+    /// Handles the end of a turn. While a sub-agent works in the background the member is not idle:
+    /// the lead is not notified and the model is not reminded until it finishes.
     async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
         let goes_on = self.role.mail.shutdown.open().is_none();
         if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome) {
@@ -426,7 +429,8 @@ impl MemberLoop<TeammateRole> {
         Ok(())
     }
 
-    /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has finished.
+    /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has
+    /// finished.
     async fn may_go_idle(&mut self, outcome: &TurnOutcome) -> Result<IdleVerdict, TeammateError> {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return Ok(IdleVerdict::Idle);
@@ -445,12 +449,12 @@ impl MemberLoop<TeammateRole> {
         if self.role.kept_busy >= KEPT_BUSY {
             self.role.kept_busy = 0;
             self.reporter.notice(format!(
-                "hook TeammateIdle: kept this member busy {KEPT_BUSY} times, it goes idle now"
+                "hook TeammateIdle: kept this member busy {KEPT_BUSY} times; going idle"
             ));
             return Ok(IdleVerdict::Idle);
         }
         self.role.kept_busy += 1;
-        let text = format!("You do not go idle yet, a hook of the user says: {why}");
+        let text = format!("Do not go idle yet; a user hook says: {why}");
         let feedback = Injected::prompt(Envelope::system(&text).render());
         self.session.deliver(vec![feedback])?;
         Ok(IdleVerdict::GoesOn)
@@ -460,12 +464,12 @@ impl MemberLoop<TeammateRole> {
 /// Sets `isActive` in the roster, for other programs.
 fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
     if let Err(error) = team.set_active(&context.name, active) {
-        // Our own state report has the same information.
+        // swarm's state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
     }
 }
 
-/// How a teammate ended.
+/// How a teammate stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It agreed to a shutdown request.
@@ -476,12 +480,12 @@ pub enum Ending {
     NotWanted,
     /// The process that led its team is gone, and the member was configured to stop then.
     LeadLost,
-    /// Its team or its place in the roster is gone.
+    /// Its team or its roster entry is gone.
     Removed,
 }
 
 impl Ending {
-    /// The word that `SessionEnd` hooks get.
+    /// Returns the reason for `SessionEnd` hooks.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::ShutDown => "shutdown",

@@ -20,13 +20,15 @@ use crate::teammate::assemble::{Teammate, assemble};
 use crate::teammate::role::Ending;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
-/// How much longer than its spawner a child waits for the commit, so that the spawner decides first.
+/// How much longer than its spawner a child waits for the commit, so that the spawner decides
+/// first.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long its sub-agents and background commands may take to end.
+/// How long its sub-agents and background commands may take to stop.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What this process starts: its descendants, also those without a mark, and everything with the mark of its spawn.
+/// Processes started by this one: its descendants, even without a mark, and all processes with the
+/// mark of its spawn.
 fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     let own = process.pid.try_into().ok().zip(process.start.parse().ok());
     let own = own.map(|(pid, start)| Process { pid, start });
@@ -37,7 +39,8 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     }
 }
 
-/// Runs a teammate from the start of its process to its end. On return no process that it started is left.
+/// Runs a teammate from the start of its process to its end. On return, all processes that it
+/// started are terminated.
 ///
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
@@ -56,7 +59,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let (env, stop) = (order.env.clone(), termination.token());
     let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
-    // Its inbox is watched before the lead hears of it.
+    // Its inbox is watched before hello is written.
     let Teammate {
         mut member,
         tool_names,
@@ -69,7 +72,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let hello = hello(&order, &process, tool_names, definition);
     store.team(team).write_hello(name, &hello)?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
-        member.reporter.notice("this spawn was called off; leaving");
+        member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
     };
     member.role.mail.joined(committed.joined_at);
@@ -88,15 +91,16 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     servers.close().await;
     process::end(started, process::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {
-        // Not by the handshake, so the lead hears of it as of any other death. Reported last: another member of this
-        // name may be started as soon as it is.
+        // Not a handshake, so it is reported to the lead like a death. Reported last, because a
+        // member of this name can be respawned after it.
         let cause = Some(termination.cause().to_owned());
         member.reporter.state(MemberState::Dead, cause);
     }
     ending
 }
 
-/// Takes the life lock of this member and protects its process from inspection by others of the same user.
+/// Takes the life lock of this member and protects its process from inspection by others of the
+/// same user.
 fn take_life(
     store: &dyn TeamStore,
     order: &SpawnOrder,
@@ -124,7 +128,7 @@ fn take_life(
     Ok(life)
 }
 
-/// What this process reports as in force.
+/// Returns the effective values that this process reports.
 fn hello(
     order: &SpawnOrder,
     process: &ProcessFacts,

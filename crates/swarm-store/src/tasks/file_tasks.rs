@@ -40,27 +40,27 @@ impl FileTeam {
     }
 
     pub(crate) fn tasks(&self) -> Result<TaskList> {
-        let list = self.look_at_tasks()?;
-        // Another program writes in place: what was seen may be half of something. The same goes for several files of
-        // ours that are written together. Under the locks nobody writes.
+        let list = self.read_all_tasks()?;
+        // Another program may be writing in place, and swarm writes several files together, so this
+        // may be a partial write. Read again under the locks.
         let settled = list.broken.is_empty() && !is_there(&self.at.tasks_redo());
         if settled || !is_there(&self.at.tasks_lock()) {
             return Ok(list);
         }
         self.with_list_lock(|held| {
             let broken: Vec<TaskId> = self
-                .look_at_tasks()?
+                .read_all_tasks()?
                 .broken
                 .iter()
                 .filter_map(|broken| id_of(&broken.path))
                 .collect();
-            self.with_task_locks(held, &broken, || self.look_at_tasks())
+            self.with_task_locks(held, &broken, || self.read_all_tasks())
         })
     }
 
     pub(crate) fn task(&self, id: TaskId) -> Result<Task> {
-        // Alone, however long the list is, unless its file may be half of something.
-        if let Some(Ok(task)) = self.look_at_task(id)?
+        // Only this file is read, unless it may be partially written.
+        if let Some(Ok(task)) = self.read_task(id)?
             && !is_there(&self.at.tasks_redo())
         {
             return Ok(task);
@@ -102,9 +102,9 @@ impl FileTeam {
     pub(crate) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            for id in candidates(&self.look_at_tasks()?, by) {
+            for id in candidates(&self.read_all_tasks()?, by) {
                 match self.claim_held(held, id, by) {
-                    // Another program, which knows nothing of our list lock, was faster.
+                    // Another program, which does not take the list lock, claimed it first.
                     Err(
                         StoreError::Taken { .. }
                         | StoreError::Blocked { .. }
@@ -123,7 +123,7 @@ impl FileTeam {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             self.with_task_locks(held, &[id], || {
-                let list = self.look_around(&[id])?;
+                let list = self.read_related(&[id])?;
                 let before = self.require_task(&list, id)?;
                 if before.status == TaskStatus::Completed {
                     return Err(StoreError::TaskResolved { id });
@@ -144,11 +144,11 @@ impl FileTeam {
     pub(crate) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            let mut touched = neighbours(&self.look_at_tasks()?, id);
+            let mut touched = neighbours(&self.read_all_tasks()?, id);
             touched.insert(id);
             let touched: Vec<TaskId> = touched.into_iter().collect();
             self.with_task_locks(held, &touched, || {
-                let before = self.look_at_tasks()?;
+                let before = self.read_all_tasks()?;
                 let task = self.require_task(&before, id)?;
                 if task.status == TaskStatus::InProgress {
                     rules::require_charge(task, by)?;
@@ -180,7 +180,7 @@ impl FileTeam {
 impl FileTeam {
     fn claim_held(&self, held: &LockGuard, id: TaskId, by: &Actor) -> Result<Task> {
         self.with_task_locks(held, &[id], || {
-            let list = self.look_around(&[id])?;
+            let list = self.read_related(&[id])?;
             let before = self.require_task(&list, id)?;
             if !rules::is_claimable(&list, before, by)? {
                 return Ok(before.clone());
@@ -196,7 +196,8 @@ impl FileTeam {
     }
 }
 
-/// What an actor may claim: its own tasks first, then nobody's, each by number.
+/// Returns the tasks that an actor may claim: its own first, then those without an owner, by
+/// number.
 fn candidates(list: &TaskList, by: &Actor) -> Vec<TaskId> {
     let free =
         |task: &&Task| task.status == TaskStatus::Pending && list.state(task) == TaskState::Pending;
@@ -207,21 +208,21 @@ fn candidates(list: &TaskList, by: &Actor) -> Vec<TaskId> {
             .map(|task| task.id)
     };
     held_by(Holder::Actor)
-        .chain(held_by(Holder::Nobody))
+        .chain(held_by(Holder::Unowned))
         .collect()
 }
 
 impl FileTeam {
-    /// What a change has to know of the list: all of it where a circle may come of new edges.
+    /// Returns the part of the list that a change needs: all of it if new edges may form a cycle.
     fn concerned(&self, id: TaskId, change: &TaskChange) -> Result<TaskList> {
         if change.add_blocks.is_empty() && change.add_blocked_by.is_empty() {
-            self.look_around(&[id])
+            self.read_related(&[id])
         } else {
-            self.look_at_tasks()
+            self.read_all_tasks()
         }
     }
 
-    /// The list after a change.
+    /// Returns the list after a change.
     fn edited(
         &self,
         before: &TaskList,
@@ -309,7 +310,7 @@ fn sealed(before: &TaskList, after: &mut TaskList) -> Writes {
     writes
 }
 
-/// Names of the fields that differ, as they stand in the file.
+/// Returns the names of the changed fields, as in the file.
 fn changed_fields(old: &Task, new: &Task) -> Vec<&'static str> {
     let free = |task: &Task| {
         let mut metadata = task.metadata.clone().unwrap_or_default();
@@ -333,7 +334,7 @@ fn changed_fields(old: &Task, new: &Task) -> Vec<&'static str> {
         .collect()
 }
 
-/// The tasks that name this one in an edge.
+/// Returns the tasks with an edge to this one.
 fn neighbours(list: &TaskList, id: TaskId) -> BTreeSet<TaskId> {
     let named = list
         .tasks

@@ -1,5 +1,5 @@
-//! Writing several task files as one: what is to be written is first noted in one file, and whoever has the list's
-//! lock next completes what was cut short.
+//! Atomic writes of several task files: the writes are first recorded in one file, and the next
+//! holder of the list's lock completes an interrupted write.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use swarm_protocol::{Event, Task, TaskId};
 use crate::file_team::{FileTeam, is_there};
 use crate::{Result, StoreError, record};
 
-/// What becomes of task files: their new content, or `None` for those that go.
+/// New contents of task files, or `None` for deleted ones.
 pub(super) type Writes = BTreeMap<TaskId, Option<Task>>;
 
 /// `tasks.redo.json`.
@@ -22,14 +22,14 @@ struct Redo {
 #[derive(Debug, Serialize, Deserialize)]
 struct Write {
     id: TaskId,
-    /// The file's text before; nothing if there was no file.
+    /// Previous content of the file; `None` if it did not exist.
     before: Option<String>,
-    /// The task after; nothing if it goes.
+    /// New task; `None` if it is deleted.
     after: Option<Task>,
 }
 
 impl FileTeam {
-    /// Writes task files, all or none. The caller has their locks and that of the list.
+    /// Writes task files atomically. Requires their locks and that of the list.
     pub(super) fn write_tasks(&self, held: &LockGuard, writes: &Writes) -> Result<()> {
         if writes.len() < 2 {
             return self.put_all(held, writes);
@@ -44,16 +44,16 @@ impl FileTeam {
             });
         }
         held.replace(&redo, &record::line(&redo, &Redo { writes: noted })?)?;
-        // From here on it is done: what fails now is completed by the next one who has the list's lock, so that nobody may be
-        // told that it failed.
+        // The write is now durable: the next holder of the list's lock completes it, so a failure
+        // from here on must not be returned.
         let put = self.put_all(held, writes);
         if let Err(error) = put.and_then(|()| Ok(held.remove(&redo)?)) {
-            tracing::warn!(team = %self.team, %error, "a write of several tasks is left to the next one");
+            tracing::warn!(team = %self.team, %error, "cannot complete a write of several tasks; the next command does");
         }
         Ok(())
     }
 
-    /// Completes a write that was cut short. The caller has the list's lock.
+    /// Completes an interrupted write. Requires the list's lock.
     pub(super) fn complete_redo(&self, held: &LockGuard) -> Result<()> {
         let path = self.at.tasks_redo();
         if is_there(&path) {
@@ -73,7 +73,7 @@ impl FileTeam {
             }
             Err(error) => return Err(error),
         };
-        tracing::warn!(team = %self.team, tasks = redo.writes.len(), "completing a write of tasks that was cut short");
+        tracing::warn!(team = %self.team, tasks = redo.writes.len(), "completing an interrupted write of tasks");
         self.store
             .announce_completion(&self.team, redo.writes.len());
         let there = redo.writes.iter().map(|write| write.id);
@@ -92,10 +92,10 @@ impl FileTeam {
         Ok(held.remove(&path)?)
     }
 
-    /// Whether a task's file already says what it is to say. Its entry may not be on disk yet, which the next wait for the
-    /// directory makes good.
+    /// Returns whether a task's file already has its new content. Its directory entry may not be on
+    /// disk yet; the next sync of the directory writes it.
     fn stands(&self, id: TaskId, after: Option<&Task>) -> Result<bool> {
-        let found = self.look_at_task(id)?;
+        let found = self.read_task(id)?;
         Ok(match (found, after) {
             (Some(Ok(found)), Some(after)) => found == *after,
             (None, None) => true,
@@ -103,13 +103,13 @@ impl FileTeam {
         })
     }
 
-    /// What a noted write comes to if another program has changed the file since: its task, with our edges.
+    /// Merges a recorded write with a later change by another program: its task, with the recorded
+    /// edges.
     fn rebase(&self, write: Write) -> Result<Option<Task>> {
         if self.text_of(write.id)? == write.before {
             return Ok(write.after);
         }
-        let (Some(mut ours), Some(Ok(theirs))) =
-            (write.after.clone(), self.look_at_task(write.id)?)
+        let (Some(mut ours), Some(Ok(theirs))) = (write.after.clone(), self.read_task(write.id)?)
         else {
             return Ok(write.after);
         };
@@ -152,7 +152,7 @@ impl FileTeam {
     }
 }
 
-/// Adds what is missing, in order; tells whether anything was.
+/// Adds the missing IDs in order; returns whether any were missing.
 pub(super) fn add_edges(to: &mut Vec<TaskId>, ids: impl IntoIterator<Item = TaskId>) -> bool {
     let before = to.len();
     for id in ids {

@@ -1,4 +1,4 @@
-//! Directories of a team that are links to somewhere else, and ones that are no directories.
+//! Team directories that are symlinks or not directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +11,20 @@ use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, name, new_member, new_task};
 
-/// What writes into a team, each by a door of its own.
+/// Operations that write to a team, one for each code path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writes {
-    /// Under the lock of an inbox.
+    /// With the lock of an inbox.
     Mail,
-    /// The same to one that has no sidecar yet, which is made.
+    /// The same for an inbox without a sidecar, which is created.
     FirstMail,
-    /// Under the lock of the list.
+    /// With the lock of the list.
     Tasks,
-    /// Under the lock of the roster.
+    /// With the lock of the roster.
     Roster,
     /// Without a lock.
     Journal,
-    /// A file of the member's own.
+    /// A file of a member.
     Life,
 }
 
@@ -49,7 +49,7 @@ impl Writes {
     }
 }
 
-/// Every file below a directory.
+/// Returns every file below a directory.
 fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut directories = vec![directory.to_owned()];
@@ -68,7 +68,7 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn nobody_writes_through_a_directory_of_a_team_that_is_a_link() {
+fn writes_through_a_symlinked_team_directory_are_rejected() {
     use Writes::{FirstMail, Journal, Life, Mail, Roster, Tasks};
     let cases: [(&str, &[Writes]); 6] = [
         (

@@ -1,4 +1,4 @@
-//! Sending, taking and acknowledging.
+//! Sending, reading and acknowledging messages.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn write(world: &World, member: &str, content: &str) {
     swarm_os::replace_alone(&world.inbox_path(member), content.as_bytes()).unwrap();
 }
 
-/// How many messages wait for a member, as the view of the team has it.
+/// Returns the number of unread messages of a member in the team's view.
 fn unread_in_view(world: &World, member: &str) -> Option<usize> {
     let views = world.store.team(&world.team).member_view().unwrap();
     let view = views.iter().find(|view| view.member.name == name(member));
@@ -222,7 +222,7 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
         ..keep.clone()
     });
     let text = "x".repeat(100);
-    // In bulk, or the test would take minutes; the last ones one by one.
+    // In bulk for speed; the last ones one by one.
     for batch in 0..10 {
         let entries: Vec<Value> = (0..1000)
             .map(|number| {
@@ -370,7 +370,7 @@ fn mail_is_acknowledged_by_hand_only_while_no_program_reads_it() {
     let world = World::with_member("alice");
     let alice = name("alice");
     let ids = [send(&world, "alice", "one"), send(&world, "alice", "two")];
-    let by_hand = |ids: &[MessageId]| world.store.team(&world.team).ack_by_hand(&alice, ids);
+    let by_hand = |ids: &[MessageId]| world.store.team(&world.team).ack_on_behalf(&alice, ids);
     by_hand(&ids[..1]).unwrap();
     let spawn_id = world.store.team(&world.team).config().unwrap();
     let spawn_id = spawn_id.member(&alice).unwrap().spawn_id().unwrap();
@@ -530,7 +530,7 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
     let ids: Vec<_> = ["é1", "2", "3"]
         .map(|text| send(&world, "alice", text))
         .into();
-    // Changes in the middle, behind entries that stay where they are, and in front of them.
+    // Changes in the middle, after unchanged entries, and before them.
     for acked in [&ids[1], &ids[0]] {
         let acked = std::slice::from_ref(acked);
         world
@@ -541,7 +541,8 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
         let pretty = serde_json::to_string_pretty(&entries()).unwrap();
         assert_eq!(read(&world, "alice"), pretty);
     }
-    // Another program writes the same entries in its own layout, and one of its own within a character of ours.
+    // Another program writes the same entries in its own layout, and adds one within a character of
+    // ours.
     let compact = read(&world, "alice").replace('\n', "").replace('é', "è");
     write(&world, "alice", &compact);
     send(&world, "alice", "4");
@@ -551,7 +552,7 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
         text.starts_with("[\n  {") && text.ends_with("\n  }\n]"),
         "{text}"
     );
-    // It takes out the first one.
+    // It removes the first one.
     let rest = serde_json::to_string_pretty(&entries()[1..]).unwrap();
     write(&world, "alice", &rest);
     send(&world, "alice", "5");
@@ -668,7 +669,7 @@ fn entries_that_old_versions_mark_in_place_are_pruned_as_well() {
     assert_eq!(texts, ["4", "hello"]);
 }
 
-/// Sets when a file was last changed, as if it had been left alone since.
+/// Sets the modification time of a file, as if unchanged since.
 fn left_alone(path: &std::path::Path) {
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -686,7 +687,7 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
         .unwrap();
     left_alone(&world.inbox_path("alice"));
     assert!(world.unread("alice").is_empty());
-    // Whoever took the lock now would wait for it in vain.
+    // Taking the lock now would time out.
     let quick = world
         .store
         .clone()
@@ -703,7 +704,7 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
     assert_eq!(
         take().unwrap().len(),
         1,
-        "news are seen whatever was known before, and by whoever writes"
+        "new mail is seen regardless of the cache and of the writer"
     );
     std::fs::remove_dir(&lock).unwrap();
 }
@@ -741,7 +742,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     });
     assert_eq!(taken.unwrap().unwrap()[0].text, "hello");
 
-    // An id that another program left out has to be written down first.
+    // A missing ID from another program must be written first.
     let nameless =
         r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
     swarm_os::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();
@@ -753,7 +754,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
 }
 
 #[test]
-fn a_message_to_many_reaches_each_once_and_who_cannot_be_written_to_keeps_nobody_else_from_it() {
+fn a_message_to_many_reaches_each_once_and_one_failure_does_not_affect_the_others() {
     let world = World::new();
     let members: Vec<String> = (0..20).map(|number| format!("mate-{number}")).collect();
     for member in &members {
@@ -772,7 +773,7 @@ fn a_message_to_many_reaches_each_once_and_who_cannot_be_written_to_keeps_nobody
                 .post_all(&letters("news"))
                 .unwrap()
         });
-        // Nobody waits for the journal.
+        // The journal is not awaited.
         let journal = world.store.team(&world.team).journal_path();
         assert_eq!(left, [format!("content of {}", journal.display())]);
         let (last, sent) = outcomes.split_last().unwrap();

@@ -1,4 +1,4 @@
-//! Deaths and what is left behind.
+//! Reconciliation after deaths.
 
 use std::fs;
 use std::sync::Barrier;
@@ -32,7 +32,7 @@ fn deaths(world: &World, spawn: SpawnId) -> Vec<Event> {
 }
 
 #[test]
-fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
+fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released() {
     let world = World::new();
     let spawn = world.join("alice");
     let mut child = Child::start("lives", &world.root, "alice");
@@ -135,7 +135,7 @@ fn told(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_cut_short() {
+fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     let world = World::new();
     let spawn = world.join("alice");
     drop(world.live("alice", spawn));
@@ -149,7 +149,7 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
     );
     let before = fs::read(&config).unwrap();
 
-    // Killed after the journal and before the mail, as far as the files can tell: the mail cannot be written.
+    // Simulates a kill between journal and mail: the mail cannot be written.
     let inbox = world.inbox_path("team-lead");
     fs::create_dir(&inbox).unwrap();
     world.store.team(&world.team).reconcile().unwrap_err();
@@ -165,7 +165,7 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
         told(&world)
     );
 
-    // Killed before the roster was written; and even before the mail was in the journal.
+    // Simulates kills before the roster was written, and before the mail was in the journal.
     swarm_os::replace_alone(&config, &before).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
     swarm_os::replace_alone(&config, &before).unwrap();
@@ -176,11 +176,11 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
 }
 
 #[test]
-fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead() {
+fn the_death_of_a_terminated_process_has_its_reported_reason() {
     let world = World::new();
     let spawn = world.join("alice");
     let report = StateReport {
-        detail: Some("its process was told to end".to_owned()),
+        detail: Some("its process was told to stop".to_owned()),
         ..report(spawn, MemberState::Dead)
     };
     world
@@ -192,7 +192,7 @@ fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead()
     world.store.team(&world.team).reconcile().unwrap();
     let told = told(&world).pop().unwrap();
     assert!(
-        told.contains("alice died unexpectedly (ended: its process was told to end)."),
+        told.contains("alice died unexpectedly (ended: its process was told to stop)."),
         "{told}"
     );
 }
@@ -212,7 +212,7 @@ fn a_death_that_was_half_entered_is_entered_once() {
         .join("config.json");
     let before = fs::read(&config).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
-    // As if the first run had been killed before it wrote the roster.
+    // Simulates a kill before the roster was written.
     swarm_os::replace_alone(&config, &before).unwrap();
     let report = world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(report.died.len(), 1);
@@ -238,7 +238,7 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
         store.team(team).claim(&id(1), &actor).unwrap();
         drop(life);
         store.team(team).reconcile().unwrap();
-        // What the dead one had under way comes late: before its name is given away again, and after that.
+        // A late write of the dead member arrives: before its name is reused, and after that.
         let before = store.team(team).task(&id(1)).unwrap();
         assert_eq!(before.owner, None);
         assert_eq!(before.swarm().attempt, attempt);

@@ -103,7 +103,7 @@ fn only_the_call_that_was_shown_is_answered() {
     assert_eq!(refused.kind(), ErrorKind::Conflict);
     assert_eq!(
         refused.to_string(),
-        "request `perm-1-a` is no longer about the call that was shown, so it was not answered"
+        "request `perm-1-a` has changed since it was shown, so it was not answered"
     );
     assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
     let is_answer = |event: &Event| matches!(event, Event::RequestAnswered { .. });
@@ -130,7 +130,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
         .answer_request(&asked.id, None, yes, by())
         .unwrap_err();
     assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
-    // Silence means no all the same.
+    // A timeout still means no.
     store
         .team(team)
         .answer_request(&asked.id, None, Answer::Expired, by())
@@ -138,7 +138,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
 }
 
 #[test]
-fn the_journal_says_what_was_asked_who_answered_and_how() {
+fn the_journal_has_the_request_its_answer_and_who_answered() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let mut asked = request("perm-1-a", 1);

@@ -1,4 +1,4 @@
-//! Reserving, committing, aborting, removing.
+//! Reserving, committing, aborting and removing members.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use swarm_store::{Draft, StoreError, process};
 
 use crate::world::{World, id, name, new_member};
 
-/// What a spawn must not change when it fails: the roster and all inboxes.
+/// State that a failed spawn must not change: the roster and all inboxes.
 fn shared_files(world: &World) -> Vec<(PathBuf, Vec<u8>)> {
     let files = world.files().into_iter();
     files
@@ -122,11 +122,11 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
         .team(&world.team)
         .abort_spawn(&held.spawn_id, "for the next")
         .unwrap();
-    // No process of this pid has ever begun then.
+    // No process with this PID started at that time.
     held.reservation.spawner_start = "0".to_owned();
     world.store.team(&world.team).reserve(held.clone()).unwrap();
     let message = refused(&world);
-    assert!(message.contains("is not there any more"), "{message}");
+    assert!(message.contains("exited while spawning"), "{message}");
     assert!(message.contains("s at the latest"), "{message}");
 }
 
@@ -268,7 +268,7 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
 }
 
 #[test]
-fn s14_of_forty_that_join_at_once_exactly_those_that_succeed_are_members() {
+fn s14_of_forty_concurrent_spawns_exactly_the_successful_ones_are_members() {
     let world = World::new();
     let names: Vec<_> = (0..40).map(|number| format!("mate{number}")).collect();
     thread::scope(|scope| {
@@ -450,7 +450,7 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     assert_eq!(after["members"][0], config["members"][0]);
     assert_eq!(after["members"][1]["isActive"], false);
     assert_eq!(after["members"][2], config["members"][2]);
-    // A member that another program entered can be written to.
+    // A member added by another program can receive messages.
     let draft = Draft::new("team-lead", "hello");
     world
         .store

@@ -180,12 +180,12 @@ fn numbers_are_never_used_again() {
         .delete_task(&id(2), &person)
         .unwrap();
     assert_eq!(world.create("three", &[]), id(3));
-    // Nor where somebody cleared the directory by hand, or another program went ahead.
+    // Nor after the directory was cleared by hand, or another program used higher numbers.
     fs::remove_file(world.task_path(3)).unwrap();
     assert_eq!(world.create("four", &[]), id(4));
     swarm_os::replace_alone(&world.task_path(40), b"not a task").unwrap();
     assert_eq!(world.create("forty-one", &[]), id(41));
-    // A damaged mark is kept aside, and the journal remembers.
+    // A damaged mark is moved aside, and the number is read from the journal.
     for number in [40, 41] {
         fs::remove_file(world.task_path(number)).unwrap();
     }
@@ -228,7 +228,7 @@ fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
     assert_eq!(world.files(), before);
-    // Also when the blocker comes in the same call.
+    // Also if the blocker is created in the same call.
     world.create("third", &[]);
     let mut change = status(TaskStatus::InProgress);
     change.add_blocked_by = vec![id(1)];
@@ -287,7 +287,7 @@ fn deleting_a_task_takes_its_edges_along_and_unblocks() {
 }
 
 #[test]
-fn t1_a_claim_is_refused_with_the_name_of_who_has_the_task() {
+fn t1_a_rejected_claim_names_the_owner() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
@@ -318,13 +318,13 @@ fn t1_a_claim_is_refused_with_the_name_of_who_has_the_task() {
 }
 
 #[test]
-fn a_namesake_of_another_spawn_is_somebody_else() {
+fn a_later_spawn_of_the_same_name_is_a_different_actor() {
     let world = World::new();
     world.create("work", &[]);
     let first = world.join("alice");
     let first = Actor::member(&world.team, name("alice"), Some(first));
     world.store.team(&world.team).claim(&id(1), &first).unwrap();
-    // As if the roster had a new spawn and the task had not been given back yet.
+    // As if the roster had a new spawn and the task was not released yet.
     let second = SpawnId::random();
     world
         .store
@@ -419,7 +419,7 @@ fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
 }
 
 #[test]
-fn the_next_task_is_ones_own_first_and_then_nobodys() {
+fn claim_next_prefers_own_tasks_to_tasks_without_owner() {
     let world = World::new();
     world.create("free", &[]);
     world.create("of bob", &[]);
@@ -502,7 +502,7 @@ fn every_change_of_state_is_in_the_journal() {
     assert!(matches!(events.last(), Some(Event::TaskDeleted { .. })));
 }
 
-/// As many tasks as one call may be given, each waiting for the one before it.
+/// The maximum number of tasks in one call, each blocked by the previous one.
 fn long_chain(count: usize) -> Vec<NewTask> {
     let task = |place: usize| NewTask {
         after: place.checked_sub(1).into_iter().collect(),
@@ -614,7 +614,8 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     refused(&world, 1);
 }
 
-/// The note of a call that was cut short after its first file: task 2 is there, task 1 does not know of it yet.
+/// The record of a call that was interrupted after its first file: task 2 exists, but its edge is
+/// missing in task 1.
 fn cut_short(world: &World) {
     world.create("one", &[]);
     let before = fs::read_to_string(world.task_path(1)).unwrap();
@@ -635,7 +636,7 @@ fn cut_short(world: &World) {
 }
 
 #[test]
-fn a_call_that_was_cut_short_is_completed_by_whoever_comes_next() {
+fn an_interrupted_call_is_completed_by_the_next_one() {
     let world = World::new();
     cut_short(&world);
     let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
@@ -681,7 +682,7 @@ fn a_damaged_note_of_a_call_is_kept_aside() {
     assert_eq!(fs::read(kept.unwrap()).unwrap(), b"{");
 }
 
-/// Lets task 2 wait for task 1 as a program notes it that writes one side of an edge only.
+/// Makes task 2 depend on task 1, recorded on one side of the edge only.
 fn half_an_edge(world: &World) {
     world.create("first", &[]);
     world.create("second", &[]);
@@ -707,10 +708,7 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
         "whom it waits for is known"
     );
     let done = update(&world, 1, status(TaskStatus::Completed), &person).unwrap();
-    assert!(
-        done.unblocked.is_empty(),
-        "task 1 names nobody who waits for it"
-    );
+    assert!(done.unblocked.is_empty(), "task 1 has no dependents");
     world
         .store
         .team(&world.team)

@@ -1,4 +1,4 @@
-//! What the task tools check before they change anything.
+//! Input checks of the task tools.
 
 use serde_json::Value;
 use swarm_protocol::MemberName;
@@ -6,10 +6,10 @@ use swarm_store::StoreError;
 use swarm_store::blocking::Team;
 
 use crate::MemberContext;
-use crate::send::told;
+use crate::send::error_for_model;
 
-/// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with one that it is about to
-/// spawn; then what to say about that is returned.
+/// Checks the owner of a task. A teammate may only name members. The lead may name a teammate that
+/// it will spawn later; the remark about that is returned.
 pub(super) fn check_owner(
     context: &MemberContext,
     team: &dyn Team,
@@ -18,7 +18,7 @@ pub(super) fn check_owner(
     let Some(owner) = owner else {
         return Ok(String::new());
     };
-    let config = team.config().map_err(|error| told(&error))?;
+    let config = team.config().map_err(|error| error_for_model(&error))?;
     if config.member(owner).is_some() {
         return Ok(String::new());
     }
@@ -27,24 +27,24 @@ pub(super) fn check_owner(
             ". {owner} is not in the team yet: spawn it under this name"
         ));
     }
-    Err(told(&StoreError::MemberNotFound {
+    Err(error_for_model(&StoreError::MemberNotFound {
         team: team.name().clone(),
         name: owner.clone(),
         known: config.names(),
     }))
 }
 
-/// Refuses a subject that says nothing.
+/// Rejects an empty subject.
 pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
     if subject.trim().is_empty() {
         return Err(format!(
-            "{tool}: `subject` is empty: say in a few words what is to be done"
+            "{tool}: `subject` is empty: describe the task in a few words"
         ));
     }
     Ok(())
 }
 
-/// The id of the task that an input names, for a line on the screen.
+/// Returns the task ID of an input, for display.
 pub(super) fn named_task(input: &Value) -> String {
     match &input["taskId"] {
         Value::String(id) => id.clone(),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::checks::{check_owner, check_subject, named_task};
 use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
 
-/// What a pane shows of a change that was made.
+/// Display text of a change.
 const DONE: &str = "ok";
 
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl TaskUpdate {
         Ok(output)
     }
 
-    /// A member that starts on a task without naming an owner claims it. What else it would change comes after that.
+    /// A member that starts a task without naming an owner claims it. Other changes follow.
     fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
         let context = &self.0;
         let actor = context.actor(team.name());
@@ -161,19 +161,19 @@ impl TaskUpdate {
             .delete_task(&id, &context.actor(team.name()))
             .map_err(|error| error.to_string())?;
         announce_unblocked(team, &freed, &context.name).map_err(|error| {
-            format!("task #{id} was deleted, but its dependents were not told: {error}")
+            format!("task #{id} was deleted, but the owners of its dependents were not notified: {error}")
         })?;
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
     }
 
-    /// Tells a new owner of its task, and whoever can act of those that became free.
+    /// Notifies a new owner of its task, and others of unblocked tasks.
     fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
         let (context, task) = (&self.0, &updated.task);
         if updated.changed_fields.contains(&"owner") {
             announce_assignment(team, task, &context.name, context.clock.now()).map_err(
                 |error| {
                     format!(
-                        "task #{} was changed, but its owner was not told: {error}",
+                        "task #{} was changed, but its owner was not notified: {error}",
                         task.id
                     )
                 },
@@ -181,7 +181,7 @@ impl TaskUpdate {
         }
         announce_unblocked(team, &updated.unblocked, &context.name).map_err(|error| {
             format!(
-                "task #{} was changed, but its dependents were not told: {error}",
+                "task #{} was changed, but the owners of its dependents were not notified: {error}",
                 task.id
             )
         })
@@ -210,7 +210,7 @@ fn change_of(input: Input) -> TaskChange {
 fn answer(context: &MemberContext, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
     let mut text = format!("Updated task #{id}: {}", updated.changed_fields.join(", "));
     if updated.changed_fields.is_empty() {
-        text = format!("Task #{id} is already so");
+        text = format!("Task #{id} is unchanged");
     }
     if !updated.unblocked.is_empty() {
         let freed: Vec<String> = updated
@@ -224,7 +224,7 @@ fn answer(context: &MemberContext, id: TaskId, updated: &TaskUpdated) -> ToolOut
     if updated.task.status == TaskStatus::Completed && !context.is_lead() {
         text.push_str(". Call TaskList to see what can be done next.");
     }
-    // The call itself is shown with the status that it asks for.
+    // The display of the call already has the status.
     let line = match updated.unblocked.len() {
         0 => DONE.to_owned(),
         count => format!("{DONE}, {count} no longer blocked"),

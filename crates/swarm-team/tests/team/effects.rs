@@ -1,4 +1,4 @@
-//! News of tasks reaches whom it can.
+//! Notices about tasks.
 
 use swarm_protocol::TaskStatus;
 use swarm_store::{Actor, Draft, StoreError, StoreLimits, TaskChange};
@@ -7,7 +7,7 @@ use swarm_team::{announce_assignment, announce_unblocked};
 use crate::world::{World, id, name, now};
 
 #[test]
-fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
+fn a_failed_notice_to_one_owner_does_not_affect_the_others() {
     let world = World::with_limits(StoreLimits {
         max_unread: 1,
         ..StoreLimits::default()
@@ -16,7 +16,7 @@ fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
     world.join("bob");
     world.create("first", Some("alice"), &[]);
     world.create("second", Some("bob"), &[]);
-    // Full also for what the program says.
+    // Full even for messages of the program.
     for _ in 0..2 {
         let full = Draft::system("first");
         world.files().send(&name("alice"), full).unwrap();
@@ -31,7 +31,7 @@ fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
 }
 
 #[test]
-fn a_finished_task_is_no_work_to_be_told_of() {
+fn a_finished_task_causes_no_notice() {
     let world = World::new();
     world.join("bob");
     world.create("paint", Some("bob"), &[]);

@@ -10,7 +10,7 @@ use swarm_team::{life_holders, processes_of_members, processes_of_spawns};
 
 use crate::world::{World, name};
 
-/// A process that bears no mark, as one whose environment is closed.
+/// A process without a mark, like one with an unreadable environment.
 fn unmarked() -> Child {
     Command::new("sleep")
         .arg("600")
@@ -48,7 +48,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     assert_eq!(
         meant(spawn),
         [],
-        "nobody holds it: a copy, or a member that died"
+        "the lock is not held: a copy, or a dead member"
     );
 
     let file = std::fs::OpenOptions::new()
@@ -72,7 +72,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         kind: LifeKind::Task,
         ..record.clone()
     });
-    assert_eq!(meant(spawn), [], "the process is somebody else's");
+    assert_eq!(meant(spawn), [], "the process belongs to another spawn");
     say(&record);
     assert_eq!(meant(other), [], "a later spawn of the name");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Plans that wait for an approval, and questions of members of other programs.
+//! Plans that wait for approval, and requests of members of other programs.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn put_forward(context: &MemberContext, world: &World, plan: &str) -> OpenReques
     open_request(context, &*world.files(), request, None).unwrap()
 }
 
-/// What the member finds, which has been answered.
+/// Reads the outcome of an answered request.
 async fn heard(context: &MemberContext, world: &World, open: &OpenRequest) -> PermissionOutcome {
     let (files, cancel) = (world.files(), CancellationToken::new());
     wait_for_answer(context, &*files, open, &mut Asleep, None, &cancel)
@@ -98,7 +98,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     );
     assert_eq!(heard(&bob, &world, &open).await, allowed(None));
 
-    // Said with the answer, and a plan that a person has changed.
+    // A remark with the answer, and a plan that a person has changed.
     let open = put_forward(&bob, &world, "# Again");
     answer(
         &*world.files(),
@@ -133,7 +133,7 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     approve(&*world.files(), &open.record, false, AnsweredBy::default()).unwrap();
-    // Whoever can write the file puts another plan into the approval.
+    // A process with write access changes the plan in the approval.
     let file = world
         .files()
         .requests_directory()
@@ -190,11 +190,11 @@ async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
         call(&tool, json!({"to": "bob", "message": message}))
     };
     let plan = "plan_approval_response";
-    // The lead of this test is in mode default, and the plan would be carried out in acceptEdits.
+    // The lead of this test is in mode default, and the plan would be executed in acceptEdits.
     let open = put_forward(&bob, &world, "# Fix it");
     let refused = say(&open.record, plan, true).await;
     assert!(
-        refused.content.contains("a person approves it"),
+        refused.content.contains("a person must approve it"),
         "{}",
         refused.content
     );
@@ -260,7 +260,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
     let adopt = |incoming: &Incoming| {
         adopt_request(&*files, incoming, PermissionMode::Plan, now()).unwrap()
     };
-    // A member of ours asks through the queue, and nobody else is known.
+    // Members of swarm ask through the queue; unknown senders are ignored.
     for stranger in ["bob", "mallory"] {
         for text in of(stranger) {
             assert_eq!(adopt(&asked_by(stranger, &text)), None, "{text}");
@@ -287,7 +287,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
     assert_eq!(
         files.requests().unwrap().requests.len(),
         0,
-        "nobody else closes them"
+        "other members do not close them"
     );
     let frames: Vec<_> = world
         .mail("eve")

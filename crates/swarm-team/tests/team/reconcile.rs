@@ -1,4 +1,4 @@
-//! A death is told to the lead once, whoever notices it.
+//! A death is reported to the lead once, regardless of which process records it.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
 use crate::world::{World, name};
 
 #[test]
-fn an_unexpected_death_is_told_to_the_lead_once_with_the_tasks_that_came_back() {
+fn an_unexpected_death_is_reported_once_with_the_released_tasks() {
     let world = World::new();
     let (spawn, life) = world.live("bob");
     world.report("bob", spawn, MemberState::Working);
@@ -70,13 +70,14 @@ fn several_deaths_are_several_messages() {
     );
 }
 
-/// A place in the roster whose spawner has died and whose time is over.
+/// A reservation with a dead spawner and an expired deadline.
 fn lapse(world: &World, spawn_id: SpawnId) {
     let dead = Reservation::new(u32::MAX, "1", UnixMs(1));
     world.reserve_as("bob", spawn_id, dead);
 }
 
-/// What a spawner that died has left for `bob`: a process with the mark of the spawn, and an order with keys.
+/// Leftovers of a dead spawner of `bob`: a process with the mark of the spawn, and an order with
+/// keys.
 struct Left {
     process: Child,
     order: PathBuf,
@@ -104,7 +105,7 @@ impl Left {
         let ended = self.process.try_wait().unwrap();
         self.process.kill().unwrap();
         self.process.wait().unwrap();
-        assert!(ended.is_some(), "its process was left to nobody");
+        assert!(ended.is_some(), "its process was not terminated");
         assert!(!self.order.exists(), "its keys are left");
     }
 }
@@ -121,7 +122,7 @@ fn what_a_spawner_that_died_had_begun_is_ended_and_its_keys_are_removed() {
 }
 
 #[tokio::test]
-async fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
+async fn reusing_the_name_of_an_expired_spawn_terminates_its_processes() {
     let world = World::new();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);
@@ -159,7 +160,7 @@ async fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered
     lapse(&world, spawn_id);
     drop(world.live("alice").1);
     let left = Left::of(&world, spawn_id);
-    // The news of the death has no place to go.
+    // The notice of the death cannot be delivered.
     let inbox = world.files().inbox_directory().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
     reconcile(&*world.files()).unwrap_err();

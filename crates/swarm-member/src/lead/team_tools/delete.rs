@@ -45,7 +45,7 @@ impl Tool for TeamDelete {
             return ToolOutput::error(why);
         }
         let Some(team) = self.context.team() else {
-            return ToolOutput::error("you lead no team");
+            return ToolOutput::error("you do not lead a team");
         };
         if let Err(error) = self.await_departing(&*team).await {
             return ToolOutput::error(error.to_string());
@@ -71,7 +71,7 @@ impl Tool for TeamDelete {
 }
 
 impl TeamDelete {
-    /// Waits a moment for members that have agreed to shut down: their processes end right after.
+    /// Waits briefly for members that have agreed to shut down: their processes exit soon.
     async fn await_departing(&self, team: &dyn Team) -> Result<(), LeadError> {
         for member in team.config()?.teammates() {
             await_reported_end(&self.spawn_context, team.name(), &member.name).await?;

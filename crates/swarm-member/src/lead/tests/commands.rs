@@ -1,4 +1,4 @@
-//! Commands that a lead runs in the background.
+//! Background commands of a lead.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
 }
 
 #[tokio::test]
-async fn a_run_waits_for_a_command_whose_end_its_lead_was_promised_to_be_told_of() {
+async fn a_run_waits_for_background_commands_of_its_lead() {
     let run = Run::new();
     let go = run.world.directory.path().join("go");
     let waits = format!(
@@ -84,7 +84,7 @@ async fn a_run_waits_for_a_command_whose_end_its_lead_was_promised_to_be_told_of
     assert!(told.contains("<result>built</result>"), "{told}");
 }
 
-/// Lets the build end once the run waits for it.
+/// Lets the build finish once the run waits for it.
 #[derive(Debug)]
 struct Opener {
     go: std::path::PathBuf,
@@ -94,7 +94,7 @@ struct Opener {
 impl swarm_agent::EventSink for Opener {
     fn emit(&self, event: swarm_protocol::AgentEvent) {
         if let swarm_protocol::AgentEvent::Notice { line } = &event
-            && line.starts_with("the run waits up to 60 s for commands")
+            && line.starts_with("the run waits up to 60 s for background commands")
         {
             std::fs::File::create(&self.go).unwrap();
         }

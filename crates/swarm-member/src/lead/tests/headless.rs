@@ -1,4 +1,4 @@
-//! A whole run, with members that are played.
+//! Complete runs with simulated members.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +82,8 @@ impl Run {
         ended.expect("the run ends")
     }
 
-    /// The model's next reply, before which a member joins, played by a thread that is given its spawn.
+    /// Sets the model's next reply, before which a member joins, simulated by a thread with its
+    /// spawn ID.
     fn member_joins(&self, act: impl FnOnce(Arc<World>, swarm_protocol::SpawnId) + Send + 'static) {
         let world = self.world.clone();
         self.model.on(move |_| {
@@ -108,14 +109,14 @@ async fn a_run_without_a_team_ends_with_the_leads_last_words() {
 }
 
 #[tokio::test]
-async fn open_tasks_and_nobody_to_work_on_them_are_told_once_and_then_end_the_run() {
+async fn open_tasks_without_a_worker_are_reported_once_and_then_end_the_run() {
     let run = Run::with_team();
     let model = run.model.clone();
     model.then(call(
         "TaskCreate",
         json!({"subject": "paint", "description": "d"}),
     ));
-    model.then(say("somebody should paint"));
+    model.then(say("please paint"));
     model.then(say("really"));
     let report = run.go().await.unwrap();
     assert_eq!(report.outcome, Outcome::Stalled);
@@ -124,7 +125,7 @@ async fn open_tasks_and_nobody_to_work_on_them_are_told_once_and_then_end_the_ru
     assert_eq!(requests.len(), 3);
     let told = heard(&requests[2]);
     assert!(
-        told.contains("Everybody is idle") && told.contains("#1 [pending] paint"),
+        told.contains("All agents are idle") && told.contains("#1 [pending] paint"),
         "{told}"
     );
 }
@@ -162,7 +163,8 @@ async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
                     .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
-            // What needs no turn is cleared away and the lead looks around: it must be there for the next one too.
+            // Messages without a turn are removed and the lead checks its team again: it must still
+            // handle the next one.
             for _ in 0..3 {
                 idle_notice(&world.store, "bob", None);
                 swarm_testkit::wait_for("the lead to look", || {
@@ -210,7 +212,7 @@ async fn d8_an_empty_idle_notice_costs_no_turn() {
 }
 
 #[tokio::test]
-async fn l6_a_member_that_dies_is_told_to_the_lead_once() {
+async fn l6_a_death_is_reported_to_the_lead_once() {
     let run = Run::with_team();
     let world = run.world.clone();
     run.member_joins(|world, spawn| {
@@ -296,7 +298,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
         commit(&world.store, spawn);
         tell.send(Child::start(&world.spawn_context.root, "bob", spawn))
             .unwrap();
-        // A list of tasks that cannot be read stops the run.
+        // An unreadable task list stops the run.
         let tasks = world.store.team(&team()).tasks_directory();
         std::fs::remove_dir_all(&tasks).unwrap();
         swarm_os::replace_alone(&tasks, b"no directory").unwrap();
@@ -310,7 +312,8 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     assert_eq!(world.store.teams().unwrap(), [team()]);
 }
 
-/// Makes a directory of the transcript when the lead is told that a member could not be brought back.
+/// Replaces the transcript by a directory when the lead is told that a member could not be
+/// respawned.
 #[derive(Debug)]
 struct BreaksTranscript(std::path::PathBuf);
 
@@ -337,7 +340,7 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     let mut child = Child::start(&world.spawn_context.root, "bob", bob);
     run.parts.team = Some(team());
     run.parts.beginning = Beginning::Respawn;
-    // Nobody can be brought back by a program that is not there.
+    // Members cannot be respawned with a missing program.
     run.parts.spawn_context.program = world.path().join("missing");
     let (root, cwd) = (&world.spawn_context.root, &world.spawn_context.cwd);
     let transcript = swarm_agent::transcript_path(root, cwd, run.parts.session);
@@ -367,7 +370,7 @@ async fn the_time_is_up_even_in_the_middle_of_a_turn() {
 }
 
 #[tokio::test]
-async fn a_person_who_interrupts_gets_an_orderly_end() {
+async fn an_interrupt_stops_the_run_gracefully() {
     let run = Run::with_team();
     let (stop, world) = (run.parts.stop.clone(), run.world.clone());
     run.model.on(move |_| {
@@ -384,7 +387,7 @@ async fn a_person_who_interrupts_gets_an_orderly_end() {
 }
 
 #[tokio::test]
-async fn a_person_who_will_not_wait_gets_an_end_at_once() {
+async fn a_second_interrupt_stops_the_run_immediately() {
     let mut run = Run::with_team();
     run.parts.spawn_context.limits.shutdown_grace_ms = 3_600_000;
     let (stop, kill) = (run.parts.stop.clone(), run.parts.kill.clone());
@@ -496,7 +499,7 @@ async fn state_of_a_former_member_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn a_lead_that_asks_a_member_to_stop_and_waits_is_told_of_its_end_and_deletes_the_team() {
+async fn a_lead_waits_for_a_shutdown_and_deletes_the_team() {
     let run = Run::with_team();
     let world = run.world.clone();
     run.model.on(move |_| {
@@ -569,9 +572,9 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
         call("Agent", agent)
     });
     run.model.on(|request| {
-        // Its program is not one, so that nobody comes; the name of the team was not the reason.
+        // The spawn fails because of the missing program, not because of the team's name.
         let heard = heard(request);
-        assert!(!heard.contains("leave team_name out"), "{heard}");
+        assert!(!heard.contains("omit team_name"), "{heard}");
         say("done")
     });
     let mut run = run;
@@ -618,7 +621,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
         let config = world.store.team(&team()).config().unwrap();
         let bob = config.member(&name("bob")).unwrap();
         assert!(bob.session_id.is_some() && world.stops().is_empty());
-        // The lock has fallen with the lead: this is what makes members park.
+        // The lock is released with the lead: this makes members park.
         assert_eq!(config.lead_process.unwrap().pid, session.pid);
         assert_eq!(
             world

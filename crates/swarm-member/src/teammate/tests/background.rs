@@ -1,4 +1,4 @@
-//! Members with sub-agents in the background.
+//! Members with background sub-agents.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn launch(background: bool) -> Reply {
     call("Agent", input)
 }
 
-/// Bob, whose sub-agent waits for the returned gate before it first answers.
+/// Bob, whose sub-agent waits for the returned gate before its first response.
 fn model() -> (Arc<FakeModel>, Arc<Notify>) {
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
     model.then(launch(true));
@@ -33,7 +33,7 @@ fn model() -> (Arc<FakeModel>, Arc<Notify>) {
     (model, gate)
 }
 
-/// Waits until the sub-agent would ask its model again.
+/// Waits until the sub-agent would send its next request.
 async fn its_call_has_run(world: &World) {
     until("its call has run", || {
         let directory = world.transcript_path().with_extension("").join("subagents");
@@ -45,14 +45,14 @@ async fn its_call_has_run(world: &World) {
             .then_some(())
     })
     .await;
-    // One that is not held asks as soon as it gets the thread.
+    // A sub-agent that is not suspended sends it when it is next scheduled.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
-async fn l4_a_sub_agent_that_a_turn_waits_for_asks_nothing_once_the_lead_is_gone() {
+async fn l4_a_foreground_sub_agent_sends_no_requests_after_the_lead_is_lost() {
     let world = World::new();
     let lead = world.lead();
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
@@ -101,7 +101,7 @@ async fn a_member_with_a_background_agent_is_not_idle_and_reports_once_that_has_
 }
 
 #[tokio::test]
-async fn a_turn_that_fails_is_told_at_once_whatever_works_in_the_background() {
+async fn a_failed_turn_is_reported_immediately_despite_background_work() {
     let world = World::new();
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
     model.then(launch(true));

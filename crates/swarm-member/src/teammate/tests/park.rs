@@ -1,4 +1,4 @@
-//! Members whose lead is gone.
+//! Members that have lost their lead.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ fn continued(event: &Event) -> bool {
 }
 
 #[tokio::test]
-async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
+async fn l4_the_kernel_wakes_the_watcher_when_the_lead_dies() {
     let world = World::new();
     let store: Arc<dyn TeamStore> = world.store.clone();
     let watcher = Arc::new(DirectoryWatcher::new());
     let mut watch = LeadWatch::new(watcher, store.team(&world.team), OnLost::Park);
-    assert_eq!(watch.lost(), None, "nobody leads");
+    assert_eq!(watch.lost(), None, "the team has no lead");
     let lead = world.lead();
     assert_eq!(watch.lost(), None);
     drop(lead);
-    // No directory is watched here, so nothing but the lock can wake.
+    // No directory is watched here, so only the lock can wake.
     watch.changed().await;
     assert!(watch.lost().is_some());
     let _next = world.lead();
@@ -41,7 +41,7 @@ async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
 }
 
 #[tokio::test]
-async fn l4_a_member_parks_when_its_lead_dies_and_goes_on_with_the_next_one() {
+async fn l4_a_member_parks_when_its_lead_dies_and_continues_with_the_next() {
     let world = World::new();
     let lead = world.lead();
     let model = FakeModel::saying("one");
@@ -81,7 +81,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     world.in_state(MemberState::Parked).await;
     assert_eq!((model.asked(), world.idle_notices().len()), (1, 0));
 
-    // The team is driven by hand from here on.
+    // From here on, the team is led from the shell.
     world
         .store
         .team(&world.team)
@@ -126,7 +126,7 @@ async fn a_lead_that_died_before_the_member_looked_is_missed_and_a_shutdown_is_s
 }
 
 #[tokio::test]
-async fn on_lost_stop_ends_and_on_lost_continue_goes_on() {
+async fn on_lost_stop_stops_and_on_lost_continue_continues() {
     let mut world = World::new();
     world.limits.on_lost = OnLost::Stop;
     let lead = world.lead();
@@ -208,7 +208,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     world.in_state(MemberState::Working).await;
     drop(next);
     world.in_state(MemberState::Parked).await;
-    // From here on a person leads, as after `swarm resume`.
+    // From here on, a person leads, as after `swarm resume`.
     world
         .store
         .team(&world.team)
