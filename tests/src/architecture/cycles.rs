@@ -55,7 +55,7 @@ fn check_crate(root: &RustFile, files: &[RustFile]) -> Vec<String> {
     let imports = ModuleTree::read(root, files).imports();
     let mut found = Vec::new();
     for cycle in cycles(&imports) {
-        match known.iter().position(|size| *size >= cycle.len()) {
+        match known.iter().position(|size| *size == cycle.len()) {
             Some(at) => drop(known.remove(at)),
             None => found.push(describe(&cycle, &imports)),
         }
@@ -63,7 +63,7 @@ fn check_crate(root: &RustFile, files: &[RustFile]) -> Vec<String> {
     let gone = known.into_iter().map(|size| {
         let krate = krate.display();
         format!(
-            "{krate} has no cycle of {size} files any more: strike it from the list of known ones"
+            "{krate} no longer has a cycle of {size} files: remove it from the list of known cycles, or correct its size"
         )
     });
     found.extend(gone);

@@ -21,7 +21,7 @@ impl BackgroundAgents for SubAgents {
         if self.coordinates()
             && let Err(why) = refuse_delegated_understanding(text)
         {
-            return Some(Err(why));
+            return Some(Err(format!("the message was not sent: {why}")));
         }
         Some(self.deliver_message(&record, text).await)
     }
