@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_wait_of_a_server_holds_and_other_servers_are_free() {
+    fn longest_backoff_of_a_server_applies_and_other_servers_are_unaffected() {
         let root = tempfile::tempdir().unwrap();
         let of = |address| FileThrottle::new(root.path(), "anthropic", address);
         let [one, same, other] = [
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_another_clock_and_a_damaged_file_hold_nobody_back() {
+    fn implausible_time_and_damaged_file_do_not_delay_requests() {
         let root = tempfile::tempdir().unwrap();
         let throttle = FileThrottle::new(root.path(), "openai", "http://[::1]:8080/v1");
         throttle.hold(Duration::from_hours(24));

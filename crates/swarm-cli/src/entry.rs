@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
 
+use crate::alternative_role::run_alternative_role;
 use crate::app::App;
 use crate::commands::{Args, answer_shell, planned, with_tip};
 use crate::environment;
 use crate::failure::Failure;
-use crate::first_act::first_act;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
 use crate::spawn_context::VERSION;
 use crate::{logging, output, team_hooks};
@@ -21,7 +21,7 @@ pub fn main_impl() -> ExitCode {
     if asks_for_version(std::env::args_os().skip(1)) {
         return print_version();
     }
-    if let Some(done) = first_act() {
+    if let Some(done) = run_alternative_role() {
         return done;
     }
     if let Some(answered) = answer_shell(Args::with_all_arguments) {
@@ -31,7 +31,7 @@ pub fn main_impl() -> ExitCode {
     let words = written_out(std::env::args_os().collect(), has_terminal);
     let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
-        Err(error) => return misread(&with_tip(error, words.into_iter())),
+        Err(error) => return print_parse_error(&with_tip(error, words.into_iter())),
     };
     let json = args.global.json;
     match run(args) {
@@ -93,7 +93,7 @@ fn print_version() -> ExitCode {
 }
 
 /// Prints help, the version or an argument error.
-fn misread(error: &clap::Error) -> ExitCode {
+fn print_parse_error(error: &clap::Error) -> ExitCode {
     let asks_for_json = std::env::args_os().any(|word| word == "--json");
     if let Some(sentence) = planned(error) {
         let failure = Failure::usage(sentence).with_hint("`swarm help` lists the commands");
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_forms_are_written_out_and_a_single_unknown_word_is_no_prompt() {
+    fn short_forms_are_expanded_and_a_single_word_is_not_a_prompt() {
         let full = |words: &[&str], has_terminal| {
             let words = std::iter::once("swarm").chain(words.iter().copied());
             let words = written_out(words.map(OsString::from).collect(), has_terminal);

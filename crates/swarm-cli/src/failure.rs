@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_failure_gives_the_code_and_every_one_is_told() {
+    fn worst_failure_determines_the_code_and_all_are_reported() {
         let refused = Failure::new(ErrorKind::Refused, "bob refused");
         let internal = Failure::new(ErrorKind::Internal, "ann is still alive");
         let worst = Failure::worst(vec![internal, refused]).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_told_once_wherever_it_stands() {
+    fn cause_is_reported_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("{text}")]
         struct Told {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_make_no_sense_are_told_as_every_other_failure() {
+    fn argument_errors_are_formatted_like_other_failures() {
         let said = "error: unexpected argument '--jsno' found\n\n  tip: a similar argument exists: '--json'\n\n\
                     Usage: swarm team\n";
         let error = Failure::from_arguments(said).to_json();

@@ -2,6 +2,7 @@
 //! prints.
 
 mod agent_config;
+mod alternative_role;
 mod app;
 mod backoff;
 mod commands;
@@ -10,7 +11,6 @@ mod entry;
 mod environment;
 mod failure;
 mod fallback;
-mod first_act;
 mod host_facts;
 mod identity;
 mod lineage;

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_are_known_by_pid_and_start_time_up_to_init() {
+    fn ancestors_are_identified_by_pid_and_start_time() {
         let proc = proc(&[(40, 30, ""), (30, 1, "A=1"), (1, 0, "")]);
         let lineage = in_proc(proc.path(), None);
         assert_eq!(lineage.distance(40, "7740"), Some(0));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ancestor_that_cannot_be_seen_ends_the_walk_and_marks_nobody() {
+    fn invisible_ancestor_stops_the_walk_without_a_mark() {
         let proc = proc(&[(40, 30, ""), (30, 20, "CLAUDECODE=1")]);
         fs::remove_file(proc.path().join("30/environ")).unwrap();
         let lineage = in_proc(proc.path(), None);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_counts_in_the_own_environment_and_in_that_of_an_ancestor() {
+    fn marks_count_in_own_and_ancestor_environments() {
         for (variable, program) in MARKS {
             let entry = format!("A=1 {variable}=x B=2");
             let proc = proc(&[(40, 30, ""), (30, 20, ""), (20, 1, &entry)]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn pid_namespaces_are_told_apart() {
+    fn pid_namespaces_are_distinguished() {
         let own = PidSpace::own();
         assert!(!own.differs(&pid_space(), true));
         let own = PidSpace {

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_that_was_meant_is_offered_first() {
+    fn most_similar_name_is_suggested_first() {
         assert_eq!(
             offer("Bob", "members", ["ann", "bob"]),
             "did you mean `bob`? members: ann, bob"

@@ -93,10 +93,7 @@ impl Output {
     }
 
     /// Prints text to stdout unchanged: scripts, pages and sanitized text.
-    #[expect(
-        clippy::unused_self,
-        reason = "everything is printed through the same door"
-    )]
+    #[expect(clippy::unused_self, reason = "the single function that prints")]
     pub(crate) fn piece(self, text: &str) -> Result<(), Failure> {
         if capture(text) {
             return Ok(());
@@ -111,10 +108,7 @@ impl Output {
     }
 
     /// Returns whether stdout is still open; following a file into a closed pipe is pointless.
-    #[expect(
-        clippy::unused_self,
-        reason = "everything is printed through the same door"
-    )]
+    #[expect(clippy::unused_self, reason = "the single function that prints")]
     pub(crate) fn is_wanted(self) -> bool {
         let stdout = io::stdout();
         let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
@@ -263,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_has_escapes_where_a_terminal_would_obey() {
+    fn json_escapes_terminal_control_characters() {
         let value = serde_json::json!({"a\u{9b}2J": "\u{202e}x\u{7f}\u{1b}ä"});
         assert_eq!(
             json_text(&value.to_string()),

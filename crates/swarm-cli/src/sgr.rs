@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_stay_and_everything_else_becomes_visible() {
+    fn colors_are_kept_and_other_sequences_are_escaped() {
         let given = "\u{1b}[1;31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}\u{1b}[32mgreen";
         assert_eq!(
             colored(given),
@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_escape_that_is_left_sets_a_colour(text in "(\\x1b|\\[|\\]|[0-9;:]|m|J|\\x07|\\PC){0,40}") {
+        fn every_remaining_escape_sets_a_color(text in "(\\x1b|\\[|\\]|[0-9;:]|m|J|\\x07|\\PC){0,40}") {
             let clean = colored(&text);
             for (at, _) in clean.match_indices('\u{1b}') {
                 prop_assert!(sgr_length(&clean[at..]).is_some(), "{clean:?}");

@@ -13,7 +13,7 @@ use swarm_store::blocking::TeamStore;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::commands::Party;
+use crate::commands::CommandActor;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -162,7 +162,7 @@ pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSetting
 }
 
 /// Returns the hooks of a task event, with the actor.
-pub(crate) fn task_hooks(app: &App, party: &Party) -> Result<AgentHooks, Failure> {
+pub(crate) fn task_hooks(app: &App, command_actor: &CommandActor) -> Result<AgentHooks, Failure> {
     let hooks = hooks(app)?;
     let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];
     if !events.iter().any(|event| hooks.any(*event, None)) {
@@ -170,8 +170,8 @@ pub(crate) fn task_hooks(app: &App, party: &Party) -> Result<AgentHooks, Failure
     }
     let one = TeamHook {
         event: HookEvent::TaskCreated,
-        team: party.team.clone(),
-        member: party.name.clone(),
+        team: command_actor.team.clone(),
+        member: command_actor.name.clone(),
         fields: serde_json::Value::Null,
     };
     let subject = TeamHooks::new(app)?.subject(&one);

@@ -19,8 +19,8 @@ use swarm_team::{SpawnOrder, WorkMerger};
 use swarm_worktree::{Git, Worktrees};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::alternative_role::run_alternative_role;
 use crate::environment;
-use crate::first_act::first_act;
 use crate::host_facts::GatheringFacts;
 use crate::occupants::occupants;
 use crate::output::{say, terminal_width};
@@ -48,7 +48,7 @@ struct Args {
 
 /// Runs `swarm-teammate` and returns its exit code.
 pub fn teammate_main_impl() -> ExitCode {
-    if let Some(done) = first_act() {
+    if let Some(done) = run_alternative_role() {
         return done;
     }
     let args = Args::parse();

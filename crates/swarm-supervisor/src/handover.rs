@@ -271,7 +271,7 @@ fn take_away(team: &dyn Team, member: &Member, tasks: &[Given]) {
     let itself = Actor::member(team.name(), member.name.clone(), None);
     for Given { task, .. } in tasks.iter().filter(|given| given.is_new) {
         if let Err(error) = team.release(&task.id, &itself) {
-            tracing::warn!(team = %team.name(), member = %member.name, task = %task.id, %error, "task stays with a dead member");
+            tracing::warn!(team = %team.name(), member = %member.name, task = %task.id, %error, "task not released from a dead member");
         }
     }
 }
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_a_person_stopped_is_told_from_who_the_lead_stopped_and_who_was_started_again() {
+    fn members_stopped_by_a_person_are_distinguished() {
         let entry = |event: serde_json::Value| {
             let mut entry = event;
             entry["at"] = 1.into();

@@ -363,7 +363,10 @@ fn l10_gc_takes_only_teams_whose_processes_are_all_dead() {
     let kept = gc(&[]);
     assert_eq!(column(&kept, "action"), ["kept"], "{kept}");
     assert!(
-        kept[0]["reason"].as_str().unwrap().contains("bob lives"),
+        kept[0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("bob is running"),
         "{kept}"
     );
 

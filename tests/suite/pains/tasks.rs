@@ -99,7 +99,7 @@ fn t4_the_task_of_a_killed_owner_is_free_again_with_a_note_and_fails_after_three
     assert_eq!(shown["state"], "failed");
     let text = world.swarm(&["task", "show", "1"]).ok().stdout.clone();
     assert!(
-        text.contains("3 ended with their owner; the last: bob"),
+        text.contains("3 failed when their owner stopped; the last: bob"),
         "{text}"
     );
     world.swarm(&["task", "claim", "1", "--json"]).error(4);

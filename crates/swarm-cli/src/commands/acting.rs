@@ -9,7 +9,7 @@ use crate::identity::{Acting, from_elsewhere};
 
 /// A team and the actor on whose behalf a command changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Party {
+pub(crate) struct CommandActor {
     /// The team.
     pub(crate) team: TeamName,
     /// Name of the member; a person acts as the lead.
@@ -49,14 +49,18 @@ pub(super) fn team_to_answer(app: &App, what: &str) -> Result<TeamName, Failure>
 }
 
 /// Returns the actor: a person as the lead, or a member in its own team.
-pub(super) fn party(app: &App, what: &str) -> Result<Party, Failure> {
+pub(super) fn command_actor(app: &App, what: &str) -> Result<CommandActor, Failure> {
     party_in(app, what, None)
 }
 
-/// Like [`party`], in a team that is not named by a flag or variable.
-pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result<Party, Failure> {
+/// Like [`command_actor`], in a team that is not named by a flag or variable.
+pub(super) fn party_in(
+    app: &App,
+    what: &str,
+    named: Option<TeamName>,
+) -> Result<CommandActor, Failure> {
     match find(app)? {
-        Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => Ok(Party {
+        Acting::Person | Acting::PersonOrAgent(_) | Acting::Agent(_) => Ok(CommandActor {
             team: app.team_of_id(named)?,
             name: MemberName::lead(),
             spawn_id: None,
@@ -80,7 +84,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
                 return Err(Failure::new(ErrorKind::Refused, message)
                     .with_hint("a member can only act in its own team; omit `--team`"));
             }
-            Ok(Party {
+            Ok(CommandActor {
                 team: app.in_line(team)?,
                 name,
                 spawn_id: Some(spawn_id),
@@ -98,7 +102,7 @@ pub(super) fn party_in(app: &App, what: &str, named: Option<TeamName>) -> Result
     }
 }
 
-impl Party {
+impl CommandActor {
     /// Returns the actor for the task list.
     pub(super) fn actor(&self) -> Actor {
         if self.is_person {

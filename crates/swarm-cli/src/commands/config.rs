@@ -58,7 +58,7 @@ fn list(app: &App, args: &ConfigListArgs) -> Result<Vec<ListedSetting>, Failure>
     let listed = settings.list(wanted);
     match wanted {
         Some(wanted) if listed.is_empty() => {
-            let message = format!("there is no setting `{}`", wanted.escape_debug());
+            let message = format!("setting `{}` not found", wanted.escape_debug());
             let hint = match Settings::nearest(wanted) {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => "`swarm config list` shows all of them".to_owned(),

@@ -150,7 +150,7 @@ mod tests {
     use crate::commands::Args;
 
     #[test]
-    fn every_command_has_a_page_and_no_line_is_taken_for_a_command_of_roff() {
+    fn every_command_has_a_page_and_text_is_not_parsed_as_roff() {
         let mut swarm = without_help_commands(Args::command());
         swarm.build();
         let commands = all(&swarm);

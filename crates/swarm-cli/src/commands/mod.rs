@@ -2,6 +2,7 @@
 
 mod acting;
 mod agents;
+mod argument_tips;
 mod brief;
 mod command;
 mod compact;
@@ -10,14 +11,13 @@ mod config;
 mod demo;
 mod doctor;
 mod gc;
-mod given;
 mod inbox;
+mod input_text;
 mod instructions;
 mod journal;
 mod lead;
 mod man;
 mod members;
-mod misread;
 mod pane;
 mod pause;
 mod processes;
@@ -36,11 +36,11 @@ mod trust;
 mod watch;
 mod worktree;
 
+pub(crate) use argument_tips::{planned, with_tip};
 pub(crate) use command::Args;
 pub(crate) use completions::answer as answer_shell;
-pub(crate) use misread::{planned, with_tip};
 
-pub(crate) use acting::Party;
+pub(crate) use acting::CommandActor;
 pub(crate) use runtime::runtime;
 
 use runtime::{called_off_by_signals, told_on_ctrl_c};
@@ -48,6 +48,6 @@ use runtime::{called_off_by_signals, told_on_ctrl_c};
 #[cfg(test)]
 use command::Command;
 #[cfg(test)]
-mod shown;
+mod documented_commands;
 #[cfg(test)]
 mod tests;

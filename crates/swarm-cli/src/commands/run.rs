@@ -79,7 +79,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
             set_up(app, trigger)?;
         }
     }
-    let report = ready.conduct(app, output, Some(prompt))?;
+    let report = ready.execute_lead(app, output, Some(prompt))?;
     if let Some(path) = &args.report {
         let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
         swarm_os::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;

@@ -24,7 +24,7 @@ fn the_definition_is_sound() {
 }
 
 #[test]
-fn every_command_and_every_flag_says_what_it_does() {
+fn every_command_and_flag_has_help() {
     fn check(command: &clap::Command, path: &str) {
         assert!(command.get_about().is_some(), "{path}");
         for argument in command.get_arguments() {
@@ -68,7 +68,7 @@ fn numbers_of_tasks_may_be_listed_with_commas_and_signs() {
 }
 
 #[test]
-fn a_task_is_made_from_words_or_from_a_file() {
+fn task_is_created_from_arguments_or_a_file() {
     assert!(parse(&["task", "create", "--file", "-"]).is_ok());
     assert_eq!(
         refused(&["task", "create"]),
@@ -89,7 +89,7 @@ fn a_task_is_made_from_words_or_from_a_file() {
 }
 
 #[test]
-fn one_is_named_or_all_are_meant() {
+fn members_or_all_are_required() {
     for verb in ["shutdown", "kill"] {
         assert!(parse(&[verb, "bob"]).is_ok());
         assert!(parse(&[verb, "--all"]).is_ok());
@@ -107,7 +107,7 @@ fn one_is_named_or_all_are_meant() {
 }
 
 #[test]
-fn names_that_could_leave_a_directory_are_refused_at_once() {
+fn names_with_path_components_are_rejected() {
     for name in ["../x", "a/b", "", "a b"] {
         for words in [
             ["inbox", name],
@@ -135,7 +135,7 @@ fn both_spellings_of_a_status_are_known() {
 }
 
 #[test]
-fn a_time_limit_needs_something_to_wait_for() {
+fn timeout_requires_wait() {
     assert!(parse(&["send", "bob", "-", "--wait", "acked", "--timeout", "5"]).is_ok());
     assert_eq!(
         refused(&["send", "bob", "hi", "--timeout", "5"]),
@@ -158,7 +158,7 @@ fn what_only_stops_is_known() {
 }
 
 #[test]
-fn words_of_later_versions_are_told_from_slips() {
+fn planned_commands_are_distinguished_from_typos() {
     let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
     let cost = said(&["cost"]).expect("it is planned");
     assert!(cost.contains("does not have the"), "{cost}");

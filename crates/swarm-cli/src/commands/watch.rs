@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_life_wakes_a_wait_and_is_told_once() {
+    fn released_life_lock_wakes_a_wait_once() {
         let directory = tempfile::tempdir().unwrap();
         let life = directory.path().join("life");
         let holder = LifeHolder::take(&life, b"{}").unwrap();
@@ -140,7 +140,10 @@ mod tests {
         // The fallback poll may also wake it.
         let deadline = deadline(Some(60));
         while !watch.deaths.is_empty() {
-            assert!(watch.wait(deadline), "the end of the life is not told");
+            assert!(
+                watch.wait(deadline),
+                "the released lock did not wake the wait"
+            );
         }
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_complaint_about_the_lock_is_kept_back() {
+    fn only_the_lock_error_is_suppressed() {
         let complaint = "error: Unable to create '/r/.git/packed-refs.lock': Permission denied\n";
         assert!(is_complaint(complaint));
         assert!(!is_complaint(

@@ -102,7 +102,7 @@ fn not_dead(
             return Ok(Some((name.clone(), "is being spawned")));
         }
         match member_liveness(&*store.team(&config.name), name)? {
-            Liveness::Alive => return Ok(Some((name.clone(), "lives"))),
+            Liveness::Alive => return Ok(Some((name.clone(), "is running"))),
             Liveness::Foreign if reservation.is_none() && member.swarm.is_none() => {
                 let why = "belongs to another program, and it is unknown whether it is running";
                 return Ok(Some((name.clone(), why)));

@@ -1,15 +1,15 @@
 //! The process list of swarm, and detection of orphaned processes.
 
+mod collect;
 mod leads;
-mod look;
 mod reap;
 mod rosters;
 mod seen;
 mod spawn;
 
+pub(crate) use collect::canonical;
+pub use collect::{lead_mark, lead_marks, process_list};
 pub use leads::{LeadStanding, lead_standing};
-pub(crate) use look::canonical;
-pub use look::{lead_mark, lead_marks, process_list};
 pub(crate) use reap::end_marked_of;
 pub use reap::{Reaped, reap};
 pub use seen::{Orphan, ProcessKind, ProcessStatus, SeenProcess};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use futures::future::join_all;
 use swarm_protocol::{MemberName, SpawnId, TeamName};
 
-use super::look::process_list;
+use super::collect::process_list;
 use super::spawn::{end_marked, end_member, end_spawns};
 use super::{LeadStanding, ProcessKind, ProcessStatus, SeenProcess, lead_standing};
 use crate::stop::kill_spawn;

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_a_line_that_is_not_ended_and_a_pipe_is_none() {
+    fn prompt_is_an_unterminated_line() {
         let directory = tempfile::tempdir().unwrap();
         let output = directory.path().join("output.log");
         assert!(!ends_in_a_prompt(&output), "there is none");

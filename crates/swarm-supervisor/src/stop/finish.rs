@@ -10,7 +10,7 @@ use swarm_os::Liveness;
 use swarm_panes::{Pane, PaneError, backend_for_pane};
 use swarm_protocol::{Event, Member, MemberName, SpawnId, TeamName};
 
-use super::begun::cancel_spawn;
+use super::cancel_spawn::cancel_spawn;
 use super::worktree_outcome::part;
 use super::{StopOutcome, StopReport, member_liveness};
 use crate::cleanup::{former_spawns, left_panes};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberName, PERSON, SpawnId, TeamName};
 
-use super::begun::cancel_spawn;
+use super::cancel_spawn::cancel_spawn;
 use super::escalate::end_processes;
 use super::shutdown::{shutdown, spawn_of};
 use super::{StopOptions, StopOutcome, StopReport, dead_namesake, finish, member_liveness};

@@ -1,7 +1,7 @@
 //! Stopping members: the shutdown handshake, termination after the timeout, and stopping a whole
 //! team.
 
-mod begun;
+mod cancel_spawn;
 mod escalate;
 mod finish;
 mod kill;

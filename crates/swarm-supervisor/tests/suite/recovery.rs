@@ -83,7 +83,7 @@ fn a_census_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
+async fn processes_of_an_aborted_spawn_are_removed_with_the_team() {
     let world = World::new();
     let undone = world.reserve("bob", None);
     world
@@ -107,7 +107,7 @@ async fn what_comes_of_a_spawn_after_it_was_undone_goes_with_its_team() {
 }
 
 #[test]
-fn what_a_lead_without_a_team_started_is_judged_by_the_process_of_that_lead() {
+fn child_processes_of_a_lead_without_team_follow_the_lead_process() {
     let world = World::new();
     let spawn = SpawnId::random();
     let own = &world.spawn_context.process;
@@ -129,7 +129,7 @@ fn what_a_lead_without_a_team_started_is_judged_by_the_process_of_that_lead() {
 }
 
 #[tokio::test]
-async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
+async fn members_of_a_lost_lead_are_stopped_only_while_it_is_lost() {
     let world = World::new();
     lose_the_lead(&world);
     let earlier = world.join("bob");
@@ -171,7 +171,7 @@ async fn members_of_a_lost_lead_are_ended_by_spawn_and_only_while_it_is_lost() {
 }
 
 #[test]
-fn a_team_that_another_program_led_is_left_to_it() {
+fn team_of_another_program_is_kept() {
     let world = World::new();
     lose_the_lead(&world);
     let judge = || {
@@ -184,7 +184,7 @@ fn a_team_that_another_program_led_is_left_to_it() {
 }
 
 #[tokio::test]
-async fn a_member_that_comes_back_gets_the_tasks_that_nobody_has_taken() {
+async fn restarted_member_gets_its_unclaimed_tasks() {
     let world = World::new();
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);

@@ -190,7 +190,7 @@ fn orders(world: &World) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn s3_a_spawn_returns_once_the_child_has_said_what_is_in_force() {
+async fn s3_spawn_returns_after_the_hello() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let spawned = stage.spawn(&world, options(&world)).await.unwrap();
@@ -214,7 +214,7 @@ async fn s3_a_spawn_returns_once_the_child_has_said_what_is_in_force() {
 }
 
 #[tokio::test]
-async fn s11_the_order_carries_what_is_inherited_and_the_command_line_no_secret() {
+async fn s11_order_contains_inherited_values_and_command_line_no_secret() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let mut options = options(&world);
@@ -248,7 +248,7 @@ async fn s11_the_order_carries_what_is_inherited_and_the_command_line_no_secret(
 }
 
 #[tokio::test]
-async fn s3_a_child_that_ends_at_once_fails_the_spawn_with_its_status_and_last_lines() {
+async fn s3_early_exit_fails_the_spawn_with_status_and_output() {
     let world = World::new();
     let stage = Stage::new();
     let backend = stage.backend.clone();
@@ -268,7 +268,7 @@ async fn s3_a_child_that_ends_at_once_fails_the_spawn_with_its_status_and_last_l
 }
 
 #[tokio::test]
-async fn s3_a_child_that_leaves_without_a_word_fails_the_spawn() {
+async fn s3_child_that_exits_without_output_fails_the_spawn() {
     let world = World::new();
     let stage = Stage::new();
     let backend = stage.backend.clone();
@@ -282,7 +282,7 @@ async fn s3_a_child_that_leaves_without_a_word_fails_the_spawn() {
 }
 
 #[tokio::test]
-async fn s3_a_child_that_says_nothing_fails_the_spawn_at_the_deadline() {
+async fn s3_missing_hello_fails_the_spawn_at_the_timeout() {
     let world = World::new();
     let stage = Stage::new();
     let backend = stage.backend.clone();
@@ -303,7 +303,7 @@ async fn s3_a_child_that_says_nothing_fails_the_spawn_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn the_hello_of_an_earlier_spawn_is_none() {
+async fn hello_of_an_earlier_spawn_is_ignored() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |hello| {
         hello.spawn_id = swarm_protocol::SpawnId::random();
@@ -339,7 +339,7 @@ async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
 }
 
 #[tokio::test]
-async fn a_backend_that_fails_leaves_nothing() {
+async fn failed_backend_leaves_no_trace() {
     let world = World::new();
     let stage = Stage::new();
     let was = before(&world);
@@ -356,7 +356,7 @@ async fn a_backend_that_fails_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_spawned_is_refused_before_anything_is_touched() {
+async fn invalid_spawn_is_rejected_before_any_change() {
     let mut world = World::new();
     let was = before(&world);
     let mut high = options(&world);
@@ -404,7 +404,7 @@ async fn a_lower_mode_than_the_ceiling_is_honoured() {
 }
 
 #[tokio::test]
-async fn p5_a_member_elsewhere_is_told_where_the_rules_begin() {
+async fn p5_member_in_another_directory_gets_the_rule_root() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let spawned = options(&world);
@@ -427,7 +427,7 @@ async fn p5_a_member_elsewhere_is_told_where_the_rules_begin() {
 }
 
 #[tokio::test]
-async fn a_spawn_that_is_cancelled_is_undone() {
+async fn cancelled_spawn_is_rolled_back() {
     let world = World::new();
     let stage = Stage::new();
     let options = options(&world);
@@ -440,7 +440,7 @@ async fn a_spawn_that_is_cancelled_is_undone() {
 }
 
 #[tokio::test]
-async fn a_spawn_whose_caller_is_gone_is_undone_all_the_same() {
+async fn abandoned_spawn_is_rolled_back() {
     let world = World::new();
     let stage = Stage::new();
     let started = Arc::new(tokio::sync::Notify::new());
@@ -463,7 +463,7 @@ async fn a_spawn_whose_caller_is_gone_is_undone_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_spawn_that_was_undone_by_another_is_not_committed() {
+async fn aborted_spawn_is_not_committed() {
     let world = World::new();
     let store = world.store.clone();
     let stage = Stage::says_hello(&world, move |hello| {
@@ -494,7 +494,7 @@ fn ends_after(world: &World, meanwhile: fn(&dyn TeamStore, SpawnId)) -> Stage {
 }
 
 #[tokio::test]
-async fn who_spawns_is_told_that_it_was_called_off_and_not_what_came_of_that() {
+async fn spawner_reports_the_abort_and_not_its_consequences() {
     let world = World::new();
     let undone = ends_after(&world, |store, spawn| {
         assert!(store.team(&team()).abort_spawn(&spawn, "a test").unwrap());
@@ -519,7 +519,7 @@ async fn who_spawns_is_told_that_it_was_called_off_and_not_what_came_of_that() {
 }
 
 #[tokio::test]
-async fn mail_of_others_outlives_a_failed_spawn_and_its_prompt_does_not() {
+async fn failed_spawn_keeps_mail_of_others_and_removes_its_prompt() {
     let world = World::new();
     let stage = Stage::new();
     let (store, backend) = (world.store.clone(), stage.backend.clone());
@@ -538,7 +538,7 @@ async fn mail_of_others_outlives_a_failed_spawn_and_its_prompt_does_not() {
 }
 
 #[tokio::test]
-async fn s13_the_name_of_a_live_member_is_taken() {
+async fn s13_name_of_a_running_member_is_taken() {
     let world = World::new();
     let spawn = world.join("bob");
     let _life = world.live("bob", spawn);
@@ -553,7 +553,7 @@ async fn s13_the_name_of_a_live_member_is_taken() {
 }
 
 #[tokio::test]
-async fn a_dead_members_conversation_is_carried_on_unless_a_fresh_one_is_asked_for() {
+async fn dead_members_conversation_is_continued_unless_fresh() {
     for (fresh, replace) in [(false, false), (false, true), (true, false)] {
         let world = World::new();
         let spawn = world.join("bob");
@@ -571,7 +571,7 @@ async fn a_dead_members_conversation_is_carried_on_unless_a_fresh_one_is_asked_f
 }
 
 #[tokio::test]
-async fn a_dead_member_has_its_place_back_when_its_successor_fails() {
+async fn dead_member_keeps_its_entry_if_the_restart_fails() {
     for replace in [false, true] {
         let world = World::new();
         let spawn = world.join("bob");
@@ -594,7 +594,7 @@ async fn a_dead_member_has_its_place_back_when_its_successor_fails() {
 }
 
 #[tokio::test]
-async fn a_live_member_that_is_replaced_is_ended_first_and_its_conversation_goes_on() {
+async fn replaced_member_is_stopped_first_and_its_conversation_continued() {
     let world = World::new();
     let spawn = world.join("bob");
     let former = entry(&world).unwrap();
@@ -614,7 +614,7 @@ async fn a_live_member_that_is_replaced_is_ended_first_and_its_conversation_goes
 }
 
 #[tokio::test]
-async fn a_deadline_may_be_as_far_away_as_one_likes() {
+async fn hello_timeout_may_be_arbitrarily_long() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let options = SpawnOptions {
@@ -625,7 +625,7 @@ async fn a_deadline_may_be_as_far_away_as_one_likes() {
 }
 
 #[tokio::test]
-async fn ten_spawns_at_once_of_one_name_make_one_member() {
+async fn ten_concurrent_spawns_of_one_name_create_one_member() {
     let world = World::new();
     let stage = Stage::says_hello(&world, |_| {});
     let spawns = (0..10).map(|_| stage.spawn(&world, options(&world)));

@@ -42,7 +42,7 @@ fn by_force() -> StopOptions {
 }
 
 #[tokio::test]
-async fn a_member_that_approves_leaves_with_its_tasks_given_back() {
+async fn approved_shutdown_releases_tasks() {
     let world = World::new();
     let spawn = world.join("bob");
     let task = world.task_of("bob", spawn);
@@ -61,7 +61,7 @@ async fn a_member_that_approves_leaves_with_its_tasks_given_back() {
 }
 
 #[tokio::test]
-async fn a_member_whose_agent_refuses_goes_on() {
+async fn refused_shutdown_keeps_the_member_running() {
     let world = World::new();
     let spawn = world.join("bob");
     let task = world.task_of("bob", spawn);
@@ -82,7 +82,7 @@ async fn a_member_whose_agent_refuses_goes_on() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_the_lead_has_read_first_counts() {
+async fn refusal_already_read_by_the_lead_counts() {
     let world = World::new();
     let spawn = world.join("bob");
     let bob = world.play("bob", spawn, Answer::Refuse);
@@ -111,7 +111,7 @@ async fn a_refusal_that_the_lead_has_read_first_counts() {
 }
 
 #[tokio::test]
-async fn a_refusal_does_not_help_against_force() {
+async fn refusal_is_ignored_with_force() {
     let world = World::new();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
@@ -137,7 +137,7 @@ async fn a_refusal_does_not_help_against_force() {
 }
 
 #[tokio::test]
-async fn l1_silence_until_the_deadline_ends_the_process() {
+async fn l1_unresponsive_member_is_terminated_at_the_deadline() {
     let world = World::new();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
@@ -151,7 +151,7 @@ async fn l1_silence_until_the_deadline_ends_the_process() {
 }
 
 #[tokio::test]
-async fn l5_what_does_not_hear_sigterm_is_killed() {
+async fn l5_process_that_ignores_sigterm_is_killed() {
     let world = World::new();
     let spawn = world.join("bob");
     let mut child = Child::stubborn(&world.spawn_context.root, "bob", spawn);
@@ -171,7 +171,7 @@ async fn l5_what_does_not_hear_sigterm_is_killed() {
 }
 
 #[tokio::test]
-async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waiting() {
+async fn l5_frozen_member_with_a_lock_is_terminated_without_delay() {
     for lock in ["inbox", "roster"] {
         let mut world = World::new();
         // A process that waits for this lock times out.
@@ -205,7 +205,7 @@ async fn l5_a_member_that_is_frozen_with_a_lock_is_ended_and_keeps_nobody_waitin
 }
 
 #[tokio::test]
-async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
+async fn member_with_unwritable_inbox_is_stopped_only_with_force() {
     let world = World::new();
     let spawn = world.join("bob");
     let mut child = Child::start(&world.spawn_context.root, "bob", spawn);
@@ -223,7 +223,7 @@ async fn a_member_whose_inbox_cannot_be_written_is_ended_by_force_alone() {
 }
 
 #[tokio::test]
-async fn a_member_that_is_dead_already_is_only_taken_out() {
+async fn dead_member_is_only_removed_from_the_roster() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
@@ -237,7 +237,7 @@ async fn a_member_that_is_dead_already_is_only_taken_out() {
 }
 
 #[tokio::test]
-async fn a_member_that_had_ended_was_not_killed() {
+async fn exited_member_is_not_reported_as_killed() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
@@ -250,7 +250,7 @@ async fn a_member_that_had_ended_was_not_killed() {
 }
 
 #[tokio::test]
-async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
+async fn stop_waits_for_the_lock_of_a_stopping_member() {
     let world = World::new();
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);
@@ -277,7 +277,7 @@ async fn the_lock_of_a_member_that_says_it_ends_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_member_that_another_process_removes_while_it_ends_has_stopped() {
+async fn member_removed_by_another_process_counts_as_stopped() {
     let world = World::new();
     let spawn = world.join("bob");
     let bob = world.play("bob", spawn, Answer::Approve);
@@ -294,7 +294,7 @@ async fn a_member_that_another_process_removes_while_it_ends_has_stopped() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_member_that_leaves_the_roster_meanwhile_is_not_waited_for() {
+async fn stop_does_not_wait_for_a_member_that_left_the_roster() {
     let world = Arc::new(World::new());
     let leaves = {
         let world = Arc::clone(&world);
@@ -319,7 +319,7 @@ async fn the_end_of_a_member_that_leaves_the_roster_meanwhile_is_not_waited_for(
 }
 
 #[tokio::test]
-async fn a_death_that_was_noticed_before_is_entered_once() {
+async fn death_is_recorded_once() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));
@@ -336,7 +336,7 @@ async fn a_death_that_was_noticed_before_is_entered_once() {
 }
 
 #[tokio::test]
-async fn strangers_leads_and_members_of_other_programs_are_not_ended() {
+async fn leads_and_members_of_other_programs_are_not_stopped() {
     let world = World::new();
     world.join("bob");
     let end = async |member: &str| {
@@ -365,7 +365,7 @@ async fn strangers_leads_and_members_of_other_programs_are_not_ended() {
 }
 
 #[tokio::test]
-async fn a_member_that_cannot_be_ended_stays_in_the_roster() {
+async fn member_that_cannot_be_terminated_stays_in_the_roster() {
     let world = World::new();
     let spawn = world.join("bob");
     // Held by a process without the mark.
@@ -378,7 +378,7 @@ async fn a_member_that_cannot_be_ended_stays_in_the_roster() {
 }
 
 #[tokio::test]
-async fn of_two_who_end_a_member_one_enters_it() {
+async fn concurrent_stops_record_one_exit() {
     let world = World::new();
     let spawn = world.join("bob");
     let task = world.task_of("bob", spawn);
@@ -404,7 +404,7 @@ async fn of_two_who_end_a_member_one_enters_it() {
 }
 
 #[tokio::test]
-async fn a_spawn_that_is_ended_under_way_is_undone() {
+async fn spawn_stopped_in_progress_is_rolled_back() {
     let world = World::new();
     let spawn = world.reserve("bob", Some("run the tests"));
     let directory = world.store.team(&team()).member_dir(&name("bob"));
@@ -437,7 +437,7 @@ fn marked(world: &World, spawn: SpawnId, script: &str, args: &[&Path]) -> std::p
 }
 
 #[tokio::test]
-async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
+async fn roster_entry_is_removed_before_the_spawn_is_terminated() {
     let mut world = World::new();
     world.spawn_context.kill_grace = Duration::from_mins(1);
     let spawn = world.reserve("bob", None);
@@ -447,7 +447,7 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
         .team(&team())
         .team_directory()
         .join("config.json");
-    // What it saw last is what whoever waits for it sees.
+    // Waiting callers receive the last value it saw.
     let script = "trap 'cp \"$1\" \"$2\"; exit' TERM; echo; sleep 30 & wait";
     let mut child = marked(&world, spawn, script, &[&roster, &seen]);
     shutdown(&world.spawn_context, &team(), &name("bob"), &options())
@@ -459,7 +459,7 @@ async fn a_spawn_has_lost_its_place_before_anything_of_it_is_ended() {
 }
 
 #[tokio::test]
-async fn a_team_ends_all_at_once_and_names_who_does_not() {
+async fn team_stops_in_parallel_and_reports_failures() {
     let world = World::new();
     let (alice, bob, carol) = (world.join("alice"), world.join("bob"), world.join("carol"));
     let player = world.play("alice", alice, Answer::Approve);
@@ -486,14 +486,14 @@ async fn a_team_ends_all_at_once_and_names_who_does_not() {
 }
 
 #[test]
-fn askers_outwait_the_members_own_deadline() {
+fn stop_timeout_exceeds_the_members_own_deadline() {
     let world = World::without_team();
     let dep = &world.spawn_context;
     assert!(dep.shutdown_patience() > dep.limits.shutdown_grace());
 }
 
 #[tokio::test]
-async fn who_reconciles_keeps_nothing_else_waiting_for_what_a_dead_member_left() {
+async fn reconcile_does_not_block_the_runtime() {
     let world = World::new();
     let spawn = world.join("bob");
     drop(world.live("bob", spawn));

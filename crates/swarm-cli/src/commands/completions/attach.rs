@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_name_something_are_completed() {
+    fn named_arguments_have_completions() {
         let mut found = Vec::new();
         arguments(&Args::with_all_arguments(), "swarm", &mut found);
         for expected in [

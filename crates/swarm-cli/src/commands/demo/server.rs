@@ -136,7 +136,7 @@ impl Drop for DemoServer {
             .stderr(Stdio::null())
             .status();
         if let Err(error) = ended {
-            tracing::debug!(%error, "tmux server not ended");
+            tracing::debug!(%error, "tmux server not stopped");
         }
     }
 }

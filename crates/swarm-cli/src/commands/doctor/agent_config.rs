@@ -11,7 +11,7 @@ use swarm_permissions::{HookAction, HookSettings};
 use super::finding::Finding;
 
 /// Returns the findings; empty if nothing is configured.
-pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
+pub(super) fn check(env: &Environment, settings: &Settings) -> Vec<Finding> {
     // Another check reports invalid settings.
     let Ok(root) = env.root() else {
         return Vec::new();
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hooks_program_is_missed_only_where_that_is_certain() {
+    fn missing_hook_program_is_reported_only_if_certain() {
         let directory = tempfile::tempdir().unwrap();
         let env = Environment::new([("HOME", "/nobody")], directory.path());
         std::fs::File::create(directory.path().join("plain")).unwrap();

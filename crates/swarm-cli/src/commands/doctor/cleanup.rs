@@ -22,7 +22,7 @@ use crate::which_team::without_roster;
 /// Name of the findings about teams.
 const NAME: &str = "teams";
 
-pub(super) fn look(env: &Environment) -> Vec<Finding> {
+pub(super) fn check(env: &Environment) -> Vec<Finding> {
     let Ok(root) = env.root() else {
         return Vec::new();
     };

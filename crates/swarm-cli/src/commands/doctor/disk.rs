@@ -17,7 +17,7 @@ const LOW: u64 = 100 << 20;
 /// inotify instances that a team of thirty may need.
 const INSTANCES: usize = 32;
 
-pub(super) fn look(env: &Environment) -> Vec<Finding> {
+pub(super) fn check(env: &Environment) -> Vec<Finding> {
     let mut findings = match env.root() {
         Ok(root) => vec![config_directory(&root)],
         Err(error) => {

@@ -12,7 +12,7 @@ const NAME: &str = "instructions";
 const MANY: usize = 40_000;
 
 /// Returns the finding; `None` without instruction files.
-pub(super) fn look(env: &Environment, settings: &Settings) -> Vec<Finding> {
+pub(super) fn check(env: &Environment, settings: &Settings) -> Vec<Finding> {
     // Another check reports invalid settings.
     let Ok(loaded) = agent_config::instructions(env, settings, &env.cwd) else {
         return Vec::new();

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::{Output, plain};
 
 pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCode, Failure> {
-    let findings = look(env)?;
+    let findings = check(env)?;
     if out.json {
         out.json(&findings)?;
     } else {
@@ -29,21 +29,21 @@ pub(in crate::commands) fn run(env: &Environment, out: Output) -> Result<ExitCod
     })
 }
 
-fn look(env: &Environment) -> Result<Vec<Finding>, Failure> {
-    let (mut findings, written) = written::look(env)?;
+fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
+    let (mut findings, written) = written::check(env)?;
     let settings = &written.settings;
     findings.push(programs::teammate(env));
     findings.extend(programs::backends(env, settings)?);
     findings.push(programs::git(env));
-    findings.push(sandbox::look(settings));
+    findings.push(sandbox::check(settings));
     findings.push(programs::terminal(env));
     findings.push(written::model(env, &written));
-    findings.extend(trust::look(env));
-    findings.extend(agent_config::look(env, settings));
-    findings.extend(instructions::look(env, settings));
-    findings.extend(servers::look(env, settings)?);
-    findings.extend(disk::look(env));
-    findings.extend(cleanup::look(env));
+    findings.extend(trust::check(env));
+    findings.extend(agent_config::check(env, settings));
+    findings.extend(instructions::check(env, settings));
+    findings.extend(servers::check(env, settings)?);
+    findings.extend(disk::check(env));
+    findings.extend(cleanup::check(env));
     Ok(findings)
 }
 

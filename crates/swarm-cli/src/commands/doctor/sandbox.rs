@@ -8,7 +8,7 @@ use super::finding::Finding;
 
 const NAME: &str = "sandbox";
 
-pub(super) fn look(settings: &Settings) -> Finding {
+pub(super) fn check(settings: &Settings) -> Finding {
     judge(sandbox_level(), settings.sandbox, settings.sandbox_required)
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_force_is_said_whatever_the_kernel_has() {
+    fn sandbox_finding_reports_the_effective_setting() {
         use SandboxLevel::{Absent, Full, Partial};
         for (level, used, required, state, words) in [
             (

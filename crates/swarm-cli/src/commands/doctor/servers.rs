@@ -14,7 +14,7 @@ use crate::spawn_context::identity;
 const NAME: &str = "mcp server";
 
 /// Returns the findings; empty if no server is configured.
-pub(super) fn look(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
+pub(super) fn check(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
     // Another check reports invalid settings.
     let Ok(root) = env.root() else {
         return Ok(Vec::new());

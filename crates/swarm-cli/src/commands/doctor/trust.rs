@@ -8,7 +8,7 @@ use crate::failure::with_causes;
 const NAME: &str = "trust";
 
 /// Returns the finding; `None` if the repository has no hooks, servers or definitions.
-pub(super) fn look(env: &Environment) -> Option<Finding> {
+pub(super) fn check(env: &Environment) -> Option<Finding> {
     let root = env.root().ok()?;
     let trusted = match is_trusted(&root, &env.cwd) {
         Ok(trusted) => trusted,

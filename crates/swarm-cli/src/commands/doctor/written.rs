@@ -27,7 +27,7 @@ pub(super) struct Written {
 ///
 /// # Errors
 /// Returns an error if the built-in settings are invalid, which is a bug.
-pub(super) fn look(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
+pub(super) fn check(env: &Environment) -> Result<(Vec<Finding>, Written), Failure> {
     let mut findings = Vec::new();
     let mut refused = Vec::new();
     let mut written = Written {

@@ -9,7 +9,7 @@ use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId, TeamNa
 use swarm_store::{Inbox, StoreError};
 
 use super::seen::Seen;
-use super::text::{self, Standing};
+use super::text::{self, MessageState};
 use crate::app::App;
 use crate::commands::watch::Watch;
 use crate::commands::{acting, members};
@@ -53,18 +53,18 @@ struct Reading<'a> {
 }
 
 pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, Failure> {
-    let party = acting::party(app, "inbox")?;
-    if party.name != args.name {
-        party.require_person(&format!("inbox {}", args.name))?;
+    let command_actor = acting::command_actor(app, "inbox")?;
+    if command_actor.name != args.name {
+        command_actor.require_person(&format!("inbox {}", args.name))?;
     }
     if args.ack {
-        party.require_person("--ack")?;
-        refuse_if_read_by_program(app, &party.team, &args.name)?;
+        command_actor.require_person("--ack")?;
+        refuse_if_read_by_program(app, &command_actor.team, &args.name)?;
     }
     let mut watch = Watch::new()?;
     let path = app
         .store
-        .team(&party.team)
+        .team(&command_actor.team)
         .inbox_directory()
         .join(format!("{}.json", args.name));
     if args.follow {
@@ -73,7 +73,7 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
     let mut reading = Reading {
         app,
         args,
-        team: party.team,
+        team: command_actor.team,
         seen: Seen::default(),
         is_damaged: false,
     };
@@ -178,16 +178,16 @@ impl Reading<'_> {
         Ok(inbox)
     }
 
-    fn states(&self, entries: &[InboxEntry]) -> Result<Vec<Standing>, Failure> {
+    fn states(&self, entries: &[InboxEntry]) -> Result<Vec<MessageState>, Failure> {
         let told_by_journal = |entry: &InboxEntry| !entry.read || text::key(entry).is_some();
         let past = if entries.iter().any(told_by_journal) {
             self.past()?
         } else {
             Past::default()
         };
-        let standing = |entry: &InboxEntry| {
+        let state = |entry: &InboxEntry| {
             let id = entry.msg_id.as_ref();
-            Standing {
+            MessageState {
                 state: match id {
                     _ if entry.read => "acked",
                     Some(id) if past.delivered.contains(id) => "delivered",
@@ -196,7 +196,7 @@ impl Reading<'_> {
                 superseded: id.and_then(|id| past.superseded.get(id)).cloned(),
             }
         };
-        Ok(entries.iter().map(standing).collect())
+        Ok(entries.iter().map(state).collect())
     }
 
     fn past(&self) -> Result<Past, Failure> {
@@ -217,7 +217,7 @@ impl Reading<'_> {
         Ok(past)
     }
 
-    fn print(&self, entries: &[InboxEntry], states: &[Standing]) -> Result<(), Failure> {
+    fn print(&self, entries: &[InboxEntry], states: &[MessageState]) -> Result<(), Failure> {
         let out = self.app.out;
         if out.json {
             for record in records(entries, states)? {
@@ -254,7 +254,7 @@ impl Reading<'_> {
 }
 
 /// Returns entries as stored, with their states.
-fn records(entries: &[InboxEntry], states: &[Standing]) -> Result<Vec<Value>, Failure> {
+fn records(entries: &[InboxEntry], states: &[MessageState]) -> Result<Vec<Value>, Failure> {
     entries
         .iter()
         .zip(states)

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_shown_once_also_when_it_gets_its_id_later() {
+    fn message_without_id_is_shown_once() {
         let entry = |text: &str, id: Option<&str>| InboxEntry {
             msg_id: id.map(MessageId::new),
             ..InboxEntry::new("bob", text, IsoTime::new("now"))

@@ -9,7 +9,7 @@ use crate::output::plain;
 
 /// Formats a heading with sender, age and state, then the indented text. Control frames are
 /// described.
-pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> String {
+pub(super) fn message(entry: &InboxEntry, state: &MessageState, now: UnixMs) -> String {
     let when = entry.timestamp.unix_ms().map_or_else(
         || entry.timestamp.to_string(),
         |at| format!("{} ago", age(now, at)),
@@ -21,13 +21,10 @@ pub(super) fn message(entry: &InboxEntry, standing: &Standing, now: UnixMs) -> S
         .map_or_else(String::new, |frame| format!(" [{}]", frame.type_name()));
     let incoming = Incoming::of(entry.clone());
     let from = swarm_ui::clean_line(&incoming.speaker());
-    let instead = standing
-        .superseded
-        .as_ref()
-        .map_or_else(String::new, |ids| {
-            format!(", in place of {}", counted(ids.len() as u64, "earlier one"))
-        });
-    let heading = format!("{from}{kind}, {when}, {}{urgent}{instead}", standing.state);
+    let instead = state.superseded.as_ref().map_or_else(String::new, |ids| {
+        format!(", in place of {}", counted(ids.len() as u64, "earlier one"))
+    });
+    let heading = format!("{from}{kind}, {when}, {}{urgent}{instead}", state.state);
     let body = match frame {
         Some(_) => incoming.in_full(),
         None => entry.text.clone(),
@@ -45,7 +42,7 @@ pub(super) fn key(entry: &InboxEntry) -> Option<&str> {
 }
 
 /// Delivery state of a message and the messages it replaced.
-pub(super) struct Standing {
+pub(super) struct MessageState {
     pub(super) state: &'static str,
     pub(super) superseded: Option<Vec<MessageId>>,
 }
@@ -54,15 +51,15 @@ pub(super) struct Standing {
 mod tests {
     use super::*;
 
-    fn is(state: &'static str) -> Standing {
-        Standing {
+    fn is(state: &'static str) -> MessageState {
+        MessageState {
             state,
             superseded: None,
         }
     }
 
     #[test]
-    fn a_message_is_a_heading_and_its_text_without_anything_that_a_terminal_obeys() {
+    fn message_has_heading_and_text_without_control_sequences() {
         let now = UnixMs(1_795_195_646_590);
         let mut entry = InboxEntry::new("bob", "one\n\u{1b}]0;x\u{7}two\n", now.iso());
         let later = UnixMs(now.0 + 61_500);
@@ -76,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_shown_as_what_it_means() {
+    fn control_frame_is_described() {
         let text =
             r#"{"type":"idle_notification","from":"bob","timestamp":"t","result":"All green."}"#;
         let entry = InboxEntry::new("bob", text, UnixMs(0).iso());

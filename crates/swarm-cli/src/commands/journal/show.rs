@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_no_event_has_is_refused() {
+    fn unknown_event_type_is_rejected() {
         for kind in ["queud", "unknown", "", "x\u{1b}[2J"] {
             assert_eq!(
                 refuse_unknown_type(Some(kind)).unwrap_err().kind,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_find_who_acts_who_receives_and_what_it_is() {
+    fn filters_match_sender_recipient_and_type() {
         let mail = json!({"type": "queued", "from": "bob", "to": "ann"});
         let task = json!({"type": "task_changed", "by": "bob", "owner": "ann"});
         let died = json!({"type": "member_died", "member": "bob"});

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_names_what_changed_and_an_answer_who_gave_it() {
+    fn events_name_changed_fields_and_answering_user() {
         let show = |event: serde_json::Value| {
             let event: Event = serde_json::from_value(event).unwrap();
             words(&event).1
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_one_line_each_whatever_is_in_them() {
+    fn every_event_is_formatted_in_one_line() {
         let at = UnixMs(1_795_195_646_590);
         let show = |event| line(&JournalEntry { at, event });
         let queued = Event::Queued {

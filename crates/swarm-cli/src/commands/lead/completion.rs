@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
-    fn commands_members_and_files_are_completed_by_their_beginnings() {
+    fn commands_members_and_files_are_completed_by_prefix() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("src")).unwrap();
         for file in ["src/lib.rs", "setup.py", ".secret"] {

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draft_is_kept_for_its_directory_until_it_is_said() {
+    fn draft_is_kept_per_directory_until_it_is_sent() {
         let root = tempfile::tempdir().unwrap();
         let [here, there] =
             ["/here", "/there"].map(|path| Draft::new(root.path(), Path::new(path)));

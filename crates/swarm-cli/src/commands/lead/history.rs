@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_directory_has_its_own_lines_and_long_ones_are_not_kept() {
+    fn history_is_kept_per_directory_without_long_lines() {
         let root = tempfile::tempdir().unwrap();
         let [here, there] =
             ["/here", "/there"].map(|project| InputHistory::new(root.path(), Path::new(project)));

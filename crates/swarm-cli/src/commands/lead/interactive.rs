@@ -71,7 +71,7 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
             is_interactive: true,
             ..ready.parts
         };
-        ready.conduct(app, OutputFormat::Text, prompt)?
+        ready.execute_lead(app, OutputFormat::Text, prompt)?
     };
     Ok(end(app, &report))
 }

@@ -1,9 +1,9 @@
 //! A lead in this process: `swarm lead`, and code shared with `swarm run` and `swarm resume`.
 
 mod completion;
-mod conduct;
 mod coordinator;
 mod draft;
+mod execute_lead;
 mod flags;
 mod history;
 mod interactive;
@@ -19,8 +19,8 @@ mod status_line;
 mod terminal;
 mod view;
 
-pub(super) use conduct::conduct;
 pub(super) use coordinator::is_coordinator;
+pub(super) use execute_lead::execute_lead;
 pub(crate) use flags::LeadFlags;
 pub(super) use interactive::{LeadArgs, run};
 pub(super) use parts::{Ready, parts};

@@ -10,8 +10,8 @@ use swarm_protocol::SessionId;
 use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
-use super::conduct::conduct;
 use super::coordinator::is_coordinator;
+use super::execute_lead::execute_lead;
 use super::flags::LeadFlags;
 use super::report::OutputFormat;
 use crate::app::App;
@@ -89,13 +89,13 @@ impl Ready {
     }
 
     /// Runs the lead until it stops, then releases its worktree.
-    pub(in crate::commands) fn conduct(
+    pub(in crate::commands) fn execute_lead(
         self,
         app: &App,
         output: OutputFormat,
         prompt: Option<String>,
     ) -> Result<RunReport, Failure> {
-        let report = conduct(app, self.parts, output, prompt);
+        let report = execute_lead(app, self.parts, output, prompt);
         if let Some(own) = self.own {
             own.leave(app);
         }

@@ -71,7 +71,7 @@ impl ShellLines {
         let started = {
             let mut lines = self.0.lock();
             if lines.is_over {
-                return ShellOutput::failed("the session ends".to_owned());
+                return ShellOutput::failed("the session is ending".to_owned());
             }
             lines.running.insert(mark.clone());
             command.spawn()
@@ -141,7 +141,7 @@ pub(super) fn edited(env: &Environment, draft: &Draft, text: &str) -> anyhow::Re
         .arg(file)
         .status()?;
     if !status.success() {
-        anyhow::bail!("{editor} ended with {status}");
+        anyhow::bail!("{editor} exited with {status}");
     }
     Ok(std::fs::read_to_string(file)?.trim_end().to_owned())
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_line_ends_with_the_session() {
+    fn shell_command_stops_with_the_session() {
         let env = Environment::new([("SHELL", "sh")], Path::new("/"));
         let lines = ShellLines::default();
         let ran = std::thread::scope(|scope| {
@@ -164,11 +164,14 @@ mod tests {
         });
         assert!(!ran.ok);
         let late = lines.run(&env, Path::new("/"), "true");
-        assert_eq!(late, ShellOutput::failed("the session ends".to_owned()));
+        assert_eq!(
+            late,
+            ShellOutput::failed("the session is ending".to_owned())
+        );
     }
 
     #[test]
-    fn a_shell_line_tells_what_it_printed_and_whether_it_worked() {
+    fn shell_command_returns_output_and_status() {
         let env = Environment::new([("SHELL", "sh")], Path::new("/"));
         let lines = ShellLines::default();
         let ran = lines.run(&env, Path::new("/"), "pwd; echo no >&2; exit 3");

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_its_file_with_arguments_outputs_and_files() {
+    fn custom_command_expands_arguments_outputs_and_files() {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path().canonicalize().unwrap();
         let own = directory.join(".claude/commands");

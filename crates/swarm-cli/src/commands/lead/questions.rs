@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_runs_what_its_label_says() {
+    fn each_key_runs_the_command_of_its_label() {
         let rule = json!({
             "type": "addRules", "behavior": "allow", "destination": "session",
             "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],

@@ -26,7 +26,7 @@ use super::terminal::LeadTerminal;
 use crate::app::App;
 use crate::commands::command::{Args, Command};
 use crate::commands::team::TeamCommand;
-use crate::commands::{acting, misread};
+use crate::commands::{acting, argument_tips};
 use crate::entry::written_out;
 use crate::environment;
 use crate::failure::Failure;
@@ -123,7 +123,7 @@ impl TerminalCommands {
             Some(team) => team.clone(),
             None => implicit_team_name(parts.session)?,
         };
-        let acting = whoever_types(app, acting::find(app)?);
+        let acting = typing_actor(app, acting::find(app)?);
         let cwd = &parts.spawn_context.cwd;
         let mut env = app.env.clone();
         env.cwd.clone_from(cwd);
@@ -321,7 +321,7 @@ impl TerminalCommands {
         let args = match Args::try_parse_from(&words) {
             Ok(args) => args,
             Err(error) => {
-                let error = misread::with_tip(error, words.into_iter());
+                let error = argument_tips::with_tip(error, words.into_iter());
                 return error.render().to_string();
             }
         };
@@ -360,7 +360,7 @@ impl TerminalCommands {
 
 /// Returns who types into this terminal. Other programs, and so the team's agents, can type into
 /// some terminals.
-fn whoever_types(app: &App, acting: Acting) -> Acting {
+fn typing_actor(app: &App, acting: Acting) -> Acting {
     let shared = SHARED_TERMINALS
         .iter()
         .find(|(name, _)| app.env.get(name).is_some());

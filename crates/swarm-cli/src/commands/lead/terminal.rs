@@ -274,7 +274,7 @@ fn screen(theme: Theme) -> io::Result<(Console, NonBlockingWriter)> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the end of another program's reading cannot be waited for"
+    reason = "there is no event for the end of another program's reading"
 )]
 fn pause() {
     std::thread::sleep(ASIDE);

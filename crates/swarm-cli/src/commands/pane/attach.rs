@@ -80,7 +80,7 @@ fn best_to_see<'a>(
     let mut second_best = None;
     let mut trouble = None;
     for member in in_panes {
-        match look(app, member) {
+        match inspect(app, member) {
             Ok((PaneStatus::Running { .. }, words)) if !words.is_empty() => {
                 return Ok((member, words));
             }
@@ -103,7 +103,7 @@ fn best_to_see<'a>(
 }
 
 /// Returns the backend of a member's pane and the command that shows it.
-fn look(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failure> {
+fn inspect(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failure> {
     let (backend, pane) = pane_of(app, member)?;
     let (status, words) = runtime()?.block_on(async {
         let status = backend.status(&pane).await;
@@ -113,7 +113,7 @@ fn look(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Failu
 }
 
 fn command(app: &App, member: &Member) -> Result<Vec<OsString>, Failure> {
-    match look(app, member)? {
+    match inspect(app, member)? {
         (PaneStatus::Gone, _) => {}
         (_, words) if words.is_empty() => {}
         (_, words) => return Ok(words),
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_can_be_typed_as_it_is_shown() {
+    fn attach_command_is_quoted_for_the_shell() {
         let words = ["tmux", "-S", "/tmp/a b/it's", "attach", "-t", "%7", ""];
         let words: Vec<OsString> = words.map(OsString::from).into();
         assert_eq!(

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_are_counted_from_the_last_one_with_words() {
+    fn last_lines_ignore_trailing_blank_lines() {
         let text = "one\ntwo\n\nthree\n\n";
         assert_eq!(last_lines(text, 0), "");
         assert_eq!(last_lines(text, 1), "three");

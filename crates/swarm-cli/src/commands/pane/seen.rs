@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_are_not_to_be_seen_and_a_progress_bar_only_as_it_ended() {
+    fn titles_are_removed_and_progress_bars_show_their_final_state() {
         for (given, shown) in [
             ("a\u{1b}]2;bob · idle\u{7}b\r\nc", "ab\nc"),
             ("a\u{1b}]0;t\u{1b}\\b", "ab"),
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_without_controls_are_left_alone(text in "[a-zäöü平均😀 \n]{0,60}") {
+        fn text_without_control_sequences_is_unchanged(text in "[a-zäöü平均😀 \n]{0,60}") {
             prop_assert_eq!(seen(&text), text);
         }
     }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_before_its_end_is_there() {
+    fn incomplete_sequences_are_held_back() {
         for (given, shown) in [
             ("abc".as_bytes(), "abc"),
             (b"abc\x1b[3", "abc"),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a file that only this test sees")]
-    fn a_file_is_read_on_from_where_it_ended_and_what_is_none_is_not_waited_for() {
+    fn reading_continues_at_the_end_and_rejects_directories() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("output.log");
         let mut tail = Tail::default();

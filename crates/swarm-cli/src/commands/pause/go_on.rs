@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use swarm_protocol::{ErrorKind, MemberState};
 
-use super::look::{PROMPTLY, Subject};
+use super::subject::{PROMPTLY, Subject};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::stop::MemberWord;

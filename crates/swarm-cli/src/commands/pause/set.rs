@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm_protocol::{ErrorKind, MemberState, PERSON, PauseMark};
 use swarm_store::MemberView;
 
-use super::look::{PROMPTLY, Subject};
+use super::subject::{PROMPTLY, Subject};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::members::{age, since};

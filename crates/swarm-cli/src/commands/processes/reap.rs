@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_a_team_has_means_the_team() {
+    fn team_name_takes_precedence_over_member_name() {
         let seen = |team: &str, member: &str| SeenProcess {
             team: Some(team.to_owned()),
             member: Some(member.to_owned()),

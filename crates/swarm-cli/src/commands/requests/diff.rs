@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_shows_what_goes_and_what_comes() {
+    fn edit_shows_removed_and_added_lines() {
         let call = json!({"file_path": "/a", "old_string": "one\ntwo\nthree", "new_string": "one\n2\nthree"});
         assert_eq!(
             of_call("Edit", &call).unwrap(),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_held_against_the_file_that_is_there() {
+    fn write_is_compared_with_the_existing_file() {
         let directory = std::env::temp_dir().join(format!("swarm-diff-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = directory.join("f");

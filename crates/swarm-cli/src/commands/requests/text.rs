@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_call_is_shown_whole_and_without_a_deadline_none_is_named() {
+    fn long_call_is_shown_in_full_and_without_a_missing_deadline() {
         let long = vec!["x"; 40].join("\n");
         let mut asked = request(json!({"content": long}));
         asked.deadline = None;
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_shown_whole_with_the_mode_that_follows() {
+    fn plan_is_shown_in_full_with_the_next_mode() {
         let mut asked = request(Value::Null);
         asked.description = "ExitPlanMode Fix it".to_owned();
         asked.request = RequestKind::Plan {

@@ -10,7 +10,7 @@ use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
-use crate::commands::lead::{OutputFormat, conduct, is_coordinator, output_format, parts};
+use crate::commands::lead::{OutputFormat, execute_lead, is_coordinator, output_format, parts};
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
@@ -130,7 +130,7 @@ pub(super) fn run(
         instructions: own.iter().map(OwnWorktree::notice).collect(),
         ..parts(app, spawn_context, claude)?
     };
-    let report = conduct(app, lead, output, prompt);
+    let report = execute_lead(app, lead, output, prompt);
     if let Some(own) = own {
         own.leave(app);
     }

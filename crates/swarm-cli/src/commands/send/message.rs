@@ -13,8 +13,8 @@ use swarm_ui::print::counted;
 use super::report::{Refused, Report, Tracked};
 use super::wait::{WaitFor, Waiting};
 use crate::app::App;
-use crate::commands::acting::{Party, party_in};
-use crate::commands::{given, members};
+use crate::commands::acting::{CommandActor, party_in};
+use crate::commands::{input_text, members};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -49,22 +49,22 @@ pub(crate) struct SendArgs {
 }
 
 pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<ExitCode, Failure> {
-    let party = party_in(app, "send", team_named_by(&args.to))?;
-    let config = app.store.team(&party.team).config()?;
-    let sender = sender(&party, &config, args)?;
-    let receivers = receivers(app, &config, &party, &sender, args)?;
+    let command_actor = party_in(app, "send", team_named_by(&args.to))?;
+    let config = app.store.team(&command_actor.team).config()?;
+    let sender = sender(&command_actor, &config, args)?;
+    let receivers = receivers(app, &config, &command_actor, &sender, args)?;
     let text = text(&args.text, app.settings.max_message_bytes)?;
     let waiting = args
         .wait
-        .map(|goal| Waiting::new(app, &party.team, goal, args.timeout))
+        .map(|goal| Waiting::new(app, &command_actor.team, goal, args.timeout))
         .transpose()?;
     let drafted = |to: &MemberName| draft(&config, &sender, to, &text, args);
-    let delivered = post(&*app.store.team(&party.team), receivers, drafted)?;
+    let delivered = post(&*app.store.team(&command_actor.team), receivers, drafted)?;
     let mut sent: Vec<Tracked> = delivered.sent.into_iter().map(Tracked::from).collect();
     let refused: Vec<Refused> = delivered.failed.into_iter().map(Refused::from).collect();
     let waited = waiting.map_or(Ok(()), |waiting| waiting.wait(app, &mut sent));
     let report = Report {
-        team: &party.team,
+        team: &command_actor.team,
         to_all: args.to.trim() == "*",
         sent: &sent,
         refused: &refused,
@@ -105,25 +105,29 @@ fn team_named_by(to: &str) -> Option<TeamName> {
     Some(id.team)
 }
 
-fn sender(party: &Party, config: &TeamConfig, args: &SendArgs) -> Result<MemberName, Failure> {
+fn sender(
+    command_actor: &CommandActor,
+    config: &TeamConfig,
+    args: &SendArgs,
+) -> Result<MemberName, Failure> {
     let Some(name) = &args.from else {
-        return Ok(party.name.clone());
+        return Ok(command_actor.name.clone());
     };
-    party.require_person("--from")?;
+    command_actor.require_person("--from")?;
     Ok(members::known(config, name)?.name.clone())
 }
 
 fn receivers(
     app: &App,
     config: &TeamConfig,
-    party: &Party,
+    command_actor: &CommandActor,
     sender: &MemberName,
     args: &SendArgs,
 ) -> Result<Vec<MemberName>, Failure> {
     match Recipient::parse(&args.to, &config.name) {
         Ok(Recipient::Member(name)) if &name == sender => {
             // A person writes as the lead, and the lead may be a program that reads its inbox.
-            let to_program = party.is_person
+            let to_program = command_actor.is_person
                 && name.is_lead()
                 && app.store.team(&config.name).liveness(&name)? != Liveness::Foreign;
             if to_program {
@@ -156,7 +160,7 @@ fn names(names: &[MemberName]) -> String {
 }
 
 fn text(argument: &str, limit: usize) -> Result<String, Failure> {
-    let text = given::text_up_to(argument, limit)?;
+    let text = input_text::text_up_to(argument, limit)?;
     if text.trim().is_empty() {
         return Err(Failure::usage(SendError::Empty.to_string()));
     }

@@ -20,7 +20,7 @@ pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) 
         ReadTime::WhenSpawned => {
             format!("{doing}; it reads this after `swarm spawn` restarts it")
         }
-        ReadTime::PerhapsNever => format!("{doing}; it may end without reading this"),
+        ReadTime::PerhapsNever => format!("{doing}; it may stop without reading this"),
         ReadTime::ByHand => {
             "no program leads this team; `swarm inbox team-lead` shows the mail".to_owned()
         }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d7_a_sender_is_told_since_when_the_receiver_is_busy_with_what_and_when_it_reads() {
+    fn d7_sender_sees_activity_duration_and_read_time_of_the_recipient() {
         let team = TeamName::parse("demo").unwrap();
         let told = |reads| {
             let receiver = ReceiverStatus {

@@ -15,14 +15,14 @@ use crate::output::plain;
 #[derive(Debug)]
 pub(super) struct Tracked {
     pub(super) sent: Sent,
-    pub(super) reached: Reached,
+    pub(super) reached: DeliveryState,
 }
 
 impl From<Sent> for Tracked {
     fn from(sent: Sent) -> Self {
         Self {
             sent,
-            reached: Reached::Queued,
+            reached: DeliveryState::Queued,
         }
     }
 }
@@ -67,7 +67,7 @@ impl Report<'_> {
         let now = app.clock.now();
         for Tracked { sent, reached } in self.sent {
             let doing = sent.receiver.as_ref();
-            let doing = doing.filter(|_| *reached == Reached::Queued);
+            let doing = doing.filter(|_| *reached == DeliveryState::Queued);
             let doing = doing.map_or_else(String::new, |receiver| {
                 format!(" ({})", sentence(receiver, self.team, now))
             });
@@ -86,13 +86,13 @@ impl Report<'_> {
     }
 }
 
-fn words(reached: Reached) -> &'static str {
+fn words(reached: DeliveryState) -> &'static str {
     match reached {
-        Reached::Queued => "queued for",
-        Reached::Delivered => "delivered to",
-        Reached::Acked => "acknowledged by",
-        Reached::Superseded => "replaced by a newer one for",
-        Reached::Lost => "lost on its way to",
+        DeliveryState::Queued => "queued for",
+        DeliveryState::Delivered => "delivered to",
+        DeliveryState::Acked => "acknowledged by",
+        DeliveryState::Superseded => "replaced by a newer one for",
+        DeliveryState::Lost => "lost on its way to",
     }
 }
 
@@ -128,7 +128,7 @@ fn no_record(refused: &Refused) -> Value {
 
 /// Delivery state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reached {
+pub(super) enum DeliveryState {
     Queued,
     /// Replaced by a newer message with the same key.
     Superseded,
@@ -138,7 +138,7 @@ pub(super) enum Reached {
     Acked,
 }
 
-impl Reached {
+impl DeliveryState {
     /// Whether the message will never be read.
     pub(super) fn is_gone(self) -> bool {
         matches!(self, Self::Superseded | Self::Lost)

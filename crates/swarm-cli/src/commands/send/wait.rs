@@ -9,7 +9,7 @@ use swarm_store::Inbox;
 
 use swarm_team::Sent;
 
-use super::report::{Reached, Tracked};
+use super::report::{DeliveryState, Tracked};
 use crate::app::App;
 use crate::commands::members::is_over;
 use crate::commands::watch::{Watch, deadline};
@@ -28,7 +28,7 @@ pub(crate) enum WaitFor {
 #[derive(Debug)]
 pub(super) struct Waiting {
     team: TeamName,
-    goal: Reached,
+    goal: DeliveryState,
     seconds: Option<u64>,
     deadline: Option<Instant>,
     watch: Watch,
@@ -57,8 +57,8 @@ impl Waiting {
             position: app.store.team(team).events()?.next,
             team: team.clone(),
             goal: match goal {
-                WaitFor::Delivered => Reached::Delivered,
-                WaitFor::Acked => Reached::Acked,
+                WaitFor::Delivered => DeliveryState::Delivered,
+                WaitFor::Acked => DeliveryState::Acked,
             },
             seconds,
             deadline: deadline(seconds),
@@ -123,21 +123,26 @@ impl Waiting {
     }
 
     /// Returns the state of a message that is in its inbox.
-    fn standing(&self, inbox: &Inbox, sent: &Sent) -> Option<Reached> {
+    fn standing(&self, inbox: &Inbox, sent: &Sent) -> Option<DeliveryState> {
         let id = &sent.posted.msg_id;
         let mut entries = inbox.entries.iter();
         let entry = entries.find(|entry| entry.msg_id.as_ref() == Some(id))?;
         Some(if entry.read {
-            Reached::Acked
+            DeliveryState::Acked
         } else if self.delivered.contains(id) {
-            Reached::Delivered
+            DeliveryState::Delivered
         } else {
-            Reached::Queued
+            DeliveryState::Queued
         })
     }
 
     /// Returns the state of a message that is not in its inbox.
-    fn fate(&mut self, app: &App, sent: &Sent, reached: Reached) -> Result<Reached, Failure> {
+    fn fate(
+        &mut self,
+        app: &App,
+        sent: &Sent,
+        reached: DeliveryState,
+    ) -> Result<DeliveryState, Failure> {
         // Another program may be writing. Removals are recorded in the journal before the inbox is
         // unlocked.
         let inbox = match app.store.team(&self.team).inbox_at_rest(&sent.to) {
@@ -154,11 +159,11 @@ impl Waiting {
         let file = directory.join(format!("{}.json", sent.to));
         let is_set_aside = self.quarantine.contains(&file.display().to_string());
         Ok(if self.superseded.contains(id) {
-            Reached::Superseded
+            DeliveryState::Superseded
         } else if is_set_aside && !self.delivered.contains(id) {
-            Reached::Lost
+            DeliveryState::Lost
         } else {
-            Reached::Acked
+            DeliveryState::Acked
         })
     }
 
@@ -188,7 +193,7 @@ impl Waiting {
     }
 
     fn gone(Tracked { sent, reached }: &Tracked) -> Failure {
-        if *reached == Reached::Superseded {
+        if *reached == DeliveryState::Superseded {
             let message = format!(
                 "a newer message with the same key replaced this one before {} read it",
                 sent.to
@@ -239,7 +244,7 @@ impl Waiting {
 
     fn verb(&self) -> &'static str {
         match self.goal {
-            Reached::Acked => "acknowledged",
+            DeliveryState::Acked => "acknowledged",
             _ => "received",
         }
     }

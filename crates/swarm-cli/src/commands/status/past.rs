@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_kept_and_not_read_again() {
+    fn journal_data_is_kept_between_reads() {
         let directory = tempfile::tempdir().unwrap();
         let store = FileStore::new(directory.path().to_owned(), Arc::new(SystemClock));
         let team = TeamName::parse("demo").unwrap();

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_out_stands_below_everything_and_ends_no_line() {
+    fn exit_hint_is_the_last_line_without_newline() {
         let plain = Theme::PLAIN;
         let way = way_out(plain);
         assert_eq!(way, "Ctrl-C leaves");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_fits_and_says_what_it_leaves_out() {
+    fn frame_fits_the_height_and_counts_omitted_lines() {
         let text = "1\n2\n3\n4\n";
         assert_eq!(
             frame(text, "", None),

@@ -53,7 +53,7 @@ fn heading(status: &Status) -> String {
         ("led", None) => "led by a process".to_owned(),
         ("orphaned", _) => "its lead is lost".to_owned(),
         ("foreign", _) => "created by another program, read-only for swarm".to_owned(),
-        _ => "driven by hand".to_owned(),
+        _ => "led manually".to_owned(),
     };
     let tokens = short_count(status.usage().total());
     let about = config

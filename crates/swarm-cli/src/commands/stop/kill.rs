@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use futures::future::join_all;
 
 use super::report;
-use super::whom::{Whom, whom};
+use super::targets::{StopTargets, targets};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
@@ -22,17 +22,21 @@ Examples:
   swarm kill --all --team parser")]
 pub(crate) struct KillArgs {
     #[command(flatten)]
-    pub(crate) whom: Whom,
+    pub(crate) targets: StopTargets,
 }
 
 pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
     require_person(app, "kill")?;
-    let (team, names) = whom(app, &args.whom)?;
+    let (team, names) = targets(app, &args.targets)?;
     let spawn_context = for_stopping(app);
     let results = runtime()?.block_on(join_all(
         names
             .iter()
             .map(|name| swarm_supervisor::kill(&spawn_context, &team, name)),
     ));
-    report::report(app, names.into_iter().zip(results), args.whom.is_several())
+    report::report(
+        app,
+        names.into_iter().zip(results),
+        args.targets.is_several(),
+    )
 }

@@ -3,11 +3,11 @@
 mod kill;
 mod report;
 mod shutdown;
+mod targets;
 mod waiting;
-mod whom;
 
 pub(super) use kill::{KillArgs, run as kill};
 pub(super) use report::{tell_left, told};
 pub(super) use shutdown::{ShutdownArgs, run as shutdown};
+pub(super) use targets::MemberWord;
 pub(super) use waiting::{saying_who, who_lives};
-pub(super) use whom::MemberWord;

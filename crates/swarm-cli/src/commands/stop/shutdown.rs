@@ -8,8 +8,8 @@ use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 use swarm_supervisor::{FORCED_PATIENCE, StopOptions};
 
 use super::report;
+use super::targets::{StopTargets, targets};
 use super::waiting::{saying_who, who_lives};
-use super::whom::{Whom, whom};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::{runtime, told_on_ctrl_c};
@@ -26,7 +26,7 @@ Examples:
   swarm shutdown --all --timeout 60")]
 pub(crate) struct ShutdownArgs {
     #[command(flatten)]
-    pub(crate) whom: Whom,
+    pub(crate) targets: StopTargets,
     /// Reason, shown to the member.
     #[arg(long)]
     pub(crate) reason: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) struct ShutdownArgs {
 
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
     require_person(app, "shutdown")?;
-    let (team, names) = whom(app, &args.whom)?;
+    let (team, names) = targets(app, &args.targets)?;
     let spawn_context = for_stopping(app);
     let options = StopOptions {
         reason: args.reason,
@@ -66,7 +66,11 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
     let results = runtime.block_on(told_on_ctrl_c(|| standing(app, &team, &names), waiting));
     // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
-    report::report(app, names.into_iter().zip(results?), args.whom.is_several())
+    report::report(
+        app,
+        names.into_iter().zip(results?),
+        args.targets.is_several(),
+    )
 }
 
 /// Returns the error for an interrupted wait: the requests were sent and cannot be withdrawn.

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use swarm_protocol::{ErrorKind, MemberName, Task, TaskId, TaskState};
 use swarm_store::Actor;
 
-use super::{record, tell};
+use super::{notify, record};
 use crate::app::App;
-use crate::commands::acting::{Party, party};
+use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::members;
 use crate::failure::Failure;
 
@@ -29,25 +29,25 @@ pub(crate) struct TaskClaimArgs {
 }
 
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
-    let party = party(app, "task claim")?;
-    let actor = claimant(app, &party, args)?;
-    let before = app.store.team(&party.team).tasks()?;
+    let command_actor = command_actor(app, "task claim")?;
+    let actor = claimant(app, &command_actor, args)?;
+    let before = app.store.team(&command_actor.team).tasks()?;
     let claimed = match args.id {
-        Some(id) => app.store.team(&party.team).claim(&id, &actor)?,
+        Some(id) => app.store.team(&command_actor.team).claim(&id, &actor)?,
         None => app
             .store
-            .team(&party.team)
+            .team(&command_actor.team)
             .claim_next(&actor)?
             .ok_or_else(|| nothing_free(&actor))?,
     };
     if app.out.json {
-        show(app, &party, &claimed)?;
+        show(app, &command_actor, &claimed)?;
     } else {
         let owner = claimed.owner.as_deref().unwrap_or_default();
         let line = format!("#{} is owned by {owner}: {}", claimed.id, claimed.subject);
         app.out.data(&swarm_ui::clean_line(&line))?;
     }
-    let config = app.store.team(&party.team).config()?;
+    let config = app.store.team(&command_actor.team).config()?;
     let had_it = before
         .get(claimed.id)
         .is_some_and(|task| task.is_owned_by(&actor.agent_id));
@@ -57,19 +57,23 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
             .member(actor.name())
             .is_some_and(|member| member.swarm.is_some())
     {
-        tell::owner(app, &party, &claimed)?;
+        notify::notify_owner(app, &command_actor, &claimed)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the member that gets the task; a person may name any member.
-fn claimant(app: &App, party: &Party, args: &TaskClaimArgs) -> Result<Actor, Failure> {
+fn claimant(
+    app: &App,
+    command_actor: &CommandActor,
+    args: &TaskClaimArgs,
+) -> Result<Actor, Failure> {
     match &args.member {
-        Some(name) if name != &party.name => {
-            party.require_person("--as")?;
-            members::actor(&app.store.team(&party.team).config()?, name)
+        Some(name) if name != &command_actor.name => {
+            command_actor.require_person("--as")?;
+            members::actor(&app.store.team(&command_actor.team).config()?, name)
         }
-        _ => Ok(party.actor()),
+        _ => Ok(command_actor.actor()),
     }
 }
 
@@ -80,23 +84,26 @@ fn nothing_free(actor: &Actor) -> Failure {
 }
 
 pub(super) fn release(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
-    let party = party(app, "task release")?;
-    let task = app.store.team(&party.team).release(&id, &party.actor())?;
-    let list = app.store.team(&party.team).tasks()?;
+    let command_actor = command_actor(app, "task release")?;
+    let task = app
+        .store
+        .team(&command_actor.team)
+        .release(&id, &command_actor.actor())?;
+    let list = app.store.team(&command_actor.team).tasks()?;
     if app.out.json {
-        show(app, &party, &task)?;
+        show(app, &command_actor, &task)?;
     } else {
         let state = list.state(&task).name();
         app.out
             .data(&format!("#{id} is {state} and has no owner"))?;
     }
     if list.state(&task) == TaskState::Pending {
-        tell::free(app, &party, &[task])?;
+        notify::notify_unblocked(app, &command_actor, &[task])?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(app: &App, party: &Party, task: &Task) -> Result<(), Failure> {
-    let list = app.store.team(&party.team).tasks()?;
+fn show(app: &App, command_actor: &CommandActor, task: &Task) -> Result<(), Failure> {
+    let list = app.store.team(&command_actor.team).tasks()?;
     app.out.json(&record::record(task, &list)?)
 }

@@ -8,9 +8,9 @@ use swarm_protocol::{ErrorKind, MemberName, NewTask, TaskId};
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
-use super::{file, record, tell};
+use super::{file, notify, record};
 use crate::app::App;
-use crate::commands::acting::{Party, party};
+use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::team_hooks::task_hooks;
@@ -62,7 +62,7 @@ pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> {
-    let party = party(app, "task create")?;
+    let command_actor = command_actor(app, "task create")?;
     let (new, refs) = match &args.file {
         Some(path) => {
             let listed = file::read(path, &app.env.cwd)?;
@@ -75,24 +75,24 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
             Failure::usage("a task needs a subject").with_hint("describe the task in a few words")
         );
     }
-    let config = app.store.team(&party.team).config()?;
+    let config = app.store.team(&command_actor.team).config()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
         members::known(&config, owner)?;
     }
     let ids = app
         .store
-        .team(&party.team)
-        .create_tasks(&new, &party.actor())?;
-    let hooks = task_hooks(app, &party)?;
+        .team(&command_actor.team)
+        .create_tasks(&new, &command_actor.actor())?;
+    let hooks = task_hooks(app, &command_actor)?;
     let cancel = CancellationToken::new();
-    let actor = party.actor();
-    let team = app.store.team(&party.team);
+    let actor = command_actor.actor();
+    let team = app.store.team(&command_actor.team);
     let looked_at = created_hooks(&*team, &ids, &hooks, &actor, &cancel);
     runtime()?.block_on(looked_at).map_err(refused)?;
-    show(app, &party, &ids, refs.as_deref())?;
-    let list = app.store.team(&party.team).tasks()?;
+    show(app, &command_actor, &ids, refs.as_deref())?;
+    let list = app.store.team(&command_actor.team).tasks()?;
     for task in ids.iter().filter_map(|id| list.get(*id)) {
-        tell::owner(app, &party, task)?;
+        notify::notify_owner(app, &command_actor, task)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -117,7 +117,7 @@ fn single(args: TaskCreateArgs) -> NewTask {
 /// Prints the task numbers or records; for a file, each record includes its `ref`.
 fn show(
     app: &App,
-    party: &Party,
+    command_actor: &CommandActor,
     ids: &[TaskId],
     refs: Option<&[Option<String>]>,
 ) -> Result<(), Failure> {
@@ -130,7 +130,7 @@ fn show(
         let lines: Vec<String> = ids.iter().enumerate().map(line).collect();
         return app.out.data(&lines.join("\n"));
     }
-    let list = app.store.team(&party.team).tasks()?;
+    let list = app.store.team(&command_actor.team).tasks()?;
     let mut records = Vec::with_capacity(ids.len());
     for (place, id) in ids.iter().enumerate() {
         let Some(task) = list.get(*id) else { continue };

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use swarm_protocol::{MemberName, NewTask, TaskId};
 
-use crate::commands::given;
+use crate::commands::input_text;
 use crate::failure::Failure;
 
 /// Format of the file, for errors.
@@ -50,8 +50,8 @@ enum Blocker {
 
 /// Parses the file.
 pub(super) fn read(path: &Path, base: &Path) -> Result<Listed, Failure> {
-    let text = given::file(path, base)?;
-    parse(&text, &given::name(path))
+    let text = input_text::file(path, base)?;
+    parse(&text, &input_text::name(path))
 }
 
 fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_of_a_file_wait_for_each_other_by_name_and_for_others_by_number() {
+    fn tasks_of_a_file_depend_on_refs_and_numbers() {
         let text = r#"[{"subject": "fill", "blockedBy": ["dig", "7", 8]}, {"ref": "dig", "subject": "dig"}]"#;
         let listed = parse(text, "f").unwrap();
         assert_eq!(listed.tasks[0].after, [1]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_mislead_are_refused_with_the_reason() {
+    fn misleading_refs_are_rejected_with_a_reason() {
         for (text, word) in [
             (r#"[{"ref": "1", "subject": "a"}]"#, "number"),
             (r#"[{"ref": " ", "subject": "a"}]"#, "word"),

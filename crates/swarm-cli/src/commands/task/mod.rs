@@ -5,10 +5,10 @@ mod create;
 mod dispatch;
 mod file;
 mod list;
+mod notify;
 mod record;
 mod remove;
 mod show;
-mod tell;
 mod update;
 
 pub(super) use dispatch::{TaskCommand, run};

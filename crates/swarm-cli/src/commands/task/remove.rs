@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_protocol::TaskId;
 
-use super::tell;
+use super::notify;
 use crate::app::App;
-use crate::commands::acting::party;
+use crate::commands::acting::command_actor;
 use crate::failure::Failure;
 
 pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
-    let party = party(app, "task delete")?;
+    let command_actor = command_actor(app, "task delete")?;
     let freed = app
         .store
-        .team(&party.team)
-        .delete_task(&id, &party.actor())?;
+        .team(&command_actor.team)
+        .delete_task(&id, &command_actor.actor())?;
     if app.out.json {
         let ids: Vec<TaskId> = freed.iter().map(|task| task.id).collect();
         app.out
@@ -23,6 +23,6 @@ pub(super) fn run(app: &App, id: TaskId) -> Result<ExitCode, Failure> {
     } else {
         app.out.data(&format!("#{id} is deleted"))?;
     }
-    tell::free(app, &party, &freed)?;
+    notify::notify_unblocked(app, &command_actor, &freed)?;
     Ok(ExitCode::SUCCESS)
 }

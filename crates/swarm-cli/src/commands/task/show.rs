@@ -56,7 +56,7 @@ fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
         let note = mark.note.as_ref();
         let ending = note.map_or_else(String::new, |note| format!("; the last: {note}"));
         lines.push(format!(
-            "attempts    {} ended with their owner{ending}",
+            "attempts    {} failed when their owner stopped{ending}",
             mark.attempt
         ));
     }

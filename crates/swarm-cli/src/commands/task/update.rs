@@ -10,9 +10,9 @@ use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
 
 use super::create::{json_object, refused};
-use super::{record, tell};
+use super::{notify, record};
 use crate::app::App;
-use crate::commands::acting::{Party, party};
+use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
 use crate::failure::Failure;
 use crate::spawn_context::worktrees;
@@ -81,10 +81,10 @@ impl From<StatusWord> for TaskStatus {
 }
 
 pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
-    let party = party(app, "task update")?;
-    let mut actor = party.actor();
+    let command_actor = command_actor(app, "task update")?;
+    let mut actor = command_actor.actor();
     if args.force {
-        party.require_person("--force")?;
+        command_actor.require_person("--force")?;
         actor = actor.forced();
     }
     let (id, owner) = (args.id, args.owner.clone());
@@ -96,19 +96,19 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         );
     }
     if let Some(owner) = &owner {
-        members::known(&app.store.team(&party.team).config()?, owner)?;
+        members::known(&app.store.team(&command_actor.team).config()?, owner)?;
     }
-    require_result(app, &party, id, &change)?;
-    clear(app, &party, &actor, id, &change)?;
+    require_result(app, &command_actor, id, &change)?;
+    clear(app, &command_actor, &actor, id, &change)?;
     let updated = app
         .store
-        .team(&party.team)
+        .team(&command_actor.team)
         .update_task(&id, change, &actor)?;
-    show(app, &party, &updated)?;
+    show(app, &command_actor, &updated)?;
     if updated.changed_fields.contains(&"owner") {
-        tell::owner(app, &party, &updated.task)?;
+        notify::notify_owner(app, &command_actor, &updated.task)?;
     }
-    tell::free(app, &party, &updated.unblocked)?;
+    notify::notify_unblocked(app, &command_actor, &updated.unblocked)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -116,7 +116,7 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
 /// Conflicts are reported to the owner.
 fn clear(
     app: &App,
-    party: &Party,
+    command_actor: &CommandActor,
     actor: &Actor,
     id: TaskId,
     change: &TaskChange,
@@ -125,13 +125,13 @@ fn clear(
         return Ok(());
     }
     let completion = Completion {
-        team: &*app.store.team(&party.team),
+        team: &*app.store.team(&command_actor.team),
         id,
         change,
         by: actor,
         merger: Some(&WorktreeMerger(worktrees(app))),
     };
-    let hooks = task_hooks(app, party)?;
+    let hooks = task_hooks(app, command_actor)?;
     let cancel = CancellationToken::new();
     let cleared = runtime()?.block_on(completion.clear(&hooks, &cancel));
     cleared.map_err(|error| match error {
@@ -144,17 +144,17 @@ fn clear(
 /// Requires a result from a member that completes a task; a person may omit it.
 fn require_result(
     app: &App,
-    party: &Party,
+    command_actor: &CommandActor,
     id: TaskId,
     change: &TaskChange,
 ) -> Result<(), Failure> {
     let completes = change.status == Some(TaskStatus::Completed);
-    if party.is_person || !completes || change.result.is_some() {
+    if command_actor.is_person || !completes || change.result.is_some() {
         return Ok(());
     }
     if app
         .store
-        .team(&party.team)
+        .team(&command_actor.team)
         .task(&id)?
         .swarm()
         .result
@@ -180,10 +180,10 @@ fn change(args: TaskUpdateArgs) -> TaskChange {
     }
 }
 
-fn show(app: &App, party: &Party, updated: &TaskUpdated) -> Result<(), Failure> {
+fn show(app: &App, command_actor: &CommandActor, updated: &TaskUpdated) -> Result<(), Failure> {
     let task = &updated.task;
     if app.out.json {
-        let list = app.store.team(&party.team).tasks()?;
+        let list = app.store.team(&command_actor.team).tasks()?;
         return app.out.json(&record::record(task, &list)?);
     }
     if updated.changed_fields.is_empty() {

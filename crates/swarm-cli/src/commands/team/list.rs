@@ -26,7 +26,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mut damaged: Vec<Failure> = Vec::new();
     let (teams, remains) = app.store.teams_and_remains()?;
     for team in teams {
-        match look(app, &team) {
+        match read_team(app, &team) {
             Ok(line) => lines.push(line),
             // The team was deleted after the names were listed.
             Err(StoreError::TeamNotFound { .. }) => {}
@@ -56,7 +56,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
+fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     let (seen, _not_entered) = swarm_team::reconcile_and_view(&*app.store.team(team))?;
     Ok(Line {
         state: state_in(&seen),

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_without_quotes_is_told_from_a_word_too_many() {
+    fn unquoted_text_is_distinguished_from_an_extra_word() {
         let text = |line: &str, extra: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             text_around(&words, extra)

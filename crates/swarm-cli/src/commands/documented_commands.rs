@@ -49,7 +49,7 @@ fn example(line: &str) -> &str {
 }
 
 #[test]
-fn every_line_of_the_guide_is_understood() {
+fn every_command_line_of_the_guide_parses() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
     let guide = std::fs::read_to_string(path).expect("the guide");
     let mut language = None;
@@ -69,7 +69,7 @@ fn every_line_of_the_guide_is_understood() {
 }
 
 #[test]
-fn every_example_is_understood_and_fits_a_narrow_terminal() {
+fn every_example_parses_and_fits_a_narrow_terminal() {
     fn check(command: &clap::Command, path: &str) {
         let after = command.get_after_help().map(ToString::to_string);
         let examples = after
@@ -93,7 +93,7 @@ fn every_example_is_understood_and_fits_a_narrow_terminal() {
 }
 
 #[test]
-fn a_line_of_shell_is_taken_apart() {
+fn shell_lines_are_split_into_words() {
     assert_eq!(
         words("git diff | swarm send bob -").unwrap(),
         ["swarm", "send", "bob", "-"]

@@ -45,7 +45,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// Runs a lead until it stops. Orphaned processes of its shell become children of this process
 /// instead of init, so that they can be attributed to it.
-pub(in crate::commands) fn conduct(
+pub(in crate::commands) fn execute_lead(
     app: &App,
     mut parts: LeadParts,
     output: OutputFormat,

@@ -12,7 +12,7 @@ use crate::shim::act_as_git;
 const NOT_RUN: u8 = 126;
 
 /// Runs the alternative role if this process was started for one.
-pub(crate) fn first_act() -> Option<ExitCode> {
+pub(crate) fn run_alternative_role() -> Option<ExitCode> {
     act_as_git().or_else(act_as_sandbox)
 }
 

@@ -35,7 +35,7 @@ impl FromStr for MemberWord {
 
 // A doc comment here would replace the help of the commands that flatten this.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Whom {
+pub(crate) struct StopTargets {
     /// Members, as NAME or NAME@TEAM.
     #[arg(id = "name", value_name = "NAME", required_unless_present = "all")]
     pub(crate) names: Vec<MemberWord>,
@@ -44,7 +44,7 @@ pub(crate) struct Whom {
     pub(crate) all: bool,
 }
 
-impl Whom {
+impl StopTargets {
     /// Returns whether the output is a list.
     pub(crate) fn is_several(&self) -> bool {
         self.all || self.names.len() > 1
@@ -52,16 +52,19 @@ impl Whom {
 }
 
 /// Returns the team and the selected members.
-pub(super) fn whom(app: &App, whom: &Whom) -> Result<(TeamName, Vec<MemberName>), Failure> {
-    if whom.names.is_empty() {
+pub(super) fn targets(
+    app: &App,
+    targets: &StopTargets,
+) -> Result<(TeamName, Vec<MemberName>), Failure> {
+    if targets.names.is_empty() {
         let team = app.team_to_end()?;
         let members = all_of(app, &team)?;
         return Ok((team, members));
     }
-    let team = app.team_of_id(team_in(&whom.names)?)?;
+    let team = app.team_of_id(team_in(&targets.names)?)?;
     let config = app.store.team(&team).config()?;
     let mut members = Vec::new();
-    for MemberWord { name, .. } in &whom.names {
+    for MemberWord { name, .. } in &targets.names {
         if name.is_lead() {
             return Err(
                 Failure::usage("this command cannot stop the team lead").with_hint(
