@@ -358,7 +358,7 @@ impl Brief for TeamBrief {
             Ok(text) => Some(text),
             Err(error) => {
                 // The summary has what the member knew of its team.
-                tracing::warn!(team = %team.name(), member = %context.name, %error, "no brief of the team");
+                tracing::warn!(team = %team.name(), member = %context.name, %error, "cannot summarize the team");
                 None
             }
         }

@@ -17,7 +17,7 @@ use crate::mail::MailHandler;
 use crate::reporter::Reporter;
 
 /// The answer to a request that was withdrawn because of a shutdown request.
-const WITHDRAWN: &str = "the question was withdrawn, since you are asked to shut down";
+const WITHDRAWN: &str = "the request was withdrawn because you were asked to shut down";
 
 /// Asks through the queue of the team.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl PermissionGate for PermissionBroker {
         cancel: CancellationToken,
     ) -> PermissionOutcome {
         let not_asked = |error: &dyn std::fmt::Display| {
-            PermissionOutcome::unanswered(format!("the question could not be asked: {error}"))
+            PermissionOutcome::unanswered(format!("the permission request failed: {error}"))
         };
         let team = match self.mail.context.team_or_found() {
             Ok(team) => team,

@@ -46,7 +46,7 @@ impl DeferredWrites {
         let shared = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().name("writes team files".to_owned());
         if let Err(error) = thread.spawn(move || shared.drain()) {
-            tracing::debug!(%error, "no thread for deferred writes: done in place");
+            tracing::debug!(%error, "cannot start a thread for deferred writes; writing on the caller's thread");
             self.0.drain();
         }
     }

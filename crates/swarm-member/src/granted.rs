@@ -42,10 +42,10 @@ impl GrantedRights {
         match applied {
             Ok((true, what)) => self.reporter.notice(format!("the lead set {what}")),
             Ok((false, what)) => self.reporter.notice(format!(
-                "ignored: {what}, which no command ordered or which is above the ceiling"
+                "ignored: {what}, not ordered by a command or above the ceiling"
             )),
             Err(error) => {
-                tracing::warn!(%error, "a change of permissions is not made yet");
+                tracing::warn!(%error, "a permission change is not applied yet");
                 return Handling::KeepUnread;
             }
         }

@@ -331,7 +331,7 @@ impl MailHandler {
         Some(move || {
             if let Some(Err(error)) = sync_handle.as_ref().map(SyncHandle::wait) {
                 // They stay unread and come again; the session reports the error.
-                tracing::warn!(member = %context.name, %error, "mail not kept");
+                tracing::warn!(member = %context.name, %error, "cannot save mail in the transcript");
                 return Ok(());
             }
             team.delivered(&context.name, &ids).map(drop)
@@ -380,14 +380,14 @@ impl MailHandler {
                 continue;
             };
             let text = format!(
-                "{name} was not shown your message ({}): a hook of the user withholds it. {}",
+                "{name} was not shown your message ({}): a user hook withheld it. {}",
                 summary_of(&entry.text, entry.summary.as_deref()),
                 one.why
             );
             let notice = Draft::system_of(name.as_str(), text)
                 .with_summary(format!("{name} was not shown your message"));
             if let Err(error) = team.send(&sender, notice) {
-                tracing::warn!(member = %name, %sender, %error, "sender not told");
+                tracing::warn!(member = %name, %sender, %error, "cannot notify the sender");
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) const END_HOOKS: Duration = Duration::from_secs(10);
 
 /// What a member is told whose process is not the one in which its conversation began.
 const RESUMED: &str =
-    "Your process had ended, and a new one carries on your conversation. Your team at this moment:";
+    "Your process was restarted, and your conversation continues. Current state of your team:";
 
 /// The full name of a model that was asked for as `asked` and is called `name` at its provider: with the provider that was
 /// named, or else that of `before`.
@@ -329,7 +329,7 @@ impl<R: Role> MemberLoop<R> {
         let fired = self.session.fire(event, Some(reason), fields, cancel);
         if tokio::time::timeout(within, fired).await.is_err() {
             self.reporter
-                .notice("hook SessionEnd: took too long and was ended");
+                .notice("hook SessionEnd: timed out and was terminated");
         }
     }
 }

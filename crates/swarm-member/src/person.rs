@@ -22,7 +22,7 @@ use crate::mail::MailHandler;
 use crate::reporter::Reporter;
 
 /// The reason given with a shutdown request.
-const ASKED_HERE: &str = "asked for in its pane";
+const ASKED_HERE: &str = "requested in its pane";
 
 /// The commands of a member's terminal.
 const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS], /model [NAME], /mode [MODE], /status, /help, \
@@ -94,7 +94,7 @@ impl ServerPrompts {
         tokio::spawn(async move {
             let asked = match servers {
                 Some(servers) => servers.prompt(&command, &arguments).await,
-                None => Err(format!("/{command}: there are no MCP servers here")),
+                None => Err(format!("/{command}: no MCP servers are available")),
             };
             match asked {
                 // As Claude Code marks a command. The text begins with no `/`, so it is not taken for one.
@@ -183,7 +183,7 @@ impl Person {
             PaneInput::Expand => self.reporter.emit(AgentEvent::Expand),
             PaneInput::CycleMode => self.reporter.notice("/mode MODE sets a stricter mode"),
             PaneInput::Context(text) => self.changes.push_back(Change::Context(text.clone())),
-            PaneInput::Edit(_) => self.reporter.notice("no editor is opened in a pane"),
+            PaneInput::Edit(_) => self.reporter.notice("a pane cannot open an editor"),
             PaneInput::Mode { mode, may_raise } => self.set_mode(*mode, *may_raise),
             _ => return Some(input),
         }
@@ -212,13 +212,13 @@ impl Person {
         match (name, asked) {
             ("compact", instructions) => {
                 self.mail.ask_compaction(instructions);
-                let line = "the conversation will be compacted when the turn has ended";
+                let line = "the conversation will be compacted after the turn";
                 self.reporter.notice(line);
             }
             ("clear", None) if self.mail.context.name.is_lead() => {
                 self.changes.push_back(Change::Clear);
                 self.reporter
-                    .notice("the conversation begins anew before the next turn");
+                    .notice("a new conversation starts before the next turn");
             }
             ("model", Some(name)) => self.changes.push_back(Change::Model(name)),
             ("model", None) => self.reporter.notice(format!("model: {}", self.model)),
@@ -266,7 +266,7 @@ impl Person {
             self.rights.raise(mode);
         } else if !self.rights.set_mode(mode) {
             self.reporter.notice(format!(
-                "{mode} is above {ceiling}, with which the session began; it can be raised in a terminal that agents cannot type into"
+                "{mode} is above {ceiling}, the mode at session start; raise it in a terminal that agents cannot type into"
             ));
             return;
         }
@@ -319,7 +319,7 @@ impl Person {
         }
         let kind = trouble.as_ref().map(std::mem::discriminant);
         if let Some(error) = trouble.filter(|_| kind != self.told) {
-            let line = format!("what you typed is not in the inbox yet: {error}");
+            let line = format!("your input is not in the inbox yet: {error}");
             self.reporter.notice(line);
         }
         self.told = kind;

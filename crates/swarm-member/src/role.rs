@@ -201,9 +201,9 @@ impl Turn {
             }
             PaneInput::Background => {
                 let line = match self.sub_agents.send_to_background(None) {
-                    0 => "no sub-agent is waited for".to_owned(),
-                    1 => "the sub-agent goes on in the background".to_owned(),
-                    many => format!("{many} sub-agents go on in the background"),
+                    0 => "not waiting for a sub-agent".to_owned(),
+                    1 => "the sub-agent continues in the background".to_owned(),
+                    many => format!("{many} sub-agents continue in the background"),
                 };
                 self.reporter.notice(line);
             }

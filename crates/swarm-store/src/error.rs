@@ -60,7 +60,7 @@ pub enum StoreError {
         reasons: Vec<String>,
     },
     /// A team that another program made has no locks of ours.
-    #[error("{} was made by another program: swarm has no locks in it and does not write to it", path.display())]
+    #[error("{} was created by another program: swarm has no locks in it and does not write to it", path.display())]
     ForeignTeam {
         /// The team's directory.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum StoreError {
         holder: String,
     },
     /// The team has as many members as it may have.
-    #[error("`{name}` cannot join team `{team}`: it may have {limit} teammates at a time and has {}: {}", holders.len(), list(holders))]
+    #[error("`{name}` cannot join team `{team}`: the limit is {limit} teammates and it has {}: {}", holders.len(), list(holders))]
     TeamFull {
         /// Which team.
         team: TeamName,
@@ -107,7 +107,7 @@ pub enum StoreError {
     },
     /// A spawn is not, or no longer, in the roster.
     #[error(
-        "spawn {spawn_id} has no place in team `{team}` any more: its reservation lapsed or was undone"
+        "spawn {spawn_id} is no longer in team `{team}`: its reservation lapsed or was undone"
     )]
     SpawnGone {
         /// Which team.
@@ -126,7 +126,7 @@ pub enum StoreError {
         limit: usize,
     },
     /// A program reads this inbox, so nobody else acknowledges what is in it.
-    #[error("{name} is at work and acknowledges its own mail")]
+    #[error("{name} is running and acknowledges its own mail")]
     ReadByProgram {
         /// Whose inbox.
         name: MemberName,
@@ -196,7 +196,7 @@ pub enum StoreError {
         path: Vec<TaskId>,
     },
     /// There is no number left for another task.
-    #[error("no task can be created in {}: the number {highest} is used there and is the highest possible, or nearly so", directory.display())]
+    #[error("no task can be created in {}: number {highest} is used there, and there are no higher numbers left", directory.display())]
     NumbersUsedUp {
         /// The task list.
         directory: PathBuf,
@@ -204,7 +204,7 @@ pub enum StoreError {
         highest: TaskId,
     },
     /// A key of the metadata is not the caller's to set.
-    #[error("metadata key `{key}` of task {id} is kept by swarm itself")]
+    #[error("metadata key `{key}` of task {id} is reserved for swarm")]
     ReservedKey {
         /// Which task; for one that is being made, the number that it would have had.
         id: TaskId,
@@ -236,7 +236,7 @@ pub enum StoreError {
         answer: Answer,
     },
     /// The request on file is about another call than the one that was shown.
-    #[error("request `{id}` is no longer about the call that was shown, so it was not answered")]
+    #[error("request `{id}` has changed since it was shown, so it was not answered")]
     RequestChanged {
         /// Which request.
         id: RequestId,

@@ -83,7 +83,7 @@ impl FileTeam {
     /// were told of a failure would do it twice: so it is missing from the journal, and only the log says so.
     pub(crate) fn record_done(&self, events: impl IntoIterator<Item = Event>) {
         if let Err(error) = self.enter_done(events).sync() {
-            tracing::error!(team = %self.team, %error, "what was done may not outlive a power cut in the journal");
+            tracing::error!(team = %self.team, %error, "cannot sync the journal: recent events may be lost in a power failure");
         }
     }
 
@@ -91,7 +91,7 @@ impl FileTeam {
     pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> PendingSync {
         let events: Vec<Event> = events.into_iter().collect();
         self.enter(events.clone()).unwrap_or_else(|error| {
-            tracing::error!(team = %self.team, %error, events = events.len(), "what was done is missing from the journal");
+            tracing::error!(team = %self.team, %error, events = events.len(), "cannot record completed operations in the journal");
             for event in events.iter().filter(|_| !self.is_aside) {
                 self.store.notify_observer(&self.team, event);
             }

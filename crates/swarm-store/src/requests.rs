@@ -14,7 +14,7 @@ use crate::{BrokenFile, Result, StoreError, record};
 const EXCERPT: usize = 1024;
 
 /// Why an answer that the journal does not have is none.
-pub const NOT_ENTERED: &str = "no command entered it in the journal";
+pub const NOT_ENTERED: &str = "no command recorded it in the journal";
 
 /// The requests on file.
 #[derive(Debug, Clone, Default)]
@@ -172,7 +172,7 @@ impl FileTeam {
         // As it comes back from a file.
         let asked: RequestRecord = record::parse(&path, &record::pretty(&path, asked)?)?;
         if found.request != asked.request || found.description != asked.description {
-            return Ok(Some("the request on file is not what was asked".to_owned()));
+            return Ok(Some("the request on file differs from the original".to_owned()));
         }
         let Some(Event::RequestAnswered {
             answer: word,
@@ -193,7 +193,7 @@ impl FileTeam {
             return Ok(Some("another input was entered in the journal".to_owned()));
         }
         let is_bound = digest.is_none_or(|digest| digest == asked.request.computed_digest());
-        Ok((!is_bound).then(|| "another call was shown to whoever answered".to_owned()))
+        Ok((!is_bound).then(|| "a different call was shown to the person who answered".to_owned()))
     }
 
     /// The last answer to a request in the journal.

@@ -30,7 +30,7 @@ pub enum NoTeam {
     #[error("there is no team yet: call TeamCreate first")]
     None,
     /// The team could not be made.
-    #[error("the team could not be made: {0}")]
+    #[error("the team could not be created: {0}")]
     Creating(#[from] StoreError),
 }
 

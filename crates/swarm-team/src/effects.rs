@@ -91,7 +91,7 @@ fn news_of<'a>(
         return (text, vec![&owner.member.name]);
     }
     let text = format!(
-        "Task #{id} ({subject}) is no longer blocked and nobody owns it: give it to somebody with TaskUpdate."
+        "Task #{id} ({subject}) is no longer blocked and has no owner: assign it with TaskUpdate."
     );
     let lead = members.iter().find(|view| view.member.name.is_lead());
     (
@@ -114,7 +114,7 @@ fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
     let target = processes_of_members(team, spawns.iter().copied());
     let ended = process::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
-        tracing::error!(team = %team.name(), left = ended.left, "processes of spawns that are no more are left");
+        tracing::error!(team = %team.name(), left = ended.left, "processes of former spawns are still running");
     }
 }
 
@@ -159,7 +159,7 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
         let team = Arc::clone(team);
         let attended = tokio::task::spawn_blocking(move || attend(&*team, &done));
         if let Err(error) = attended.await {
-            tracing::error!(%error, "what an earlier member left running was not ended");
+            tracing::error!(%error, "cannot terminate the processes of an earlier member");
         }
     }
     reserved

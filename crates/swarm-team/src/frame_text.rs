@@ -20,7 +20,7 @@ pub(crate) fn frame_text(frame: &ControlFrame) -> FrameText {
         ControlFrame::PermissionRequest(frame) => OfSender(permission_question(frame)),
         ControlFrame::PlanApprovalRequest(frame) => OfSender(plan_question(frame)),
         ControlFrame::SandboxPermissionRequest(frame) => OfSender(format!(
-            "I ask whether my sandboxed command may reach {} (request {}).",
+            "May my sandboxed command reach {}? (request {})",
             frame.host_pattern.host, frame.request_id
         )),
         ControlFrame::PlanApprovalResponse(frame) => OfProgram(plan_answer(frame)),

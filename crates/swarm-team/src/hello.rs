@@ -10,7 +10,7 @@ use crate::SpawnOrder;
 
 /// A value in force in the child is not the one that was ordered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} was to be `{ordered}` but the child runs with `{reported}`")]
+#[error("{what} is `{reported}` in the child instead of the ordered `{ordered}`")]
 pub struct HelloMismatch {
     /// Which value.
     pub what: &'static str,

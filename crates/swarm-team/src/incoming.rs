@@ -109,7 +109,7 @@ impl Incoming {
                 Envelope::system(&shutdown_text(frame)).render()
             }
             Some(ControlFrame::ShutdownRejected(frame)) => {
-                let text = format!("I do not shut down now: {}", frame.reason);
+                let text = format!("I am not shutting down now: {}", frame.reason);
                 in_the_name_of(entry, &text)
             }
             Some(ControlFrame::IdleNotification(frame)) => {
@@ -174,7 +174,7 @@ impl Incoming {
                 None => "compact request".to_owned(),
             },
             Some(ControlFrame::ShutdownRejected(frame)) => {
-                format!("does not shut down: {}", frame.reason)
+                format!("refuses to shut down: {}", frame.reason)
             }
             Some(frame) => frame_line(frame),
             None => self.entry.text.clone(),
@@ -243,7 +243,7 @@ fn idle_text(frame: &IdleNotification) -> String {
         return text;
     }
     let open = open_tasks(frame);
-    format!("{text}\n\n[Still in progress in my name, without a report: {open}]")
+    format!("{text}\n\n[Still in progress and not reported: {open}]")
 }
 
 fn open_tasks(frame: &IdleNotification) -> String {

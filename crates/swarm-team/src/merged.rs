@@ -46,11 +46,11 @@ pub(crate) async fn require_merged(
     let refused =
         format!("task #{id} ({subject}) is not completed, its work is not in the target: {why}");
     if &owner.name != by.name() && !owner.name.is_lead() {
-        let text = format!("{refused}. It stays yours; complete it again once that is mended.");
+        let text = format!("{refused}. It stays yours; complete it again once that is fixed.");
         let message = Draft::system(text.clone()).with_summary(summary_of(&text, None));
         if let Err(error) = team.send(&owner.name, message) {
             return Err(format!(
-                "{refused}; {} was not told of it: {}",
+                "{refused}; {} was not notified: {}",
                 owner.name,
                 told(&error)
             ));

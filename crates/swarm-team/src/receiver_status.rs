@@ -70,18 +70,18 @@ impl ReceiverStatus {
             doing = format!("{doing}: {detail}");
         }
         let when = match self.reads {
-            Reads::AtOnce => "reads it at once",
+            Reads::AtOnce => "reads it immediately",
             Reads::BeforeNextCall => "reads it before its next tool call",
             Reads::AtTurnEnd => {
                 "reads it when its turn ends; with `urgent` it would be before its next tool call"
             }
             Reads::WhenReady => "reads it when it has started",
-            Reads::WhenContinued => "reads it when a person lets it go on",
+            Reads::WhenContinued => "reads it when a person continues it",
             Reads::WhenLed => "reads it when the team has a lead again",
             Reads::WhenSpawned => "reads it only if it is spawned again",
-            Reads::PerhapsNever => "may end without reading it",
-            Reads::ByHand => "is a person who reads it when they look",
-            Reads::Unknown => "belongs to another program, so when it reads it is not known",
+            Reads::PerhapsNever => "may stop without reading it",
+            Reads::ByHand => "is a person, who reads the inbox by hand",
+            Reads::Unknown => "belongs to another program, so it is unknown when it reads it",
         };
         match self.reads {
             Reads::ByHand | Reads::Unknown => format!("which {when}"),

@@ -22,7 +22,7 @@ pub enum Recipient {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecipientError {
     /// Empty, or not a name.
-    #[error("`{}` is not a recipient: use a member's name, or * for everybody", .0.escape_debug())]
+    #[error("`{}` is not a recipient: use a member's name, or * for all members", .0.escape_debug())]
     Name(String),
     /// A member of another team.
     #[error("{0} is in another team: a message goes to members of {1} only")]
@@ -70,13 +70,13 @@ pub enum SendError {
     #[error(transparent)]
     Recipient(#[from] RecipientError),
     /// An empty message.
-    #[error("the message is empty: say something")]
+    #[error("the message is empty")]
     Empty,
     /// To oneself.
-    #[error("{0} is the sender: a message goes to somebody else")]
+    #[error("{0} is the sender: choose another recipient")]
     ToSelf(MemberName),
     /// To everybody, and there is nobody.
-    #[error("there is nobody else in the team {0} yet")]
+    #[error("team {0} has no other members yet")]
     Nobody(TeamName),
     /// Some of everybody got it.
     #[error(

@@ -147,7 +147,7 @@ fn message<'de, D: Deserializer<'de>>(input: D) -> Result<Message, D::Error> {
             .map(Message::Structured)
             .map_err(|error| D::Error::custom(format!("`message`: {error}"))),
         _ => Err(D::Error::custom(
-            "`message` is neither a text nor an object",
+            "`message` must be a string or an object",
         )),
     }
 }
@@ -249,7 +249,7 @@ impl SendMessageTool {
             Ok(request_id) => {
                 self.context.note_sent(&target, "shutdown request");
                 let message =
-                    format!("Shutdown request sent to {target}; its answer comes by mail.");
+                    format!("Shutdown request sent to {target}; the answer arrives by mail.");
                 let out = json!({
                     "success": true, "message": message,
                     "request_id": request_id, "target": target,
@@ -284,7 +284,7 @@ impl SendMessageTool {
             }
         }
         if asked.is_empty() && failed.is_empty() {
-            return refused("there is nobody else in the team");
+            return refused("the team has no other members");
         }
         let line = format!("asked {} to stop", asked.len());
         let all_asked = failed.is_empty();
@@ -319,7 +319,7 @@ impl SendMessageTool {
         match request_mode(&*team, &name, mode, AnsweredBy::lead_agent()) {
             Ok(()) => {
                 let message = format!(
-                    "{name} goes on in mode {mode} from its next call, if that is not above its ceiling."
+                    "{name} uses mode {mode} from its next call, unless it is above its ceiling."
                 );
                 let out = json!({ "success": true, "message": message });
                 ToolOutput::ok(out.to_string(), format!("mode {mode} for {name}"))
@@ -330,7 +330,7 @@ impl SendMessageTool {
 
     fn respond(&self, id: &RequestId, approve: bool, reason: Option<&str>) -> ToolOutput {
         let Some(shutdown) = &self.shutdown else {
-            return refused("the lead answers no shutdown request");
+            return refused("the lead does not answer shutdown requests");
         };
         if !shutdown.is_open(id) {
             return refused("there is no open shutdown request with that id from the team lead");
@@ -353,7 +353,7 @@ impl SendMessageTool {
                 shutdown.close();
                 let out = json!({
                     "success": true, "request_id": id,
-                    "message": "Refused. The lead was told why; go on with your work.",
+                    "message": "Refused. The lead was told why; continue your work.",
                 });
                 ToolOutput::ok(out.to_string(), "refused to stop")
             }
@@ -375,7 +375,7 @@ fn by_lead(reason: Option<&str>) -> ShutdownAsk<'_> {
 fn answered(outcome: Result<RequestRecord, String>) -> ToolOutput {
     match outcome {
         Ok(record) => {
-            let message = format!("{} was told your answer.", record.from);
+            let message = format!("{} received your answer.", record.from);
             let out = json!({ "success": true, "message": message, "request_id": record.id });
             ToolOutput::ok(out.to_string(), message)
         }
@@ -403,7 +403,7 @@ fn sent_output(context: &MemberContext, queued: &[Sent]) -> ToolOutput {
         });
         let instead = match sent.posted.superseded.len() {
             0 => "",
-            _ => " It takes the place of your unread one.",
+            _ => " It replaces your unread one.",
         };
         format!("Message queued for {}{doing}.{instead}", sent.to)
     };

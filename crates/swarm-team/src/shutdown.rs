@@ -97,7 +97,7 @@ pub fn reject_shutdown(
         reason: reason.to_owned(),
     };
     if let Err(error) = team.journal(event) {
-        tracing::warn!(team = %team.name(), member = %context.name, %error, "refusal not entered in the journal");
+        tracing::warn!(team = %team.name(), member = %context.name, %error, "cannot record a refusal in the journal");
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent)
         model: model.clone(),
     });
     if let Err(error) = entered {
-        tracing::warn!(team = %team.name(), %member, %error, "the end of a sub-agent was not entered in the journal");
+        tracing::warn!(team = %team.name(), %member, %error, "cannot record the end of a sub-agent in the journal");
     }
 }
 
@@ -47,6 +47,6 @@ pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent
         tokens: *after,
     });
     if let Err(error) = entered {
-        tracing::warn!(team = %team.name(), %member, %error, "a compaction was not entered in the journal");
+        tracing::warn!(team = %team.name(), %member, %error, "cannot record a compaction in the journal");
     }
 }

@@ -180,7 +180,7 @@ fn a_member_whose_type_needs_a_server_that_is_not_there_is_refused_by_its_name()
     );
     let why = refused("brok", 9);
     assert!(
-        why.contains("agent type `caller` needs MCP servers that are not there: brok"),
+        why.contains("agent type `caller` needs MCP servers that are not available: brok"),
         "{why}"
     );
     assert_eq!(world.team("demo").names(), ["team-lead"]);

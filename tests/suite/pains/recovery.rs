@@ -273,7 +273,7 @@ fn l7_a_respawned_member_gets_the_state_of_its_team_and_the_same_prompt() {
     let after = api.last_of("bob").unwrap().ask;
     assert_eq!(after.system(), before.ask.system());
     for part in [
-        "a new one carries on your conversation",
+        "Your process was restarted",
         "You are bob of team demo.",
         "- team-lead (team-lead): ",
         "- ann: ",

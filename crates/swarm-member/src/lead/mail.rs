@@ -90,7 +90,7 @@ impl LeadMail {
             // Whoever wrote it is in no roster: a mere text.
             Ok(None) => return Handling::Read,
             Err(error) => {
-                tracing::warn!(team = %team.name(), request = %id, %error, "question of a member not taken up");
+                tracing::warn!(team = %team.name(), request = %id, %error, "cannot process a member's question");
                 return Handling::KeepUnread;
             }
         };
@@ -143,7 +143,7 @@ impl LeadMail {
                     StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. },
                 )) => {}
                 Err(error) => {
-                    tracing::warn!(member = %name, %error, "member that left is still in the roster");
+                    tracing::warn!(member = %name, %error, "cannot remove a departed member from the roster");
                 }
             }
             departed.notify_one();
@@ -158,7 +158,7 @@ impl MailRole for LeadMail {
 
     fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         if is_about_the_lead(incoming) {
-            tracing::warn!(team = %team.name(), id = ?incoming.id(), "a frame of the lead to itself is ignored");
+            tracing::warn!(team = %team.name(), id = ?incoming.id(), "ignored a frame from the lead to itself");
             return Handling::Acknowledge;
         }
         match &incoming.frame {

@@ -51,7 +51,7 @@ impl OpenQuestions {
         questions.retain_mut(|question| {
             if waits(team, &question.id) {
                 if !std::mem::replace(&mut question.is_told, true) {
-                    news.push(format!("{} waits for a person.", question.name));
+                    news.push(format!("{} is waiting for a person.", question.name));
                 }
                 return true;
             }
@@ -89,7 +89,7 @@ fn verdict(journal: &[JournalEntry], question: &Question) -> Option<String> {
         _ => None,
     });
     let Some((answer, why, by)) = answered else {
-        return Some(format!("{name} waits no more."));
+        return Some(format!("{name} is no longer waiting."));
     };
     let who = match by.by.as_str() {
         LEAD_AGENT => return None,

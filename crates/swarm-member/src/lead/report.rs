@@ -67,10 +67,10 @@ impl Outcome {
             Outcome::LeadFailed(error) => format!("The lead's turn failed: {error}"),
             Outcome::StoppedByHook(why) => format!("A hook stopped the run ({why})."),
             Outcome::Stalled => {
-                "Everybody is idle but tasks are open, and the lead did nothing about it."
+                "The run stalled: all agents are idle, tasks are open, and the lead took no action."
                     .to_owned()
             }
-            Outcome::TimedOut => "The time was up before the work was done.".to_owned(),
+            Outcome::TimedOut => "The time limit was reached before the work was finished.".to_owned(),
             Outcome::Interrupted => "Interrupted.".to_owned(),
         }
     }

@@ -213,7 +213,7 @@ impl Role for LeadRole {
     /// Frames are handled immediately; messages wait.
     async fn on_turn_mail(&mut self, turn: &Turn) {
         if let Err(error) = turn.mail.take().await {
-            tracing::warn!(%error, "mail of the lead not read");
+            tracing::warn!(%error, "cannot read the lead's mail");
         }
     }
 
@@ -326,7 +326,7 @@ impl MemberLoop<LeadRole> {
             let name = &dead.member.name;
             if dead.stopped_by_person {
                 self.reporter.notice(format!(
-                    "{name} was stopped by a person and is not started again"
+                    "{name} was stopped by a person and is not restarted"
                 ));
                 continue;
             }
@@ -374,7 +374,7 @@ impl MemberLoop<LeadRole> {
         if self.role.commands_until.is_none() {
             self.role.result.is_provisional();
             self.reporter.notice(format!(
-                "the run waits up to {} s for commands in the background: {}",
+                "the run waits up to {} s for background commands: {}",
                 wait.as_secs(),
                 commands.join(", ")
             ));
@@ -391,7 +391,7 @@ impl MemberLoop<LeadRole> {
         let paused = paused_alone(members);
         if let Some(names) = paused.as_ref().filter(|_| paused != self.role.told_paused) {
             self.reporter.notice(format!(
-                "the run waits: paused is {names}; `swarm continue NAME --team {}` lets a member go on",
+                "the run waits for paused members: {names}; `swarm continue NAME --team {}` continues one",
                 team.name()
             ));
         }
@@ -404,7 +404,7 @@ impl MemberLoop<LeadRole> {
         if self.role.nudged.as_ref() == Some(&text) {
             return Ok(Some(Outcome::Stalled));
         }
-        self.reporter.notice("everybody is idle but tasks are open");
+        self.reporter.notice("stalled: all agents are idle and tasks are open");
         let message = Envelope::system(&text).render();
         self.session.deliver(vec![Injected::prompt(message)])?;
         self.role.nudged = Some(text);

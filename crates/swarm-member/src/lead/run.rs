@@ -71,7 +71,7 @@ pub async fn run_lead(
             member.role.parts.remove_team = false;
             let outcome = Outcome::LeadFailed(error.to_string());
             if let Err(second) = member.finish(outcome, early, servers, started).await {
-                tracing::error!(error = %second, "the end of a failed run");
+                tracing::error!(error = %second, "cannot clean up after a failed run");
             }
             Err(error)
         }
@@ -158,7 +158,7 @@ impl MemberLoop<LeadRole> {
         let dep = &role.parts.spawn_context;
         // The program handles the frames that came meanwhile; messages to the lead stay unread.
         if let Err(error) = self.mail.take().await {
-            tracing::warn!(%team, %error, "mail of the lead not read");
+            tracing::warn!(%team, %error, "cannot read the lead's mail");
         }
         if ended.is_ok() {
             // A member that cannot be stopped would never leave.

@@ -66,7 +66,7 @@ fn who_is_awaited(
         .collect();
     Ok((!awaited.is_empty()).then(|| {
         format!(
-            "waiting for {} to end, {} s at most; Ctrl-C twice kills the team",
+            "waiting for {} to exit, {} s at most; Ctrl-C twice kills the team",
             awaited.join(", "),
             at_most.as_millis().div_ceil(1000)
         )

@@ -107,7 +107,7 @@ pub(super) fn stalled_text(tasks: &TaskList) -> String {
         })
         .collect();
     format!(
-        "Everybody is idle but these tasks are open:\n{}\nGive them to somebody, do them yourself, or delete them. If \
+        "All agents are idle but these tasks are open:\n{}\nAssign them, do them yourself, or delete them. If \
          you end your turn with nothing changed, the run ends.",
         open.join("\n")
     )

@@ -61,7 +61,7 @@ impl Supervisor {
                     () = state.changed() => woken.notify_one(),
                     ended = &mut death => {
                         if let Ok(Err(error)) = ended {
-                            tracing::warn!(%error, "life lock not watched");
+                            tracing::warn!(%error, "cannot watch the life lock");
                         }
                         woken.notify_one();
                         return;

@@ -32,7 +32,7 @@ use crate::teammate::turn_reporter::TurnReporter;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
 /// The hint in a pane while the member waits for a sub-agent.
-const TO_BACKGROUND: &str = "to go on without waiting for it: Ctrl-B";
+const TO_BACKGROUND: &str = "to continue without waiting for it: Ctrl-B";
 
 /// A teammate that is ready to say hello.
 pub(crate) struct Teammate {
@@ -184,7 +184,7 @@ fn load_definition(
         docs,
     )?;
     if !definition.prompt.trim().is_empty() {
-        let text = format!("# What you are: {}\n{}", definition.name, definition.prompt);
+        let text = format!("# Your role: {}\n{}", definition.name, definition.prompt);
         loaded.instructions.insert(0, text);
     }
     Ok(loaded)
@@ -253,7 +253,7 @@ fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> R
         let written = team.write_rights(&agent.name, &report);
         if let Err(error) = written.and_then(|()| team.set_mode(&agent.name, report.mode)) {
             // No decision depends on the files.
-            tracing::warn!(agent = %agent, %error, "rights not written down");
+            tracing::warn!(agent = %agent, %error, "cannot write the rights");
         }
     })
 }

@@ -25,7 +25,7 @@ pub enum TeammateError {
     Skill(#[from] SkillError),
     /// MCP servers that its type needs.
     #[error(
-        "agent type `{agent_type}` needs MCP servers that are not there: {}{why}",
+        "agent type `{agent_type}` needs MCP servers that are not available: {}{why}",
         missing.join(", ")
     )]
     Servers {
@@ -37,6 +37,6 @@ pub enum TeammateError {
         why: String,
     },
     /// A blocking step was lost.
-    #[error("a step of the program was cut off: {0}")]
+    #[error("a blocking operation was aborted: {0}")]
     Join(#[from] tokio::task::JoinError),
 }

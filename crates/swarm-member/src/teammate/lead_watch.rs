@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::teammate::suspension::loss;
 
 /// Reported when a new lead takes over while a call of a suspended turn is still running.
-const LED_AGAIN: &str = "the team is led again, and the turn goes on after the running call";
+const LED_AGAIN: &str = "the team has a lead again; the turn continues after the running call";
 
 /// Watches the lead of one team.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl LeadWatch {
             Ok(lost) => self.lost = lost,
             Err(error) => {
                 // An unreadable file says nothing about the lead: what was known still counts.
-                tracing::warn!(team = %self.team.name(), %error, "lead not looked at");
+                tracing::warn!(team = %self.team.name(), %error, "cannot check the lead");
             }
         }
         self.lost.clone()
@@ -120,7 +120,7 @@ impl LeadWatch {
         match spawned {
             Ok(_detached) => self.release = Some(release),
             Err(error) => {
-                tracing::warn!(%error, "no thread waits for the lead: its death is seen by the sweep only");
+                tracing::warn!(%error, "cannot start a thread that waits for the lead: only the sweep detects its death");
             }
         }
     }
@@ -196,7 +196,7 @@ impl LeadWatch {
                 (MemberState::Stopping, detail)
             }
             OnLost::Park | OnLost::Continue => {
-                let detail = format!("{loss}; the running call is let to its end");
+                let detail = format!("{loss}; the running call is allowed to finish");
                 (MemberState::Parked, detail)
             }
         }

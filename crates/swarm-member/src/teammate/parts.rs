@@ -83,7 +83,7 @@ impl fmt::Debug for TeammateParts {
 }
 
 /// The cause that is reported where none was given.
-const UNNAMED: &str = "its process was told to end";
+const UNNAMED: &str = "its process was told to stop";
 
 /// Tells a teammate's process to stop. The first cause counts.
 #[derive(Debug, Clone, Default)]

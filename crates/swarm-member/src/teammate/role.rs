@@ -121,7 +121,7 @@ impl Role for TeammateRole {
         }
         let role = &mut member.role;
         if let Some(why) = role.ended_by_hook.take() {
-            let detail = format!("a hook ends it: {why}");
+            let detail = format!("stopped by a hook: {why}");
             member.reporter.state(MemberState::Stopped, Some(detail));
             return Ok(Some(Ending::ShutDown));
         }
@@ -223,7 +223,7 @@ impl Role for TeammateRole {
         self.look_for_shutdown(turn).await;
         if let Err(error) = turn.mail.take_rights().await {
             // It stays unread, and is handled after the turn.
-            tracing::warn!(member = %turn.mail.context.name, %error, "change of rights not read during a turn");
+            tracing::warn!(member = %turn.mail.context.name, %error, "cannot read a change of rights during a turn");
         }
         self.look_for_lead(turn);
     }
@@ -297,7 +297,7 @@ impl TeammateRole {
         let before = self.pause.known();
         let line = match (before, self.pause.mark()) {
             (false, Some(mark)) => format!("{} pauses this member when its turn ends", mark.by),
-            (true, None) => "the pause is called off".to_owned(),
+            (true, None) => "the pause was cancelled".to_owned(),
             _ => return,
         };
         turn.reporter.notice(line);
@@ -371,7 +371,7 @@ impl MemberLoop<TeammateRole> {
             (None, Some(before)) => {
                 let from = before.state();
                 self.reporter
-                    .notice(format!("no longer {}; going on", from.name()));
+                    .notice(format!("no longer {}; continuing", from.name()));
                 Event::MemberContinued { member, from }
             }
             (None, None) => return,
@@ -445,12 +445,12 @@ impl MemberLoop<TeammateRole> {
         if self.role.kept_busy >= KEPT_BUSY {
             self.role.kept_busy = 0;
             self.reporter.notice(format!(
-                "hook TeammateIdle: kept this member busy {KEPT_BUSY} times, it goes idle now"
+                "hook TeammateIdle: kept this member busy {KEPT_BUSY} times; going idle"
             ));
             return Ok(IdleVerdict::Idle);
         }
         self.role.kept_busy += 1;
-        let text = format!("You do not go idle yet, a hook of the user says: {why}");
+        let text = format!("Do not go idle yet; a user hook says: {why}");
         let feedback = Injected::prompt(Envelope::system(&text).render());
         self.session.deliver(vec![feedback])?;
         Ok(IdleVerdict::GoesOn)

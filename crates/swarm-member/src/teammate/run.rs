@@ -69,7 +69,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let hello = hello(&order, &process, tool_names, definition);
     store.team(team).write_hello(name, &hello)?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {
-        member.reporter.notice("this spawn was called off; leaving");
+        member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
     };
     member.role.mail.joined(committed.joined_at);

@@ -65,7 +65,7 @@ impl TaskFollowUp {
         let open = match self.own(TaskStatus::InProgress) {
             Ok(open) => open,
             Err(error) => {
-                tracing::warn!(member = %self.context.name, %error, "tasks not looked at");
+                tracing::warn!(member = %self.context.name, %error, "cannot read the tasks");
                 Vec::new()
             }
         };

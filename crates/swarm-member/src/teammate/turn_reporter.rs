@@ -127,7 +127,7 @@ impl TurnReporter {
         match self.try_send() {
             Ok(()) => self.untold = None,
             Err(error) => {
-                let what = format!("the lead could not be told yet: {error}");
+                let what = format!("the lead could not be notified yet: {error}");
                 if self.untold.as_ref() != Some(&what) {
                     self.reporter.notice(what.as_str());
                     self.untold = Some(what);
@@ -206,7 +206,7 @@ fn cut(text: &str) -> String {
     }
     let end = text.floor_char_boundary(RESULT_BYTES);
     format!(
-        "{}\n[cut: {} more bytes stand in the transcript]",
+        "{}\n[cut: {} more bytes are in the transcript]",
         &text[..end],
         text.len() - end
     )

@@ -20,42 +20,42 @@ impl StoreError {
                 directory.display()
             ),
             Self::TeamNotFound { known, .. } if known.is_empty() => {
-                "there are no teams; make one with `swarm team create NAME`".to_owned()
+                "there are no teams; create one with `swarm team create NAME`".to_owned()
             }
             Self::TeamNotFound { known, .. } => format!("teams: {}", list(known)),
             Self::TeamExists { team, .. } => format!(
                 "choose another name, or delete it with `swarm team delete {team} --force`"
             ),
-            Self::TeamCollides { .. } => "choose a name that differs in more than these".to_owned(),
+            Self::TeamCollides { .. } => "choose a name that differs in other characters".to_owned(),
             Self::TasksInTheWay { path } => {
                 format!("choose another name, or move {} away", path.display())
             }
             Self::TeamBusy { team, .. } => {
                 format!(
-                    "end them first with `swarm shutdown --all --team {team}`, or delete with `--force`"
+                    "stop them first with `swarm shutdown --all --team {team}`, or delete with `--force`"
                 )
             }
             Self::ForeignTeam { .. } => {
-                "use the program that made it, or create a team of your own with `swarm team create NAME`"
+                "use the program that created it, or create a new team with `swarm team create NAME`"
                     .to_owned()
             }
             Self::LeadAlive { pid, .. } => {
-                format!("end process {pid} first, or make another team")
+                format!("stop process {pid} first, or create another team")
             }
             Self::MemberNotFound { known, .. } => format!("members: {}", list(known)),
             Self::NameTaken { name, team, .. } => format!(
-                "give it work with `swarm send {name} TEXT --team {team}`, end it first with `--replace`, or choose another name"
+                "give it work with `swarm send {name} TEXT --team {team}`, stop it first with `--replace`, or choose another name"
             ),
             Self::TeamFull { team, .. } => format!(
-                "end one with `swarm shutdown NAME --team {team}`, or raise `max_members` under `[spawn]` in swarm.toml"
+                "stop one with `swarm shutdown NAME --team {team}`, or raise `max_members` under `[spawn]` in swarm.toml"
             ),
             Self::SpawnGone { .. } => "spawn it again".to_owned(),
             Self::InboxFull { name, .. } => format!(
-                "`swarm inbox {name} --unread` shows what waits there; send again when it has read some of it"
+                "`swarm inbox {name} --unread` shows them; send again after it has read some"
             ),
-            Self::ReadByProgram { .. } => "leave `--ack` out, or end it first".to_owned(),
+            Self::ReadByProgram { .. } => "omit `--ack`, or stop the member first".to_owned(),
             Self::MessageTooLarge { .. } => {
-                "write it into a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
+                "write it to a file and send the file's path; `[inbox] max_message_bytes` sets the limit"
                     .to_owned()
             }
             Self::TaskNotFound { team, .. } => {
@@ -71,12 +71,12 @@ impl StoreError {
             }
             Self::Blocked { by, .. } => format!("complete {} first", tasks(by)),
             Self::TaskFailed { id, .. } => {
-                format!("`swarm task release {id}` lets somebody try again")
+                format!("`swarm task release {id}` makes it available again")
             }
             Self::TaskResolved { id } => {
-                format!("`swarm task update {id} --status pending` opens it again")
+                format!("`swarm task update {id} --status pending` reopens it")
             }
-            Self::Cycle { .. } => "nothing was written; leave one of these out".to_owned(),
+            Self::Cycle { .. } => "nothing was written; omit one of these dependencies".to_owned(),
             Self::NumbersUsedUp { directory, highest } => format!(
                 "write the highest number of the other tasks into {}, and move {} away if it is there",
                 directory.join(".highwatermark").display(),
@@ -84,15 +84,15 @@ impl StoreError {
             ),
             Self::ReservedKey { .. } => "use another key".to_owned(),
             Self::RequestNotFound { open, .. } if open.is_empty() => {
-                "no request waits for an answer".to_owned()
+                "no requests are open".to_owned()
             }
-            Self::RequestNotFound { open, .. } => format!("requests that wait: {}", list(open)),
+            Self::RequestNotFound { open, .. } => format!("open requests: {}", list(open)),
             Self::RequestChanged { .. } => {
-                "`swarm requests` shows what it is about now".to_owned()
+                "`swarm requests` shows its current call".to_owned()
             }
             Self::BadRequestId { .. } => "use an id that `swarm requests` shows".to_owned(),
             Self::Damaged { path, .. } => format!(
-                "look at {}, repair it or move it away, and try again",
+                "look at {}, repair it or move it away, and retry",
                 path.display()
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
@@ -105,7 +105,7 @@ impl StoreError {
                     ErrorKind::StorageFull | ErrorKind::QuotaExceeded
                 ) =>
             {
-                "make room on that disk, then try again".to_owned()
+                "free space on that disk, then retry".to_owned()
             }
             Self::RequestExists { .. } | Self::RequestAnswered { .. } | Self::Fs(_) => return None,
         })

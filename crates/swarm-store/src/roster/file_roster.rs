@@ -35,7 +35,7 @@ impl FileTeam {
         let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
         // Without the lock: others who spawn wait for the disk together with this one.
         if let Err(error) = pending.sync() {
-            if let Err(left) = self.abort_spawn(&new.spawn_id, "it was not kept on disk") {
+            if let Err(left) = self.abort_spawn(&new.spawn_id, "it could not be saved") {
                 tracing::warn!(team = %self.team, member = %new.name, error = %left, "a failed reservation stays until it lapses");
             }
             return Err(error.into());
@@ -139,7 +139,7 @@ impl FileTeam {
                 && let Err(error) = self.tell_of_stop(&config, name, mark.spawn_id, &released)
             {
                 // The member has left all the same.
-                tracing::warn!(team = %self.team, member = %name, %error, "lead not told that a member left");
+                tracing::warn!(team = %self.team, member = %name, %error, "cannot notify the lead of a departed member");
             }
             Ok(Some(RemovedMember { member, released }))
         })

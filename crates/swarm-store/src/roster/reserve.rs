@@ -117,7 +117,7 @@ impl FileTeam {
             Liveness::Dead => None,
             Liveness::Alive => Some("a live member has this name".to_owned()),
             Liveness::Foreign => {
-                Some("a member has this name whose life file is missing".to_owned())
+                Some("a member of this name has no life file".to_owned())
             }
         })
     }
@@ -130,7 +130,7 @@ impl FileTeam {
         }
         let left = reservation.deadline.since(self.now()) / 1000 + 1;
         format!(
-            "process {pid}, which was spawning a member of this name, is not there any more, but what it started may still come: the name is free in {left} s at the latest"
+            "process {pid} exited while spawning a member of this name, and its child may still start: the name is free in {left} s at the latest"
         )
     }
 

@@ -48,7 +48,7 @@ impl FileTeam {
         // told that it failed.
         let put = self.put_all(held, writes);
         if let Err(error) = put.and_then(|()| Ok(held.remove(&redo)?)) {
-            tracing::warn!(team = %self.team, %error, "a write of several tasks is left to the next one");
+            tracing::warn!(team = %self.team, %error, "cannot complete a write of several tasks; the next command does");
         }
         Ok(())
     }
@@ -73,7 +73,7 @@ impl FileTeam {
             }
             Err(error) => return Err(error),
         };
-        tracing::warn!(team = %self.team, tasks = redo.writes.len(), "completing a write of tasks that was cut short");
+        tracing::warn!(team = %self.team, tasks = redo.writes.len(), "completing an interrupted write of tasks");
         self.store
             .announce_completion(&self.team, redo.writes.len());
         let there = redo.writes.iter().map(|write| write.id);

@@ -93,7 +93,7 @@ pub(super) fn is_claimable(list: &TaskList, task: &Task, actor: &Actor) -> Resul
         (TaskStatus::InProgress, Holder::Actor) => Ok(false),
         (TaskStatus::InProgress, Holder::Nobody) => Err(StoreError::Taken {
             id,
-            owner: "somebody who left no name".to_owned(),
+            owner: "an unnamed owner".to_owned(),
         }),
         (TaskStatus::Pending, _) => require_ready(list, task).map(|()| true),
     }

@@ -86,7 +86,7 @@ impl FileStore {
         if built.is_err()
             && let Err(error) = swarm_os::remove_tree(&aside)
         {
-            tracing::warn!(team = %name, %error, "what was built of a team stays behind");
+            tracing::warn!(team = %name, %error, "cannot remove a partially created team");
         }
         if built.is_ok() {
             // Entered before the team was there, and so not told of yet.

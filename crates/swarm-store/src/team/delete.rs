@@ -111,7 +111,7 @@ impl FileTeam {
                 (Some(_), _) | (None, Liveness::Dead) => None,
                 // Of another program's member only its own word is known.
                 (None, Liveness::Foreign) => (member.is_active != Some(false))
-                    .then(|| "is of another program and says that it is active".to_owned()),
+                    .then(|| "belongs to another program and reports that it is active".to_owned()),
             };
             if let Some(reason) = reason {
                 members.push(member.name.clone());

@@ -62,7 +62,7 @@ impl FileStore {
                 // The other teams are none the worse for it.
                 Err(error) => {
                     let path = self.files(&team).at.directory().to_owned();
-                    let what = "a team in which it could not be told what is of no use";
+                    let what = "a team that could not be searched for leftovers";
                     found.push((Leftover { path, what }, Err(error)));
                 }
             }
@@ -108,7 +108,7 @@ impl FileStore {
         for (path, spawn_id) in orders {
             if !reserved.contains(&spawn_id) {
                 let removed = if clear { remove_file(&path) } else { Ok(()) };
-                let what = "the order of a spawn that came to nothing, with keys in it";
+                let what = "the order file of an abandoned spawn, which contains keys";
                 found.push((Leftover { path, what }, removed));
             }
         }
@@ -155,7 +155,7 @@ impl FileStore {
                 } else {
                     Ok(())
                 };
-                let what = "the empty directory of a member that has left";
+                let what = "the empty directory of a former member";
                 found.push((Leftover { path, what }, removed));
             }
             Ok(found)
@@ -183,8 +183,8 @@ fn unfinished(directory: &Path) -> Vec<(PathBuf, &'static str)> {
             .and_then(|name| name.split_once(".new-"));
         let deleted = name.split_once(".deleted-");
         let (team, id, what) = match (made, deleted) {
-            (Some((team, id)), _) => (team, id, "a team that was being made"),
-            (None, Some((team, id))) => (team, id, "a team that was being deleted"),
+            (Some((team, id)), _) => (team, id, "a partially created team"),
+            (None, Some((team, id))) => (team, id, "a partially deleted team"),
             (None, None) => continue,
         };
         // Only what has exactly our form: other programs keep their own things here.

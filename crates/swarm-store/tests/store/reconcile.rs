@@ -180,7 +180,7 @@ fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead()
     let world = World::new();
     let spawn = world.join("alice");
     let report = StateReport {
-        detail: Some("its process was told to end".to_owned()),
+        detail: Some("its process was told to stop".to_owned()),
         ..report(spawn, MemberState::Dead)
     };
     world
@@ -192,7 +192,7 @@ fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead()
     world.store.team(&world.team).reconcile().unwrap();
     let told = told(&world).pop().unwrap();
     assert!(
-        told.contains("alice died unexpectedly (ended: its process was told to end)."),
+        told.contains("alice died unexpectedly (ended: its process was told to stop)."),
         "{told}"
     );
 }

@@ -103,7 +103,7 @@ fn only_the_call_that_was_shown_is_answered() {
     assert_eq!(refused.kind(), ErrorKind::Conflict);
     assert_eq!(
         refused.to_string(),
-        "request `perm-1-a` is no longer about the call that was shown, so it was not answered"
+        "request `perm-1-a` has changed since it was shown, so it was not answered"
     );
     assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
     let is_answer = |event: &Event| matches!(event, Event::RequestAnswered { .. });

@@ -126,7 +126,7 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
     held.reservation.spawner_start = "0".to_owned();
     world.store.team(&world.team).reserve(held.clone()).unwrap();
     let message = refused(&world);
-    assert!(message.contains("is not there any more"), "{message}");
+    assert!(message.contains("exited while spawning"), "{message}");
     assert!(message.contains("s at the latest"), "{message}");
 }
 

@@ -17,7 +17,7 @@ const NEEDS_REVISION: &str = "The plan needs revision.";
 
 /// What the model is told of a request that expired.
 pub(super) const NOBODY_ANSWERED: &str =
-    "Nobody answered the permission request in time, so the call was not made.";
+    "The permission request timed out, so the call was not made.";
 
 /// A person says yes to a request as it was shown. Exactly one answer wins.
 ///

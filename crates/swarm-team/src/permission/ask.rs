@@ -176,7 +176,7 @@ fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecor
         reason: why.to_owned(),
     };
     if let Err(error) = team.journal(event) {
-        tracing::warn!(member = %name, %error, "ignored answer not in the journal");
+        tracing::warn!(member = %name, %error, "cannot record an ignored answer in the journal");
     }
     context.emit(AgentEvent::Notice { line: line.clone() });
     if context.is_lead() {
@@ -188,7 +188,7 @@ fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecor
     );
     let notice = Draft::system_of(name.as_str(), text).with_summary(line);
     if let Err(error) = team.send(&MemberName::lead(), notice) {
-        tracing::warn!(member = %name, %error, "lead not told of an ignored answer");
+        tracing::warn!(member = %name, %error, "cannot report an ignored answer to the lead");
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn answer_plan(
     let (team, record) = open_request_of(context, to, id)?;
     let RequestKind::Plan { mode: wanted, .. } = &record.request else {
         return Err(format!(
-            "{id} is not a plan: a person answers it, or you deny it"
+            "{id} is not a plan: a person must answer it, or you can deny it"
         ));
     };
     let feedback = feedback.map(str::trim).filter(|text| !text.is_empty());
@@ -33,7 +33,7 @@ pub(crate) fn answer_plan(
     let answered = match (yes, feedback) {
         (true, _) if !mode.unwrap_or_default().covers(*wanted) => {
             return Err(format!(
-                "the plan would be carried out in mode {wanted}, which is above your own: a person approves it"
+                "the plan would be carried out in mode {wanted}, which is above your own: a person must approve it"
             ));
         }
         (true, None) => approve(&*team, &record, false, by),
@@ -57,7 +57,7 @@ pub(crate) fn deny_permission(
     let (team, record) = open_request_of(context, to, id)?;
     if yes {
         return Err(
-            "you may deny a request, and a person approves it: your own rules allow the call no more than the member's do"
+            "only a person can approve this request, because your own rules do not allow the call either; you can deny it"
                 .to_owned(),
         );
     }
@@ -77,13 +77,13 @@ fn open_request_of(
     let team = context.team().ok_or("there is no team yet")?;
     let record = team.request(id).map_err(|error| told(&error))?;
     if record.from.as_str() != to.trim() {
-        return Err(format!("request {id} is of {}, not of {to}", record.from));
+        return Err(format!("request {id} is from {}, not from {to}", record.from));
     }
     if record.state != RequestState::Open {
-        return Err(format!("request {id} was answered already"));
+        return Err(format!("request {id} is already answered"));
     }
     if record.from.is_lead() {
-        return Err("nobody answers their own request".to_owned());
+        return Err("a member cannot answer its own request".to_owned());
     }
     Ok((team, record))
 }

@@ -38,7 +38,7 @@ pub(super) fn check_owner(
 pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
     if subject.trim().is_empty() {
         return Err(format!(
-            "{tool}: `subject` is empty: say in a few words what is to be done"
+            "{tool}: `subject` is empty: describe the task in a few words"
         ));
     }
     Ok(())

@@ -101,7 +101,7 @@ impl TaskCreate {
         )
         .await?;
         self.announce(&*team, id).map_err(|error| {
-            format!("task #{id} was created, but its owner was not told: {error}")
+            format!("task #{id} was created, but its owner was not notified: {error}")
         })?;
         let text = format!("Task #{id} created successfully: {subject}{note}");
         Ok(ToolOutput::ok(text, format!("#{id}")))

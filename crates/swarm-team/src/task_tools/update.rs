@@ -161,7 +161,7 @@ impl TaskUpdate {
             .delete_task(&id, &context.actor(team.name()))
             .map_err(|error| error.to_string())?;
         announce_unblocked(team, &freed, &context.name).map_err(|error| {
-            format!("task #{id} was deleted, but its dependents were not told: {error}")
+            format!("task #{id} was deleted, but the owners of its dependents were not notified: {error}")
         })?;
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
     }
@@ -173,7 +173,7 @@ impl TaskUpdate {
             announce_assignment(team, task, &context.name, context.clock.now()).map_err(
                 |error| {
                     format!(
-                        "task #{} was changed, but its owner was not told: {error}",
+                        "task #{} was changed, but its owner was not notified: {error}",
                         task.id
                     )
                 },
@@ -181,7 +181,7 @@ impl TaskUpdate {
         }
         announce_unblocked(team, &updated.unblocked, &context.name).map_err(|error| {
             format!(
-                "task #{} was changed, but its dependents were not told: {error}",
+                "task #{} was changed, but the owners of its dependents were not notified: {error}",
                 task.id
             )
         })
@@ -210,7 +210,7 @@ fn change_of(input: Input) -> TaskChange {
 fn answer(context: &MemberContext, id: TaskId, updated: &TaskUpdated) -> ToolOutput {
     let mut text = format!("Updated task #{id}: {}", updated.changed_fields.join(", "));
     if updated.changed_fields.is_empty() {
-        text = format!("Task #{id} is already so");
+        text = format!("Task #{id} is unchanged");
     }
     if !updated.unblocked.is_empty() {
         let freed: Vec<String> = updated

@@ -194,7 +194,7 @@ async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
     let open = put_forward(&bob, &world, "# Fix it");
     let refused = say(&open.record, plan, true).await;
     assert!(
-        refused.content.contains("a person approves it"),
+        refused.content.contains("a person must approve it"),
         "{}",
         refused.content
     );

@@ -117,7 +117,7 @@ async fn a_message_of_another_shape_is_refused_with_what_is_wrong() {
         ),
         (
             json!({"message": 1}),
-            "`message` is neither a text nor an object",
+            "`message` must be a string or an object",
         ),
         (
             json!({"message": {"text": "x"}}),
@@ -230,7 +230,7 @@ async fn d7_a_sender_is_told_that_the_receiver_is_busy_and_a_newer_message_takes
     );
     let second = said(&call(&bob.tool, input("20 %")).await);
     let told = second["message"].as_str().unwrap();
-    assert!(told.contains("takes the place"), "{told}");
+    assert!(told.contains("replaces"), "{told}");
     let texts: Vec<_> = world
         .unread("alice")
         .into_iter()

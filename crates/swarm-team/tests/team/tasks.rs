@@ -299,7 +299,7 @@ async fn t7_a_task_of_nobody_is_pushed_on_nobody_but_the_lead_is_told() {
     ok(&update(&alice, complete(1)).await);
     let read = world.read("team-lead");
     assert!(
-        read.len() == 1 && read[0].contains("nobody owns it"),
+        read.len() == 1 && read[0].contains("has no owner"),
         "{read:?}"
     );
     for other in ["alice", "idle", "busy", "dead"] {

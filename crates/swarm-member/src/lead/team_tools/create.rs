@@ -63,7 +63,7 @@ impl TeamCreate {
         let input: Input = parse(self.name(), input)?;
         if let Some(team) = self.context.team() {
             return Err(format!(
-                "you lead the team {} already: delete it with TeamDelete first",
+                "you already lead team {}: delete it with TeamDelete first",
                 team.name()
             ));
         }
@@ -84,7 +84,7 @@ impl TeamCreate {
         });
         if team != name {
             out["message"] = json!(format!(
-                "There is a team {name} already, so yours is called {team}. In your calls, team_name {name} means yours."
+                "Team {name} already exists, so yours is called {team}. In your calls, team_name {name} refers to yours."
             ));
         }
         Ok(ToolOutput::ok(out.to_string(), format!("team {team}")))

@@ -45,7 +45,7 @@ impl Tool for TeamDelete {
             return ToolOutput::error(why);
         }
         let Some(team) = self.context.team() else {
-            return ToolOutput::error("you lead no team");
+            return ToolOutput::error("you do not lead a team");
         };
         if let Err(error) = self.await_departing(&*team).await {
             return ToolOutput::error(error.to_string());

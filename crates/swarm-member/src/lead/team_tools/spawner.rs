@@ -56,7 +56,7 @@ impl LeadSpawner {
         }
         if let Some(asked) = request.mode.filter(|asked| *asked != Plan) {
             return Err(format!(
-                "you are in plan mode, and so is who you add: leave mode {asked} out, or leave plan mode first"
+                "you are in plan mode, so new teammates start in plan mode too: omit mode {asked}, or leave plan mode first"
             ));
         }
         let ceiling = self.rights.ceiling();
@@ -112,7 +112,7 @@ impl TeammateSpawner for LeadSpawner {
             .filter(|named| !self.leadership.answers_to(named))
         {
             return Err(format!(
-                "you lead the team {}, not {named}: leave team_name out",
+                "you lead team {}, not {named}: omit team_name",
                 team.name()
             ));
         }
@@ -185,7 +185,7 @@ fn note(member: &SpawnedMember) -> String {
     if member.continues {
         let name = &member.agent_id.name;
         lines.push(format!(
-            "{name} carries on its earlier conversation and remembers it; for a new one choose another name."
+            "{name} continues its earlier conversation; to start a new one, choose another name."
         ));
     }
     if let Some(created) = &member.worktree {
@@ -194,7 +194,7 @@ fn note(member: &SpawnedMember) -> String {
         lines.push(format!("worktree: {path}, {origin}"));
         if let (false, Some(target)) = (record.by_hook, &record.target) {
             lines.push(format!(
-                "Its commits reach {target} when it completes a task (unless worktree.merge is manual), or with `swarm worktree merge {}`.",
+                "Its commits are merged into {target} when it completes a task (unless worktree.merge is manual), or with `swarm worktree merge {}`.",
                 record.slug
             ));
         }

@@ -94,7 +94,7 @@ struct Opener {
 impl swarm_agent::EventSink for Opener {
     fn emit(&self, event: swarm_protocol::AgentEvent) {
         if let swarm_protocol::AgentEvent::Notice { line } = &event
-            && line.starts_with("the run waits up to 60 s for commands")
+            && line.starts_with("the run waits up to 60 s for background commands")
         {
             std::fs::File::create(&self.go).unwrap();
         }

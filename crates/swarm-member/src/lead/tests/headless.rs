@@ -124,7 +124,7 @@ async fn open_tasks_and_nobody_to_work_on_them_are_told_once_and_then_end_the_ru
     assert_eq!(requests.len(), 3);
     let told = heard(&requests[2]);
     assert!(
-        told.contains("Everybody is idle") && told.contains("#1 [pending] paint"),
+        told.contains("All agents are idle") && told.contains("#1 [pending] paint"),
         "{told}"
     );
 }
@@ -571,7 +571,7 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
     run.model.on(|request| {
         // Its program is not one, so that nobody comes; the name of the team was not the reason.
         let heard = heard(request);
-        assert!(!heard.contains("leave team_name out"), "{heard}");
+        assert!(!heard.contains("omit team_name"), "{heard}");
         say("done")
     });
     let mut run = run;

@@ -227,7 +227,7 @@ async fn a_lead_that_cannot_be_told_is_told_later_and_the_member_lives() {
         let report = world.store.team(&world.team).state(&bob()).unwrap()?;
         report
             .detail
-            .filter(|detail| detail.contains("could not be told"))
+            .filter(|detail| detail.contains("could not be notified"))
     })
     .await;
     assert!(detail.contains("team-lead"), "{detail}");
