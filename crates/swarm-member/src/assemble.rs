@@ -95,7 +95,8 @@ pub(crate) struct Assembled {
 }
 
 impl Assembled {
-    /// Opens the conversation. `stop` interrupts the member, and `inputs` is what a person types into its terminal.
+    /// Opens the conversation. `stop` interrupts the member, and `inputs` is what a person types
+    /// into its terminal.
     ///
     /// # Errors
     /// [`AgentError`] when the transcript cannot be used.
@@ -253,8 +254,8 @@ impl MemberSetup {
         AgentEnvironment::of(&self.transcript, &environment, Arc::clone(clock))
     }
 
-    /// The hooks of the settings and of the member's own definition. It is not a sub-agent, so the end of its turn is
-    /// `Stop`.
+    /// The hooks of the settings and of the member's own definition. It is not a sub-agent, so the
+    /// end of its turn is `Stop`.
     fn hooks(&self) -> AgentHooks {
         let (reporter, rights) = (Arc::clone(&self.reporter), Arc::clone(&self.rights));
         let project = self.agent_config.project.as_ref().unwrap_or(&self.cwd);

@@ -30,7 +30,8 @@ pub(crate) struct PermissionBroker {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Woken by changes of the member's own inbox and of requests, not by the locks that reading them takes.
+/// Woken by changes of the member's own inbox and of requests, not by the locks that reading them
+/// takes.
 pub(crate) struct AnswerWake {
     pub(crate) inbox: Subscription,
     pub(crate) requests: Subscription,

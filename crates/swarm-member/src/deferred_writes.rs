@@ -12,8 +12,8 @@ use swarm_store::StoreError;
 type Outcome = Result<(), StoreError>;
 type Write = dyn FnOnce() -> Outcome + Send;
 
-/// Writes that nothing depends on before the member next looks at its team's files. They are done one after the other,
-/// by a thread that ends after the last of them.
+/// Writes that nothing depends on before the member next looks at its team's files. They are done
+/// one after the other, by a thread that ends after the last of them.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredWrites(Arc<Shared>);
 
@@ -33,7 +33,8 @@ struct Queue {
 }
 
 impl DeferredWrites {
-    /// Adds a write. It is done after those before it, once [`Self::begin`] or [`Self::finish`] is called.
+    /// Adds a write. It is done after those before it, once [`Self::begin`] or [`Self::finish`] is
+    /// called.
     pub(crate) fn add(&self, write: impl FnOnce() -> Outcome + Send + 'static) {
         self.0.queue.lock().waiting.push_back(Box::new(write));
     }
@@ -61,7 +62,8 @@ impl DeferredWrites {
         }
         let writes = Self(Arc::clone(&self.0));
         let finished = tokio::task::spawn_blocking(move || writes.finish());
-        // A panic of a write is caught where it happens; a runtime that shuts down drops whoever waits here.
+        // A panic of a write is caught where it happens; a runtime that shuts down drops whoever
+        // waits here.
         finished.await.unwrap_or(Ok(()))
     }
 
@@ -82,7 +84,8 @@ impl DeferredWrites {
 }
 
 impl Shared {
-    /// Claims waiting writes that no thread works on. A caller that gets `true` has to drain the queue.
+    /// Claims waiting writes that no thread works on. A caller that gets `true` has to drain the
+    /// queue.
     fn claim(&self) -> bool {
         let mut queue = self.queue.lock();
         !queue.waiting.is_empty() && !mem::replace(&mut queue.claimed, true)

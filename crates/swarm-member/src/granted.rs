@@ -19,8 +19,8 @@ pub(crate) struct GrantedRights {
 }
 
 impl GrantedRights {
-    /// Applies a frame and says so. One that no command has entered in the journal changes nothing; one that cannot be
-    /// looked up there is kept for the next look at the inbox.
+    /// Applies a frame and says so. One that no command has entered in the journal changes nothing;
+    /// one that cannot be looked up there is kept for the next look at the inbox.
     pub(crate) fn apply(&self, team: &dyn Team, frame: &ControlFrame) -> Handling {
         let applied = match frame {
             ControlFrame::ModeSetRequest(frame) => {

@@ -1,4 +1,5 @@
-//! Files whose changes hooks hear of: those that matchers of `FileChanged` name, settings files, and skills.
+//! Files whose changes hooks hear of: those that matchers of `FileChanged` name, settings files,
+//! and skills.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

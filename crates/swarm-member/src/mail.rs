@@ -1,4 +1,5 @@
-//! A member's mail: what the program handles itself, what the model reads, and when a message counts as read.
+//! A member's mail: what the program handles itself, what the model reads, and when a message
+//! counts as read.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -38,7 +39,8 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether what is typed into this member's terminal is a prompt to the model, as it stands. Else it is a message.
+    /// Whether what is typed into this member's terminal is a prompt to the model, as it stands.
+    /// Else it is a message.
     fn takes_prompts(&self) -> bool {
         false
     }
@@ -106,7 +108,8 @@ impl MailHandler {
             .is_some_and(|id| self.typed.lock().contains(id))
     }
 
-    /// Keeps a message that was typed into this member's terminal until the model reads it, where there is no inbox.
+    /// Keeps a message that was typed into this member's terminal until the model reads it, where
+    /// there is no inbox.
     pub(crate) fn keep_typed(&self, draft: Draft) {
         let id = MessageId::random();
         let mut entry = InboxEntry::new(draft.from, draft.text, self.context.clock.now().iso());
@@ -126,7 +129,8 @@ impl MailHandler {
         Ok(sort_mail(unread))
     }
 
-    /// Handles the frames that are for the program and returns what the model is to read, oldest first and still unread.
+    /// Handles the frames that are for the program and returns what the model is to read, oldest
+    /// first and still unread.
     ///
     /// # Errors
     /// A failed read of the inbox, or the failure of an earlier deferred write.
@@ -164,7 +168,8 @@ impl MailHandler {
         });
     }
 
-    /// What was asked last of compacting the conversation: in the terminal, or by what the last look at the inbox found.
+    /// What was asked last of compacting the conversation: in the terminal, or by what the last
+    /// look at the inbox found.
     pub(crate) fn compaction(&self) -> Option<CompactionAsk> {
         let typed = self.typed_compaction.lock().clone();
         typed.or_else(|| self.compaction.lock().clone())
@@ -253,7 +258,8 @@ impl MailHandler {
         self.acknowledge(&*team, &requests).await
     }
 
-    /// The shutdown request that waits for an answer, in the inbox or already taken. Changes nothing in the inbox.
+    /// The shutdown request that waits for an answer, in the inbox or already taken. Changes
+    /// nothing in the inbox.
     pub(crate) async fn waiting_shutdown(&self) -> Result<Option<ShutdownRequest>, StoreError> {
         let (Some(pending), Some(team)) = (self.shutdown(), self.context.team()) else {
             return Ok(None);
@@ -312,9 +318,10 @@ impl MailHandler {
         }
     }
 
-    /// Marks messages as read and adds them to the journal as delivered, once `sync_handle` reports that the transcript is
-    /// on disk. The write is deferred; [`Self::take`] returns its error. Messages that could not be marked are delivered
-    /// again, recognised by their id, and marked then.
+    /// Marks messages as read and adds them to the journal as delivered, once `sync_handle` reports
+    /// that the transcript is on disk. The write is deferred; [`Self::take`] returns its error.
+    /// Messages that could not be marked are delivered again, recognised by their id, and marked
+    /// then.
     pub(crate) fn mark_delivered(&self, ids: Vec<MessageId>, sync_handle: Option<SyncHandle>) {
         if let Some(write) = self.delivery(ids, sync_handle) {
             self.writes.add(write);
@@ -358,8 +365,8 @@ impl MailHandler {
         }
     }
 
-    /// Tells the senders of messages that a hook withheld them from this member. Messages of the program itself are
-    /// skipped, so no such notice causes another.
+    /// Tells the senders of messages that a hook withheld them from this member. Messages of the
+    /// program itself are skipped, so no such notice causes another.
     pub(crate) fn tell_senders(&self, messages: &[Incoming], withheld: &[Withheld]) {
         let name = &self.context.name;
         for incoming in messages.iter().filter(|incoming| incoming.is_prose()) {

@@ -22,8 +22,8 @@ pub(crate) const END_HOOKS: Duration = Duration::from_secs(10);
 const RESUMED: &str =
     "Your process was restarted, and your conversation continues. Current state of your team:";
 
-/// The full name of a model that was asked for as `asked` and is called `name` at its provider: with the provider that was
-/// named, or else that of `before`.
+/// The full name of a model that was asked for as `asked` and is called `name` at its provider:
+/// with the provider that was named, or else that of `before`.
 fn of_same_provider(before: &str, asked: &str, name: &str) -> String {
     let full = if asked.contains('/') { asked } else { before };
     match full.split_once('/') {
@@ -91,7 +91,8 @@ impl<R: Role> MemberLoop<R> {
         }
     }
 
-    /// Reads mail that has arrived since the step began. Returns whether there is something new to do.
+    /// Reads mail that has arrived since the step began. Returns whether there is something new to
+    /// do.
     pub(crate) async fn receive_again(&mut self) -> Result<bool, R::Error> {
         let has_ended = self.receive_from_sub_agents()?;
         let mut messages = self.take_mail().await?;
@@ -101,7 +102,8 @@ impl<R: Role> MemberLoop<R> {
         Ok(has_ended || is_new || self.mail.compaction().is_some() || self.person.wants_change())
     }
 
-    /// Compacts the conversation if a person has asked for that and turns may be taken. Returns whether it was tried.
+    /// Compacts the conversation if a person has asked for that and turns may be taken. Returns
+    /// whether it was tried.
     async fn compact_if_asked(&mut self) -> Result<bool, R::Error> {
         if self.role.is_suspended() {
             return Ok(false);
@@ -166,8 +168,8 @@ impl<R: Role> MemberLoop<R> {
         Ok(true)
     }
 
-    /// Adds messages to the transcript and marks them as read once they are on disk; the model may be asked before that.
-    /// Returns whether any of them is new to the conversation.
+    /// Adds messages to the transcript and marks them as read once they are on disk; the model may
+    /// be asked before that. Returns whether any of them is new to the conversation.
     async fn receive(&mut self, messages: Vec<Incoming>) -> Result<bool, R::Error> {
         // Earlier lines count as there, so they have to be on disk.
         self.session.flush()?;
@@ -200,7 +202,8 @@ impl<R: Role> MemberLoop<R> {
             self.reporter.state_later(MemberState::Working, None);
         }
         if !ids.is_empty() {
-            // Before the mail counts as read: at no moment does this member look idle with nothing to do.
+            // Before the mail counts as read: at no moment does this member look idle with nothing
+            // to do.
             let reporter = Arc::clone(&self.reporter);
             self.mail.write_later(move || reporter.catch_up());
         }
@@ -225,7 +228,8 @@ impl<R: Role> MemberLoop<R> {
         });
     }
 
-    /// Adds an event to the journal. The journal only records what happened: nothing fails because of it.
+    /// Adds an event to the journal. The journal only records what happened: nothing fails because
+    /// of it.
     pub(crate) fn journal(&self, event: Event) {
         let context = &self.mail.context;
         let Some(team) = context.team() else {
@@ -262,22 +266,23 @@ impl<R: Role> MemberLoop<R> {
         }
     }
 
-    /// Waits for mail, input, the end of a sub-agent or a change that the role watches. `when` says when a typed line
-    /// will be read, where that is not immediately.
+    /// Waits for mail, input, the end of a sub-agent or a change that the role watches. `when` says
+    /// when a typed line will be read, where that is not immediately.
     pub(crate) async fn wait(&mut self, when: Option<&str>) {
         let takes_turns = !self.role.is_suspended();
         tokio::select! {
             input = self.person.next() => self.person.take(input, when),
             () = self.inbox.changed() => {}
             () = self.role.changed() => {}
-            // A sub-agent's question may have been answered, after which the member reports that it works.
+            // A sub-agent's question may have been answered, after which the member reports that it
+            // works.
             () = self.sub_agents.changed(), if takes_turns => self.reported = None,
             () = self.stop.cancelled() => {}
         }
     }
 
-    /// Reports an error once and waits before the next attempt. Nothing is lost: mail stays unread, and reports to the
-    /// lead are kept.
+    /// Reports an error once and waits before the next attempt. Nothing is lost: mail stays unread,
+    /// and reports to the lead are kept.
     async fn back_off(&mut self, what: &str) {
         let before = self.trouble.take().filter(|before| before.what == what);
         let wait = if let Some(before) = before {

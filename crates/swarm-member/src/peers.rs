@@ -6,7 +6,8 @@ use swarm_protocol::{Member, MemberName};
 /// Characters of a description.
 const DESCRIPTION: usize = 100;
 
-/// The members but `reader`, each with its type and what that type is for: `team-lead, alice (reviewer: Reviews changes)`.
+/// The members but `reader`, each with its type and what that type is for: `team-lead, alice
+/// (reviewer: Reviews changes)`.
 pub(crate) fn peers(members: &[Member], reader: &MemberName, agents: &AgentCatalog) -> String {
     let others = members.iter().filter(|member| member.name != *reader);
     let others: Vec<String> = others

@@ -1,9 +1,10 @@
 //! What a person types into the member's terminal.
 //!
-//! A line becomes a message in the member's own inbox, so it is as durable as any other message and takes the same path.
-//! A teammate gets it in the name of the lead, and a lead in the name of the person, as from `swarm send`. A lead without a
-//! team has no inbox, and gets it directly. It carries no rights: nothing that is typed here answers a request or grants
-//! anything, because whoever can send keys to the terminal, such as an agent's shell through tmux, is not known.
+//! A line becomes a message in the member's own inbox, so it is as durable as any other message and
+//! takes the same path. A teammate gets it in the name of the lead, and a lead in the name of the
+//! person, as from `swarm send`. A lead without a team has no inbox, and gets it directly. It
+//! carries no rights: nothing that is typed here answers a request or grants anything, because
+//! whoever can send keys to the terminal, such as an agent's shell through tmux, is not known.
 
 use std::collections::VecDeque;
 use std::mem::Discriminant;
@@ -85,7 +86,8 @@ struct ServerPrompts {
 }
 
 impl ServerPrompts {
-    /// Asks for the prompt of a line such as `/mcp__tickets__review 7`. Its text comes out of the receiver.
+    /// Asks for the prompt of a line such as `/mcp__tickets__review 7`. Its text comes out of the
+    /// receiver.
     fn ask(&self, line: &str, reporter: &Arc<Reporter>) {
         let (command, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let (command, arguments) = (command.to_owned(), arguments.trim().to_owned());
@@ -97,7 +99,8 @@ impl ServerPrompts {
                 None => Err(format!("/{command}: no MCP servers are available")),
             };
             match asked {
-                // As Claude Code marks a command. The text begins with no `/`, so it is not taken for one.
+                // As Claude Code marks a command. The text begins with no `/`, so it is not taken
+                // for one.
                 Ok(text) => {
                     let head = format!("<command-name>/{command}</command-name>");
                     let args = format!("<command-args>{arguments}</command-args>");
@@ -157,7 +160,8 @@ impl Person {
         Box::pin(self.next()).await
     }
 
-    /// Puts an input into the inbox. `when` says when a line will be read, where that is not immediately.
+    /// Puts an input into the inbox. `when` says when a line will be read, where that is not
+    /// immediately.
     pub(crate) fn take(&mut self, input: PaneInput, when: Option<&str>) {
         let Some(input) = self.unless_command(input) else {
             return;
@@ -169,7 +173,8 @@ impl Person {
         self.post();
     }
 
-    /// The input, unless it is a command to the program, which is carried out. The model never sees one.
+    /// The input, unless it is a command to the program, which is carried out. The model never sees
+    /// one.
     fn unless_command(&mut self, input: PaneInput) -> Option<PaneInput> {
         match &input {
             PaneInput::Line(line) if self.is_prompt_of_server(line) => {}
@@ -250,7 +255,8 @@ impl Person {
         }
     }
 
-    /// Sets the mode, or the next one that a key leads to. `may_raise` allows what is above the ceiling.
+    /// Sets the mode, or the next one that a key leads to. `may_raise` allows what is above the
+    /// ceiling.
     fn set_mode(&self, mode: Option<PermissionMode>, may_raise: bool) {
         let (present, ceiling) = (self.rights.mode(), self.rights.ceiling());
         let next = || {
@@ -283,8 +289,8 @@ impl Person {
         !self.changes.is_empty()
     }
 
-    /// Puts everything into the inbox that was typed until now. Between turns only: during a turn an interruption is the
-    /// turn's.
+    /// Puts everything into the inbox that was typed until now. Between turns only: during a turn
+    /// an interruption is the turn's.
     pub(crate) fn post_all(&mut self) {
         while let Some(input) = self
             .inputs
@@ -297,7 +303,8 @@ impl Person {
         self.post();
     }
 
-    /// Tries again what could not be put into the inbox. Lines keep their order, and a shutdown waits for none of them.
+    /// Tries again what could not be put into the inbox. Lines keep their order, and a shutdown
+    /// waits for none of them.
     pub(crate) fn post(&mut self) {
         let team = self.mail.context.team();
         let mut trouble = None;
@@ -361,7 +368,8 @@ impl Person {
                     ask,
                 ))?;
             }
-            // Between turns there is nothing to interrupt or to wait for; during a turn the turn handles it.
+            // Between turns there is nothing to interrupt or to wait for; during a turn the turn
+            // handles it.
             (
                 PaneInput::Interrupt
                 | PaneInput::Background

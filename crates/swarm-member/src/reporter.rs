@@ -57,7 +57,8 @@ impl Reporter {
         self.emit(AgentEvent::State { state, detail });
     }
 
-    /// Shows a state and reports it to others with the next event, or when [`Self::catch_up`] is called.
+    /// Shows a state and reports it to others with the next event, or when [`Self::catch_up`] is
+    /// called.
     pub(crate) fn state_later(&self, state: MemberState, detail: Option<String>) {
         let event = AgentEvent::State { state, detail };
         self.show(&event);
@@ -130,7 +131,8 @@ pub(crate) struct TurnMail {
 }
 
 impl TurnMail {
-    /// Follows the events of a turn. A message to the lead counts as the turn's report unless work goes on after it.
+    /// Follows the events of a turn. A message to the lead counts as the turn's report unless work
+    /// goes on after it.
     pub(crate) fn follow(&mut self, event: &AgentEvent) {
         match event {
             AgentEvent::TurnStarted => *self = Self::default(),

@@ -30,7 +30,8 @@ pub(crate) enum Recovery<End> {
     Retry,
 }
 
-/// The part of a lead or of a teammate in [`MemberLoop`]. A hook that returns an end stops the loop.
+/// The part of a lead or of a teammate in [`MemberLoop`]. A hook that returns an end stops the
+/// loop.
 pub(crate) trait Role: Sized {
     /// How the loop ends.
     type End;
@@ -70,7 +71,8 @@ pub(crate) trait Role: Sized {
     /// Acts when there is nothing for the model to do, and waits for a change.
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
-    /// Resolves when the role has a reason to look again while the member waits. Dropping the future loses nothing.
+    /// Resolves when the role has a reason to look again while the member waits. Dropping the
+    /// future loses nothing.
     async fn changed(&mut self);
 
     /// The state that a waiting member without background work reports.
@@ -169,7 +171,8 @@ impl InboxWatch {
         });
     }
 
-    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses nothing.
+    /// Resolves when the inbox may have changed; never without a team. Dropping the future loses
+    /// nothing.
     pub(crate) async fn changed(&mut self) {
         match &mut self.watched {
             Some((_, inbox)) => inbox.changed().await,

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::teammate::TeammateError;
 
-/// Starts the servers and waits for their tools. A server whose tools the lead has listed is started at its first call.
+/// Starts the servers and waits for their tools. A server whose tools the lead has listed is
+/// started at its first call.
 pub(crate) async fn start_servers(
     settings: &McpSettings,
     definition: Option<&AgentDefinition>,

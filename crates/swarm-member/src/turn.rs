@@ -1,4 +1,5 @@
-//! One turn of a member: while the model works, mail, the person at the terminal and the role are watched.
+//! One turn of a member: while the model works, mail, the person at the terminal and the role are
+//! watched.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,13 +10,13 @@ use swarm_agent::{TurnOutcome, TurnSignals};
 use crate::person::Person;
 use crate::role::{Compacted, InboxWatch, MemberLoop, Role, Turn};
 
-/// How long a turn runs before anything else is watched: its mail has just been taken, and the request for an answer
-/// goes first.
+/// How long a turn runs before anything else is watched: its mail has just been taken, and the
+/// request for an answer goes first.
 const HEAD_START: Duration = Duration::from_millis(5);
 
 impl<R: Role> MemberLoop<R> {
-    /// Runs the session's turn to its end. It is interrupted when the member is to stop and by the person; the role
-    /// interrupts or suspends it.
+    /// Runs the session's turn to its end. It is interrupted when the member is to stop and by the
+    /// person; the role interrupts or suspends it.
     pub(crate) async fn run_turn(&mut self) -> TurnOutcome {
         let turn = self.new_turn();
         self.role.turn_begins(&turn);
@@ -70,7 +71,8 @@ impl<R: Role> MemberLoop<R> {
     }
 }
 
-/// Lets work on the conversation go on to its end while mail, the person at the terminal and the role are watched.
+/// Lets work on the conversation go on to its end while mail, the person at the terminal and the
+/// role are watched.
 async fn watched<R: Role, T>(
     mut running: Pin<&mut impl Future<Output = T>>,
     role: &mut R,

@@ -1,8 +1,8 @@
-//! The traits of the store for synchronous callers: the same operations, which block the calling thread.
+//! Synchronous versions of the store's traits, which block the calling thread.
 //!
-//! Every such caller goes through [`wait`]. In a process with an asynchronous runtime it must not run on a
-//! thread that has other work, because it waits for locks that other programs hold. Such code uses
-//! [`Team::asynchronous`].
+//! All synchronous calls go through [`wait`]. In a process with an asynchronous runtime it must not
+//! run on a thread that has other work, because it waits for locks that other programs hold. Such
+//! code uses [`Team::asynchronous`].
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -26,8 +26,8 @@ use crate::{
     TeamDamage, TeamView,
 };
 
-/// Waits for a future on this thread. For store operations and what is composed of them; a future that
-/// needs a timer or a socket needs a runtime.
+/// Waits for a future on this thread. Only for store operations: a future that uses a timer or a
+/// socket needs a runtime.
 pub fn wait<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -52,13 +52,14 @@ impl Wake for Unpark {
 #[derive(Debug, Clone)]
 struct BlockingTeam(Arc<dyn crate::Team>);
 
-/// Declares the operations once, for the trait and for the implementation that waits for the asynchronous ones.
+/// Declares the operations once, for the trait and for the implementation that waits for the
+/// asynchronous ones.
 macro_rules! operations {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $returned:ty;)*) => {
-        /// One team, whose operations block the calling thread. They are those of [`crate::Team`] and its
-        /// parts, with the same errors.
+        /// One team, whose operations block the calling thread. They are those of [`crate::Team`]
+        /// and its parts, with the same errors.
         pub trait Team: Send + Sync + Debug {
-            /// Returns the same team for asynchronous callers.
+            /// Returns the asynchronous handle of the team.
             fn asynchronous(&self) -> &Arc<dyn crate::Team>;
 
             /// See [`crate::Team::with_lock_timeout`].
@@ -199,7 +200,7 @@ impl Team for BlockingTeam {
 
 /// [`crate::TeamStore`] for synchronous callers.
 pub trait TeamStore: Send + Sync + Debug {
-    /// Returns the same store for asynchronous callers.
+    /// Returns the asynchronous store.
     fn asynchronous(&self) -> &dyn crate::TeamStore;
 
     /// Returns the handle of a team, which need not exist.

@@ -1,12 +1,12 @@
-//! Work that may block, away from the threads of an asynchronous runtime.
+//! Runs blocking work outside the threads of an asynchronous runtime.
 
 use std::future::pending;
 use std::panic::resume_unwind;
 
 use tokio::runtime::Handle;
 
-/// Runs work on the blocking pool of the current runtime. Once begun, it runs to completion, even if the
-/// returned future is dropped. Without a runtime nobody else waits for this thread, so it runs here.
+/// Runs work on the blocking pool of the current runtime. Once begun, it runs to completion, even
+/// if the returned future is dropped. Without a runtime, the work runs on the calling thread.
 pub(crate) async fn on_blocking_pool<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
@@ -17,7 +17,7 @@ pub(crate) async fn on_blocking_pool<T: Send + 'static>(
         Ok(done) => done,
         Err(failed) => match failed.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // The runtime is shutting down, and drops whoever waits here.
+            // The runtime is shutting down and drops its waiting tasks.
             Err(_cancelled) => pending().await,
         },
     }

@@ -1,4 +1,4 @@
-//! What the lead is told of a member's end.
+//! Messages to the lead about members that died or shut down.
 
 use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
@@ -8,8 +8,8 @@ use crate::reconcile::Departure;
 use crate::{Draft, Result};
 
 impl FileTeam {
-    /// Writes to the lead that a member died. The message has the id of the spawn, so that it is sent once however
-    /// often this is called: whoever enters a death may be killed before the roster says that it is entered.
+    /// Writes to the lead that a member died. The message has the id of the spawn, so it is sent
+    /// only once: a process that records a death may be killed before it updates the roster.
     pub(crate) fn tell_of_death(&self, departure: &Departure) -> Result<()> {
         let id = MessageId::new(departure.spawn_id.to_string());
         let lead = MemberName::lead();
@@ -18,7 +18,7 @@ impl FileTeam {
         for entry in &entries {
             match &entry.event {
                 Event::Queued { msg_id, .. } if *msg_id == id => return Ok(()),
-                // What an earlier call gave back, this one did not.
+                // Tasks that an earlier call released are not in this result.
                 Event::MemberDied {
                     spawn_id,
                     released: before,
@@ -31,8 +31,9 @@ impl FileTeam {
         self.with_inbox_lock(&lead, |held| self.deliver_once(held, &lead, draft, id))
     }
 
-    /// Writes to the lead process that a member shut down or was terminated, once for each spawn. A team without a lead
-    /// process gets no message, and neither does a lead that is ending: whoever ended the member knows the outcome.
+    /// Writes to the lead process that a member shut down or was terminated, once for each spawn. A
+    /// team without a lead process gets no message, nor does a lead that is shutting down: the
+    /// process that stopped the member knows the outcome.
     pub(crate) fn tell_of_stop(
         &self,
         config: &TeamConfig,
@@ -60,7 +61,7 @@ impl FileTeam {
     }
 }
 
-/// The end of a message that names the tasks that are free again; empty without any.
+/// Returns the part of a message that lists the released tasks; empty if there are none.
 fn given_back(released: &[TaskId]) -> String {
     if released.is_empty() {
         return String::new();
@@ -69,7 +70,7 @@ fn given_back(released: &[TaskId]) -> String {
     format!(" Given back: {}.", ids.join(", "))
 }
 
-/// The message; its first words are also its summary.
+/// Builds the message; its first sentence is also the summary.
 fn news(departure: &Departure, released: &[TaskId]) -> Draft {
     let (member, reason) = (&departure.member, &departure.reason);
     let died = format!("{member} died unexpectedly ({reason}).");

@@ -1,4 +1,4 @@
-//! What can go wrong with a team's state, and what to do next.
+//! Errors of the store, with hints for the user.
 
 mod hint;
 
@@ -8,58 +8,58 @@ use std::path::PathBuf;
 use swarm_os::OsError;
 use swarm_protocol::{Answer, ErrorKind, MemberName, RequestId, SpawnId, TaskId, TeamName};
 
-/// What every method of the store returns.
+/// Result of a store operation.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// An error of this crate. Every kind names the team, the id or the path that it is about.
+/// An error of the store. Each variant names the team, ID or path that it concerns.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such team.
-    #[error("there is no team `{team}`")]
+    /// The team does not exist.
+    #[error("team `{team}` not found")]
     TeamNotFound {
-        /// What was asked for.
+        /// The requested name.
         team: TeamName,
         /// The teams that exist.
         known: Vec<TeamName>,
         /// The directory of a team of this name that has lost its roster.
         remains: Option<PathBuf>,
     },
-    /// A team of this name exists.
+    /// A team with this name already exists.
     #[error("team `{team}` exists already: {state}")]
     TeamExists {
-        /// Its name.
+        /// Name of the team.
         team: TeamName,
-        /// What it is at, as half a sentence.
+        /// State of the existing team, as a clause.
         state: String,
     },
-    /// Two teams would share a directory.
+    /// The name maps to the same directory as that of another team.
     #[error(
         "team `{team}` would share its directories with team `{other}`, from which it differs only in case, `_` and `-`"
     )]
     TeamCollides {
-        /// The name that was asked for.
+        /// The requested name.
         team: TeamName,
-        /// The one that exists.
+        /// Name of the existing team.
         other: String,
     },
     /// A task list of this name exists without a team.
     #[error("{} already holds tasks, but not of a swarm team", path.display())]
     TasksInTheWay {
-        /// The directory.
+        /// Directory of the task list.
         path: PathBuf,
     },
-    /// A team cannot be deleted under its members.
+    /// The team cannot be deleted while it has running members.
     #[error("team `{team}` still has members: {}", reasons.join(", "))]
     TeamBusy {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// Members that live, are being spawned, or of which nothing is known.
+        /// Members that are running, are being spawned, or whose state is unknown.
         members: Vec<MemberName>,
-        /// For each of them why it stands in the way, beginning with its name.
+        /// For each of them the reason that blocks deletion, starting with its name.
         reasons: Vec<String>,
     },
-    /// A team that another program made has no locks of ours.
+    /// The team was created by another program and has none of swarm's locks.
     #[error("{} was created by another program: swarm has no locks in it and does not write to it", path.display())]
     ForeignTeam {
         /// The team's directory.
@@ -68,208 +68,206 @@ pub enum StoreError {
     /// Another process leads the team.
     #[error("team `{team}` is led by process {pid}")]
     LeadAlive {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// The process that leads it.
+        /// PID of the lead process.
         pid: u32,
     },
     /// The team has no such member.
     #[error("team `{team}` has no member `{name}`")]
     MemberNotFound {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// Who was looked for.
+        /// The requested member.
         name: MemberName,
-        /// Who is there.
+        /// Names of the existing members.
         known: Vec<MemberName>,
     },
     /// The name is in use.
     #[error("`{name}` cannot join team `{team}`: {holder}")]
     NameTaken {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// The name that was asked for.
+        /// The requested name.
         name: MemberName,
-        /// Who has it, as half a sentence.
+        /// Holder of the name, as a clause.
         holder: String,
     },
-    /// The team has as many members as it may have.
+    /// The team has reached its limit of members.
     #[error("`{name}` cannot join team `{team}`: the limit is {limit} teammates and it has {}: {}", holders.len(), list(holders))]
     TeamFull {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// Who was to join.
+        /// The member to be added.
         name: MemberName,
-        /// How many teammates it may have.
+        /// Maximum number of teammates.
         limit: usize,
-        /// Who has a place. The dead have none.
+        /// Members that count towards the limit. Dead members do not.
         holders: Vec<MemberName>,
     },
     /// A spawn is not, or no longer, in the roster.
-    #[error(
-        "spawn {spawn_id} is no longer in team `{team}`: its reservation lapsed or was undone"
-    )]
+    #[error("spawn {spawn_id} is no longer in team `{team}`: its reservation lapsed or was undone")]
     SpawnGone {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// Which spawn.
+        /// ID of the spawn.
         spawn_id: SpawnId,
     },
-    /// The receiver does not keep up.
+    /// The receiver's inbox is full.
     #[error("`{name}` has {unread} unread messages, the limit is {limit}: nothing was sent")]
     InboxFull {
-        /// Whose inbox.
+        /// Owner of the inbox.
         name: MemberName,
-        /// How many wait.
+        /// Number of unread messages.
         unread: usize,
-        /// How many may.
+        /// Maximum number of unread messages.
         limit: usize,
     },
-    /// A program reads this inbox, so nobody else acknowledges what is in it.
+    /// A running process reads this inbox, so other processes cannot acknowledge its messages.
     #[error("{name} is running and acknowledges its own mail")]
     ReadByProgram {
-        /// Whose inbox.
+        /// Owner of the inbox.
         name: MemberName,
     },
-    /// The message is longer than messages may be.
+    /// The message exceeds the size limit.
     #[error("the message to `{name}` has {bytes} bytes, the limit is {limit}: nothing was sent")]
     MessageTooLarge {
-        /// To whom.
+        /// The receiver.
         name: MemberName,
-        /// How long it is.
+        /// Size of the message in bytes.
         bytes: usize,
-        /// How long it may be.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// There is no such task.
+    /// The task does not exist.
     #[error("team `{team}` has no task {id}")]
     TaskNotFound {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// Which task.
+        /// ID of the task.
         id: TaskId,
     },
-    /// Somebody else has the task.
+    /// The task is claimed by another member.
     #[error("task {id} is taken by {owner}")]
     Taken {
-        /// Which task.
+        /// ID of the task.
         id: TaskId,
-        /// Who has it.
+        /// The current owner.
         owner: String,
     },
-    /// The task is another member's.
+    /// The task belongs to another member.
     #[error("task {id} is {owner}'s, not yours")]
     NotYours {
-        /// Which task.
+        /// ID of the task.
         id: TaskId,
-        /// Whose it is.
+        /// The current owner.
         owner: String,
     },
-    /// The task waits for others.
+    /// The task is blocked by other tasks.
     #[error("task {id} is blocked by {}", tasks(by))]
     Blocked {
-        /// Which task.
+        /// ID of the task.
         id: TaskId,
-        /// The tasks that are not completed.
+        /// The blocking tasks.
         by: Vec<TaskId>,
     },
-    /// The task was given up.
+    /// The task failed.
     #[error("task {id} failed after {attempts} attempts: {reason}")]
     TaskFailed {
-        /// Which task.
+        /// ID of the task.
         id: TaskId,
-        /// How many owners died over it.
+        /// Number of owners that died while working on it.
         attempts: u32,
-        /// The last reason.
+        /// Reason of the last failure.
         reason: String,
     },
     /// The task is completed.
     #[error("task {id} is completed")]
     TaskResolved {
-        /// Which task.
+        /// ID of the task.
         id: TaskId,
     },
-    /// The edges would wait for each other for ever.
+    /// The dependencies would form a cycle.
     #[error("task {} would wait for itself: {}", path.first().map_or(0, |id| id.number()), chain(path))]
     Cycle {
-        /// The tasks on the way, each waiting for the next; the first is also the last.
+        /// The tasks of the cycle, each blocked by the next; the first is repeated at the end.
         path: Vec<TaskId>,
     },
-    /// There is no number left for another task.
+    /// No task number is left.
     #[error("no task can be created in {}: number {highest} is used there, and there are no higher numbers left", directory.display())]
     NumbersUsedUp {
-        /// The task list.
+        /// Directory of the task list.
         directory: PathBuf,
-        /// The highest number, of `.highwatermark` or of a file.
+        /// The highest number, from `.highwatermark` or from a file name.
         highest: TaskId,
     },
-    /// A key of the metadata is not the caller's to set.
+    /// The metadata key is reserved.
     #[error("metadata key `{key}` of task {id} is reserved for swarm")]
     ReservedKey {
-        /// Which task; for one that is being made, the number that it would have had.
+        /// ID of the task; for a task being created, the number that it would have got.
         id: TaskId,
-        /// The key.
+        /// The reserved key.
         key: &'static str,
     },
-    /// There is no such request.
+    /// The request does not exist.
     #[error("team `{team}` has no request `{id}`")]
     RequestNotFound {
-        /// Which team.
+        /// Name of the team.
         team: TeamName,
-        /// Which request.
+        /// ID of the request.
         id: RequestId,
-        /// The ones that wait.
+        /// IDs of the open requests.
         open: Vec<RequestId>,
     },
-    /// The request exists.
+    /// A request with this ID already exists.
     #[error("request `{id}` exists already")]
     RequestExists {
-        /// Which request.
+        /// ID of the request.
         id: RequestId,
     },
-    /// The request has its one answer.
+    /// The request is already answered.
     #[error("request `{id}` is already {}", answered(answer))]
     RequestAnswered {
-        /// Which request.
+        /// ID of the request.
         id: RequestId,
-        /// The answer that won.
+        /// The recorded answer.
         answer: Answer,
     },
-    /// The request on file is about another call than the one that was shown.
+    /// The stored request is about a different call than the one that was shown.
     #[error("request `{id}` has changed since it was shown, so it was not answered")]
     RequestChanged {
-        /// Which request.
+        /// ID of the request.
         id: RequestId,
     },
-    /// A text is not the id of a request.
+    /// The text is not a valid request ID.
     #[error("`{}` is not a request id", id.as_str().escape_debug())]
     BadRequestId {
-        /// What was given.
+        /// The invalid text.
         id: RequestId,
     },
-    /// A file is not what it should be. It was not overwritten.
+    /// A file has invalid content. It is left unchanged.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
-        /// The file, or the place where it is kept.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the damage.
         reason: String,
     },
-    /// A record cannot be written as JSON, because a path in it is not UTF-8.
+    /// A record cannot be serialized because it contains a path that is not UTF-8.
     #[error("{} cannot be written", path.display())]
     Unwritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The serialization error.
         source: serde_json::Error,
     },
-    /// The disk.
+    /// A file system operation failed.
     #[error(transparent)]
     Fs(#[from] OsError),
 }
 
 impl StoreError {
-    /// What kind of failure it is, which also gives the exit code.
+    /// Returns the kind of failure, which determines the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::TeamNotFound { .. }
@@ -307,7 +305,7 @@ impl StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk takes nothing more, so that what is there can still be read and nothing can be changed.
+    /// Returns whether the disk is full: existing files can be read but not changed.
     pub fn is_for_want_of_room(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let Self::Fs(OsError::Io { source, .. }) = self else {
@@ -331,7 +329,8 @@ fn fs_kind(error: &OsError) -> ErrorKind {
     }
 }
 
-/// Whether a disk refuses for a reason that somebody can mend: rights, room, a file where a directory is expected.
+/// Returns whether the cause is one that the user can fix: permissions, disk space, or a file in
+/// place of a directory.
 fn is_of_the_machine(error: &io::Error) -> bool {
     use io::ErrorKind::{
         IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
@@ -348,7 +347,7 @@ fn is_of_the_machine(error: &io::Error) -> bool {
     )
 }
 
-/// The word for an answer, as the journal has it.
+/// Returns the journal's word for an answer.
 pub(crate) fn answered(answer: &Answer) -> &'static str {
     match answer {
         Answer::Approved { .. } => "approved",

@@ -14,10 +14,10 @@ use crate::layout::Layout;
 use crate::mailbox::{LastInbox, QuietInboxes};
 use crate::{Leftover, NewTeam, Result, StoreLimits, Team, TeamStore};
 
-/// From how many tasks on it takes long enough to complete an interrupted write that a person is told.
+/// Minimum number of tasks in an interrupted write for which its completion is announced.
 const WORTH_TELLING: usize = 100;
 
-/// [`TeamStore`] on Claude Code's files below one config directory (`~/.claude`, unless told otherwise).
+/// [`TeamStore`] on Claude Code's files below one config directory (`~/.claude` by default).
 #[derive(Clone)]
 pub struct FileStore {
     pub(crate) layout: Layout,
@@ -30,10 +30,10 @@ pub struct FileStore {
     announcer: Option<Arc<Announcer>>,
 }
 
-/// Told how many tasks are about to be written that another command left unwritten.
+/// Receives the number of tasks in an interrupted write that is about to be completed.
 type Announcer = dyn Fn(&TeamName, usize) + Send + Sync;
 
-/// Told of every event that this store enters in a journal, once each.
+/// Receives every event that this store records in a journal, once each.
 type Observer = dyn Fn(&TeamName, &Event) + Send + Sync;
 
 impl fmt::Debug for FileStore {
@@ -46,7 +46,8 @@ impl fmt::Debug for FileStore {
 }
 
 impl FileStore {
-    /// A store below `root`, which need not exist yet. It locks as the file system of `root` needs it.
+    /// Creates a store below `root`, which need not exist yet. The lock type depends on the file
+    /// system of `root`.
     pub fn new(root: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self {
             lock_options: LockOptions::below(&root),
@@ -60,30 +61,31 @@ impl FileStore {
         }
     }
 
-    /// The same store with other bounds.
+    /// Replaces the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: StoreLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The same store with another way to wait for locks.
+    /// Replaces the lock options.
     #[must_use]
     pub fn with_lock_options(mut self, options: LockOptions) -> Self {
         self.lock_options = options;
         self
     }
 
-    /// The same store, of which somebody is told what it enters in journals. Each event is told once, by the process
-    /// that enters it, when everybody can read it. Locks are held meanwhile, so it must not block or come back to the store.
+    /// Sets an observer of journal events. It is called once for each event, in the process that
+    /// records it, after the event is readable. Locks are held during the call, so it must not
+    /// block or call the store.
     #[must_use]
     pub fn on_event(mut self, witness: impl Fn(&TeamName, &Event) + Send + Sync + 'static) -> Self {
         self.witness = Some(Arc::new(witness));
         self
     }
 
-    /// The same store, which tells `announcer` before it completes an interrupted write of so many tasks that somebody
-    /// waiting would notice.
+    /// Sets a callback that runs before the store completes an interrupted write of many tasks,
+    /// which takes a noticeable time.
     #[must_use]
     pub fn announcing(
         mut self,
@@ -105,7 +107,7 @@ impl FileStore {
         }
     }
 
-    /// Changes a roster in a way for which there is no operation, under its lock, and returns it as written.
+    /// Applies a custom change to a roster under its lock and returns the written roster.
     ///
     /// # Errors
     /// What `change` returns; nothing is written then.

@@ -13,13 +13,14 @@ use crate::{
     TeamView,
 };
 
-/// The handle of a team, which need not exist. Each subject's operations are in a module of their own.
+/// The handle of a team, which need not exist. Each subject's operations are in a module of their
+/// own.
 #[derive(Debug, Clone)]
 pub(crate) struct FileTeam {
     pub(crate) store: FileStore,
     pub(crate) team: TeamName,
     pub(crate) at: TeamLayout,
-    /// Whether it is being built and may come to nothing.
+    /// Whether the team is still being created.
     pub(crate) is_aside: bool,
 }
 
@@ -60,7 +61,7 @@ impl FileTeam {
         } else {
             self.lack_of_roster()
         };
-        // One that was deleted meanwhile is none.
+        // The team was deleted meanwhile.
         let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
         let may_live = self.somebody_lives().unwrap_or(true);
         Some(TeamDamage { why, may_live })
@@ -72,7 +73,7 @@ impl FileTeam {
 
     pub(crate) fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
         self.refuse_if_gone(force)?;
-        // Whoever clears away half-deleted teams must not meet this one half-way.
+        // Prevents a concurrent sweep from removing the half-deleted team.
         let deleted = self
             .store
             .with_teams_lock(|| self.delete_alone(purge, force));
@@ -83,7 +84,7 @@ impl FileTeam {
         self.refuse_deletion(&self.config()?, force)
     }
 
-    /// Whether there is something to reconcile.
+    /// Returns whether the team needs reconciliation.
     pub(crate) fn is_out_of_line(&self) -> Result<bool> {
         Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
     }
@@ -139,7 +140,8 @@ impl FileTeam {
     ) -> Result<T> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
-            // A member that another program entered has none yet. A deleted team has no directory for it either.
+            // A member that another program entered has none yet. A deleted team has no directory
+            // for it either.
             let created = self
                 .refuse_links()
                 .and_then(|()| refuse_linked_directory(&sidecar))
@@ -155,7 +157,7 @@ impl FileTeam {
         work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
         let sidecar = self.at.requests_lock();
-        // Where the flock is left out, the lock directory of the sidecar itself excludes.
+        // If flock is not used, the lock directory of the sidecar provides exclusion.
         self.locked(&sidecar, std::slice::from_ref(&sidecar), work)
     }
 
@@ -176,14 +178,14 @@ impl FileTeam {
         done.map_err(|error| self.explain(error))
     }
 
-    /// Refuses a team of which a directory is a link: what it leads to is not ours to write into. The directories around all
-    /// teams may be links, to another disk say.
+    /// Rejects a team with a symlinked directory, because its target may belong to other programs.
+    /// The parent directories of all teams may be symlinks, for example to another disk.
     pub(crate) fn refuse_links(&self) -> Result<()> {
         swarm_os::check_own_dir(self.at.directory())?;
         Ok(swarm_os::check_own_dir(&self.at.own())?)
     }
 
-    /// Says what a missing file means: usually that there is no such team.
+    /// Replaces a "file not found" error, usually by [`StoreError::TeamNotFound`].
     pub(crate) fn explain(&self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Fs(OsError::Gone { .. })) {
             return error;
@@ -209,7 +211,7 @@ impl FileTeam {
     }
 }
 
-/// Refuses a file whose directory is a link.
+/// Rejects a file whose directory is a symlink.
 pub(crate) fn refuse_linked_directory(path: &Path) -> Result<()> {
     match path.parent() {
         Some(directory) => Ok(swarm_os::check_own_dir(directory)?),
@@ -217,8 +219,7 @@ pub(crate) fn refuse_linked_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether there is anything at a path; an error where that cannot be told. For decisions that lose something when they are
-/// wrong.
+/// Returns whether a path exists, or an error if that is unknown. For decisions that may lose data.
 pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -231,7 +232,7 @@ pub(crate) fn is_surely_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Whether there is anything at a path.
+/// Returns whether a path exists.
 pub(crate) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }

@@ -6,23 +6,23 @@ use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 use crate::file_team::FileTeam;
 use crate::{Result, record};
 
-/// Events as read.
+/// Events read from a journal.
 #[derive(Debug, Clone, Default)]
 pub struct Events {
     /// Oldest first.
     pub entries: Vec<JournalEntry>,
-    /// Lines that are no events.
+    /// Lines that are not valid events.
     pub broken: Vec<BrokenJournalLine>,
-    /// Position in bytes behind the last line that was read.
+    /// Byte offset after the last line that was read.
     pub next: u64,
 }
 
 /// A line of the journal that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenJournalLine {
-    /// Where it begins, in bytes.
+    /// Byte offset of the line.
     pub at: u64,
-    /// Why it is no event.
+    /// The parse error.
     pub reason: String,
 }
 
@@ -41,17 +41,17 @@ impl FileTeam {
 }
 
 impl FileTeam {
-    /// Enters one event.
+    /// Appends one event.
     pub(crate) fn record(&self, event: Event) -> Result<()> {
         self.record_all([event])
     }
 
-    /// Enters events next to each other, in one write, and returns once they are on disk.
+    /// Appends events in one write and returns once they are on disk.
     pub(crate) fn record_all(&self, events: impl IntoIterator<Item = Event>) -> Result<()> {
         Ok(self.enter(events)?.sync()?)
     }
 
-    /// The same without the wait for the disk.
+    /// Like the above, without waiting for the disk.
     pub(crate) fn enter(&self, events: impl IntoIterator<Item = Event>) -> Result<PendingSync> {
         let path = self.at.journal();
         let at = self.now();
@@ -79,15 +79,15 @@ impl FileTeam {
         Ok(entered)
     }
 
-    /// Enters events of what stands in the files already. A journal that takes no more does not make it undone, and who
-    /// were told of a failure would do it twice: so it is missing from the journal, and only the log says so.
+    /// Records events of changes that are already in the files. A failure is only logged: the
+    /// change is done, and a caller that got an error would repeat it.
     pub(crate) fn record_done(&self, events: impl IntoIterator<Item = Event>) {
         if let Err(error) = self.enter_done(events).sync() {
             tracing::error!(team = %self.team, %error, "cannot sync the journal: recent events may be lost in a power failure");
         }
     }
 
-    /// The same without the wait for the disk.
+    /// Like the above, without waiting for the disk.
     pub(crate) fn enter_done(&self, events: impl IntoIterator<Item = Event>) -> PendingSync {
         let events: Vec<Event> = events.into_iter().collect();
         self.enter(events.clone()).unwrap_or_else(|error| {
@@ -99,7 +99,8 @@ impl FileTeam {
         })
     }
 
-    /// The last event that is `wanted` and whose line has this text in it. No other line is parsed.
+    /// Returns the last event that satisfies `wanted` and whose line contains `text`. Other lines
+    /// are not parsed.
     pub(crate) fn last_event(
         &self,
         text: &str,
@@ -115,7 +116,7 @@ impl FileTeam {
         Ok(events.find(wanted))
     }
 
-    /// Whether the end of a spawn is in the journal already.
+    /// Returns whether the end of a spawn is already recorded.
     pub(crate) fn end_is_recorded(&self, spawn: SpawnId) -> Result<bool> {
         let events = self.events_from(0)?;
         Ok(events.entries.iter().any(|entry| match &entry.event {
@@ -134,7 +135,8 @@ fn parse_lines(bytes: &[u8], from: u64) -> Events {
     };
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let Some(text) = line.strip_suffix(b"\n") else {
-            // Still being written, or left by a killed writer: then the next one ends it.
+            // The line is still being written, or its writer was killed; the next writer completes
+            // it.
             break;
         };
         let at = events.next;

@@ -1,4 +1,4 @@
-//! Where everything lies under the config directory. Names are checked types, so no path can leave it.
+//! Paths under the config directory. Names are validated types, so no path can leave it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ impl Layout {
         self.root.clone()
     }
 
-    /// What is ours and no team's.
+    /// The directory of swarm's own files that belong to no team.
     pub(crate) fn own(&self) -> PathBuf {
         self.root.join("swarm")
     }
@@ -33,7 +33,7 @@ impl Layout {
         self.root.join("tasks")
     }
 
-    /// The plan of one spawn of a member, which its later plans replace.
+    /// The plan file of one spawn of a member; a later plan replaces it.
     pub(crate) fn plan(&self, team: &TeamName, member: &MemberName, spawn: SpawnId) -> PathBuf {
         let spawn = spawn.to_string();
         let spawn = spawn.split('-').next().unwrap_or_default();
@@ -46,7 +46,7 @@ impl Layout {
         self.root.join("swarm").join("archive")
     }
 
-    /// The sidecar under which teams are made and deleted.
+    /// The sidecar under which teams are created and deleted.
     pub(crate) fn teams_lock(&self) -> PathBuf {
         self.root.join("swarm").join("locks").join("teams")
     }
@@ -67,7 +67,8 @@ pub(crate) struct TeamLayout {
 }
 
 impl TeamLayout {
-    /// The same paths below another team directory: one that is being built aside or was renamed for deletion.
+    /// Returns the paths below another team directory: one under construction, or one renamed for
+    /// deletion.
     pub(crate) fn moved_to(&self, directory: PathBuf) -> Self {
         Self {
             directory,
@@ -75,7 +76,7 @@ impl TeamLayout {
         }
     }
 
-    /// The same with the task list in another directory.
+    /// Returns the paths with the task list in another directory.
     pub(crate) fn with_tasks(self, tasks: PathBuf) -> Self {
         Self { tasks, ..self }
     }
@@ -96,7 +97,7 @@ impl TeamLayout {
         self.inboxes().join(format!("{name}.json"))
     }
 
-    /// The directory of what only swarm reads and writes.
+    /// The directory of files that only swarm uses.
     pub(crate) fn own(&self) -> PathBuf {
         self.directory.join("swarm")
     }
@@ -158,7 +159,7 @@ impl TeamLayout {
         self.member(name).join("paused")
     }
 
-    /// What a reservation found, so that it can be undone.
+    /// The state before a reservation, needed to undo it.
     pub(crate) fn undo(&self, name: &MemberName) -> PathBuf {
         self.member(name).join("reservation.json")
     }
@@ -172,7 +173,7 @@ impl TeamLayout {
         self.archive().join(format!("{name}.jsonl"))
     }
 
-    /// Elements of the inbox that were no entries.
+    /// Malformed elements that were removed from the inbox.
     pub(crate) fn malformed_archive(&self, name: &MemberName) -> PathBuf {
         self.archive().join(format!("{name}.malformed.jsonl"))
     }
@@ -181,12 +182,12 @@ impl TeamLayout {
         self.own().join("requests")
     }
 
-    /// The highest number that a request was given.
+    /// The highest request number in use.
     pub(crate) fn request_mark(&self) -> PathBuf {
         self.own().join("requests.highwatermark")
     }
 
-    /// The id must have been checked to be a file name.
+    /// `id` must be a valid file name.
     pub(crate) fn request(&self, id: &RequestId) -> PathBuf {
         self.requests().join(format!("{id}.json"))
     }
@@ -199,7 +200,7 @@ impl TeamLayout {
         self.tasks.join(format!("{id}.json"))
     }
 
-    /// The file that Claude Code locks to make a task.
+    /// The file that Claude Code locks to create a task.
     pub(crate) fn list_file(&self) -> PathBuf {
         self.tasks.join(".lock")
     }
@@ -224,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    /// Names as people of all languages and with bad intentions write them.
+    /// Arbitrary names, including malicious ones in any language.
     fn any_name() -> impl Strategy<Value = String> {
         prop_oneof![
             "\\PC{0,40}",

@@ -1,10 +1,12 @@
 //! The only owner of `teams/` and `tasks/`: mailbox, task list, roster, journal, reconcile.
 //!
-//! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject ([`Roster`],
-//! [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Presence`]). [`FileStore`] keeps a team in Claude Code's
-//! own files. Synchronous callers use the same operations through [`blocking`].
+//! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject
+//! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Presence`]).
+//! [`FileStore`] keeps a team in Claude Code's own files. Synchronous callers use the same
+//! operations through [`blocking`].
 //!
-//! Locks are taken in one order only: roster before task list before inbox, the task list before a task.
+//! Locks are taken in one order only: roster before task list before inbox, the task list before a
+//! task.
 
 pub mod blocking;
 mod blocking_pool;

@@ -1,19 +1,21 @@
-//! How much a team and its inboxes may hold.
+//! Limits of a team and its inboxes.
 
-/// Bounds of every team in a store.
+/// Limits that apply to each team of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// Unread entries beyond which a send is refused. Control frames made by the program still pass, so that a
-    /// flooded member can be told to stop.
+    /// Maximum number of unread entries. Control frames of the program are exempt, so that a
+    /// flooded member can be asked to stop.
     pub max_unread: usize,
-    /// Teammates that a team may have at a time, those that are being spawned included and the dead not; 0 is no limit.
+    /// Maximum number of teammates, including those being spawned but not dead ones; 0 means no
+    /// limit.
     pub max_members: usize,
-    /// Longest text of a message in bytes. What the program itself writes is not measured: it carries what others
-    /// made, such as the input of a tool call.
+    /// Maximum message text in bytes. Messages of the program are exempt: they carry text of
+    /// others, such as the input of a tool call.
     pub max_message_bytes: usize,
     /// Acknowledged entries that stay in the file; older ones move to the archive.
     pub keep_acked: usize,
-    /// Bytes of the file beyond which acknowledged entries move to the archive, however few they are.
+    /// Bytes of the file beyond which acknowledged entries move to the archive, regardless of their
+    /// number.
     pub keep_bytes: usize,
 }
 

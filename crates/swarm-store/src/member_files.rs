@@ -1,4 +1,4 @@
-//! What members write about themselves, and what is known of each.
+//! Files that members write about themselves, and the view of a member derived from them.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,39 +13,39 @@ use swarm_protocol::{
 use crate::file_team::{FileTeam, refuse_linked_directory};
 use crate::{BrokenFile, Result, StoreError, process, record};
 
-/// A member with what is known of it.
+/// A member and its current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemberView {
     /// Its roster entry.
     pub member: Member,
-    /// What it is doing, drawn from the facts below.
+    /// Its state, derived from the fields below.
     pub state: MemberState,
-    /// Its own last report, if that is of the present spawn.
+    /// Its last state report, if written by the current spawn.
     pub report: Option<StateReport>,
-    /// Whether it lives.
+    /// Whether it is alive.
     pub liveness: Liveness,
-    /// Set for as long as a person wants it to take no turn, which it obeys once its present turn is over.
+    /// Set while a person pauses it; takes effect after the current turn.
     pub pause: Option<PauseMark>,
-    /// How many messages wait for it; `None` while its inbox cannot be read.
+    /// Number of unread messages; `None` if its inbox cannot be read.
     pub unread: Option<usize>,
-    /// Its inbox, where that is damaged.
+    /// Its inbox file, if damaged.
     pub damaged_inbox: Option<BrokenFile>,
-    /// What its present process says of itself, where one lives and says it.
+    /// Life record of its current process, if it is running and has one.
     pub process: Option<LifeRecord>,
-    /// Whether that process stands still by a signal: it does nothing, whatever its state says.
+    /// Whether that process is stopped by a signal and therefore inactive, whatever its state.
     pub frozen: bool,
 }
 
-/// A team at one moment, for which each file of its members was read once.
+/// Snapshot of a team; each file of its members is read once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TeamView {
     /// Its roster.
     pub config: TeamConfig,
-    /// Whether another program made it, so that swarm only looks at it.
+    /// Whether another program created it; swarm then only reads it.
     pub is_foreign: bool,
-    /// Everybody in it, in its order.
+    /// All members, in roster order.
     pub members: Vec<MemberView>,
-    /// Whether something happened that nobody has recorded yet: [`crate::Team::reconcile`] does.
+    /// Whether there are unrecorded changes, such as a death, for [`crate::Team::reconcile`].
     pub is_out_of_line: bool,
 }
 
@@ -142,7 +142,7 @@ impl FileTeam {
         }
     }
 
-    /// Writes what a process reports about itself, which means nothing after a reboot.
+    /// Writes a report of a process without sync: it is obsolete after a reboot.
     fn write_passing<T: Serialize>(&self, path: &Path, content: &T) -> Result<()> {
         let content = record::pretty(path, content)?;
         let written = refuse_linked_directory(path)
@@ -165,7 +165,7 @@ impl FileTeam {
         &self,
         path: &Path,
     ) -> Result<Option<T>> {
-        // It is written in place: what was seen may be half of something.
+        // Written in place: this may be a partial write.
         let found = record::read(path).or_else(|_| record::read(path))?;
         if found.is_none() && !self.exists() {
             return Err(self.not_found());
@@ -173,17 +173,17 @@ impl FileTeam {
         Ok(found)
     }
 
-    /// Whether the present spawn of a member lives. A life file in the hands of another spawn of the same name
-    /// is no sign of life of this one.
+    /// Returns whether the current spawn of a member is alive. A life lock held by another spawn of
+    /// the same name does not count.
     pub(crate) fn life_of(&self, member: &Member) -> Result<Liveness> {
         Ok(self.process_of(member)?.0)
     }
 
-    /// The same, with what the living process says of itself.
+    /// Returns the liveness and the life record of the running process.
     fn process_of(&self, member: &Member) -> Result<(Liveness, Option<LifeRecord>)> {
         let path = self.at.life(&member.name);
         let (found, content) = swarm_os::probe_and_read(&path)?;
-        // Unreadable content is no proof of anything; the lock is.
+        // Only the lock counts; the content may be unreadable.
         let holder: Option<LifeRecord> =
             content.and_then(|bytes| record::parse(&path, &bytes).ok());
         match (member.spawn_id(), &holder) {
@@ -192,7 +192,8 @@ impl FileTeam {
         }
     }
 
-    /// The same, for anybody: a lead without a life file is known by its process.
+    /// Like [`Self::life_of`] for any member: a lead without a life file is identified by its
+    /// process.
     fn life_in(
         &self,
         config: &TeamConfig,
@@ -214,8 +215,8 @@ impl FileTeam {
         Ok((found, None))
     }
 
-    /// Refuses while another process than this one leads the team. The life lock comes first, since whoever takes the
-    /// lead takes it first; it tells even where the roster cannot be read.
+    /// Fails while another process leads the team. The life lock is checked first: a new lead takes
+    /// it first, and it works even if the roster is unreadable.
     pub(crate) fn refuse_if_led(&self, config: Option<&TeamConfig>) -> Result<()> {
         let path = self.at.life(&MemberName::lead());
         let named = config.and_then(|config| config.lead_process.as_ref());
@@ -223,7 +224,7 @@ impl FileTeam {
             Liveness::Dead => return Ok(()),
             Liveness::Alive => match record::read::<LifeRecord>(&path).ok().flatten() {
                 Some(life) => (life.pid, life.proc_start),
-                // Unreadable content is no proof of anything; the lock is.
+                // Only the lock counts; the content may be unreadable.
                 None => (named.map_or(0, |lead| lead.pid), String::new()),
             },
             Liveness::Foreign => match named {
@@ -249,14 +250,15 @@ impl FileTeam {
 
     pub(crate) fn view_of(&self, config: &TeamConfig, member: &Member) -> Result<MemberView> {
         let (life, holder) = self.life_in(config, member)?;
-        // What the last lead process left behind says nothing about the person who leads after it, except that it failed.
+        // The report of the last lead process does not apply to a person who leads now, except for
+        // a failure.
         let by_hand =
             member.name.is_lead() && config.lead_process.is_none() && life != Liveness::Alive;
         let liveness = if by_hand { Liveness::Foreign } else { life };
-        // A member reports that it works before it acknowledges. Counted before the report is read, mail that is just
-        // being taken up shows in one of the two.
+        // A member reports that it works before it acknowledges mail. Counting before reading the
+        // report ensures that mail in progress shows in one of the two.
         let (unread, damaged_inbox) = self.count_unread(&member.name);
-        // A report that cannot be read says nothing, and must not hide the other members.
+        // An unreadable report is ignored; it must not hide the other members.
         let report = self.state(&member.name).unwrap_or_else(|error| {
             tracing::warn!(team = %self.team, member = %member.name, %error, "state report not read");
             None
@@ -289,7 +291,7 @@ impl FileTeam {
     }
 }
 
-/// The state that follows from the facts: a dead member's own last word counts only if it was that it stops.
+/// Derives the state: the last report of a dead member counts only if it says that it stops.
 fn state_of(
     member: &Member,
     liveness: Liveness,
@@ -307,7 +309,7 @@ fn state_of(
     let has_died = mark.is_some_and(|mark| mark.died_at.is_some());
     match liveness {
         Liveness::Foreign if !has_died => MemberState::Foreign,
-        // The lead of another program lives by its process alone and never reports.
+        // The lead of another program is known only by its process and never reports.
         Liveness::Alive if !has_died && !has_life && report.is_none() => MemberState::Foreign,
         Liveness::Alive if !has_died => report.map_or(MemberState::Starting, |report| report.state),
         _ if report.is_some_and(has_stopped) => MemberState::Stopped,
@@ -319,12 +321,12 @@ fn has_failed(report: &StateReport) -> bool {
     matches!(report.state, MemberState::Failed | MemberState::Exhausted)
 }
 
-/// Whether a member's last word was that it stops in order.
+/// Returns whether a member's last report says that it stops gracefully.
 pub(crate) fn has_stopped(report: &StateReport) -> bool {
     matches!(report.state, MemberState::Stopped | MemberState::Stopping)
 }
 
-/// Writes a file that nobody else writes.
+/// Writes a file that has only one writer.
 pub(crate) fn write_alone<T: Serialize>(path: &Path, content: &T) -> Result<()> {
     refuse_linked_directory(path)?;
     Ok(swarm_os::replace_alone(

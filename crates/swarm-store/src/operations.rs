@@ -21,12 +21,12 @@ use crate::{
 };
 
 impl FileTeam {
-    /// Runs an operation on the caller's thread, without waiting for a lock. If a lock is not free, the
-    /// operation is repeated on the blocking pool, where it waits up to the deadline.
+    /// Runs an operation on the caller's thread, without waiting for a lock. If a lock is not free,
+    /// the operation is repeated on the blocking pool, where it waits up to the deadline.
     ///
-    /// A [`LockAttempt`] guarantees that the abandoned execution has changed nothing. An operation that
-    /// changes something before its last lock belongs into [`Self::run_blocking`], because it would
-    /// wait for the later lock on the caller's thread.
+    /// A [`LockAttempt`] guarantees that the abandoned execution has changed nothing. An operation
+    /// that changes something before its last lock belongs in [`Self::run_blocking`], because it
+    /// would wait for the later lock on the caller's thread.
     async fn run<T: Send + 'static>(&self, operation: impl Fn(&Self) -> T + Send + 'static) -> T {
         let attempt = LockAttempt::default();
         let mut team = self.clone();
@@ -69,7 +69,7 @@ impl Team for FileTeam {
     }
 
     async fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
-        // Nearly every time there is nothing to do, which takes no lock.
+        // Usually there is nothing to do, which needs no lock.
         if !self.run(FileTeam::is_out_of_line).await? {
             return Ok(());
         }

@@ -1,29 +1,30 @@
-//! Telling a process from a later one with the same pid, by its start time in `/proc`.
+//! Identifies processes by PID and start time, so that a reused PID is not mistaken for the
+//! original.
 
 use serde_json::Map;
 use swarm_os::process::{Process, ProcessStat, pid_space};
 use swarm_protocol::{LeadProcess, UnixMs};
 
-/// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as decimal text. `None`
-/// when there is no such process, when it has ended and only waits to be collected, or where there is no `/proc`.
+/// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as
+/// decimal text. `None` if the process does not exist, is a zombie, or there is no `/proc`.
 pub fn start_time(pid: u32) -> Option<String> {
     Process::running(pid).map(|process| process.start.to_string())
 }
 
-/// Whether the process that has this pid and start time stands still by a signal (SIGSTOP, Ctrl-Z) until another one lets
-/// it go on.
+/// Whether the process that has this pid and start time is stopped by a signal (SIGSTOP, Ctrl-Z).
 pub fn is_stopped(pid: u32, start: &str) -> bool {
     ProcessStat::of(pid)
         .is_some_and(|stat| stat.is_stopped() && stat.process.start.to_string() == start)
 }
 
-/// Whether the process that had this pid and start time still runs. `None` where that cannot be known.
+/// Whether the process that had this pid and start time still runs. `None` where that cannot be
+/// known.
 pub fn is_running(pid: u32, start: &str) -> Option<bool> {
     start_time(std::process::id())?;
     Some(start_time(pid).is_some_and(|found| found == start))
 }
 
-/// This process as the lead of a team.
+/// Describes this process as the lead of a team.
 pub fn as_lead(now: UnixMs) -> LeadProcess {
     let pid = std::process::id();
     LeadProcess {

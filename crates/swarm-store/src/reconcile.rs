@@ -1,4 +1,4 @@
-//! Bringing the records in line with who is alive.
+//! Reconciliation: records deaths and rolls back abandoned spawns.
 
 use swarm_os::{Liveness, LockGuard};
 use swarm_protocol::{
@@ -10,14 +10,14 @@ use crate::member_files::has_stopped;
 use crate::tasks::Returned;
 use crate::{Result, process};
 
-/// What a reconcile did. Empty when everything was in line.
+/// Result of a reconciliation. Empty if nothing had to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReconcileReport {
-    /// Members whose end was noticed by this call and by no other.
+    /// Members whose death was recorded by this call.
     pub died: Vec<Departure>,
-    /// Spawns whose reservation lapsed with its spawner.
+    /// Spawns that were rolled back because their spawner died.
     pub rolled_back: Vec<RolledBack>,
-    /// All tasks that were given back.
+    /// Returns all released tasks.
     pub released: Vec<TaskId>,
 }
 
@@ -29,40 +29,41 @@ impl ReconcileReport {
     }
 }
 
-/// A member that is no longer alive.
+/// A member that died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departure {
-    /// Who.
+    /// Name of the member.
     pub member: MemberName,
-    /// Which spawn.
+    /// ID of the spawn.
     pub spawn_id: SpawnId,
-    /// Whether it had said that it would stop.
+    /// Whether it had reported that it stops.
     pub in_order: bool,
-    /// What is known of the reason.
+    /// Known cause of the death.
     pub reason: String,
-    /// Tasks that were given back.
+    /// Tasks that were released.
     pub released: Vec<TaskId>,
 }
 
-/// A spawn that was undone.
+/// A spawn that was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolledBack {
-    /// For whom the place was held.
+    /// Name of the member.
     pub member: MemberName,
-    /// Which spawn.
+    /// ID of the spawn.
     pub spawn_id: SpawnId,
 }
 
-/// What is out of line about a member.
+/// A discrepancy between a member's record and its process.
 pub(crate) enum Finding {
     Lapsed(SpawnId),
     Ended(SpawnId),
 }
 
 impl FileTeam {
-    /// The same for some members, under the roster's lock. Every step can be done again when it was cut short: the
-    /// journal is asked before a death is entered, and tasks are given back once. What is found and cannot be put right
-    /// is found again by the next one; everything else is put right all the same, and `done` has it once the roster says so.
+    /// Reconciles some members, with the roster locked. Every step is idempotent: the journal is
+    /// checked before a death is recorded, and tasks are released once. A step that fails is
+    /// retried by the next reconciliation; the others still run, and `done` lists them once the
+    /// roster is written.
     pub(crate) fn reconcile_some(
         &self,
         held: &LockGuard,
@@ -115,7 +116,7 @@ impl FileTeam {
         Ok(findings)
     }
 
-    /// What is out of line about one member, if anything is; `life` is asked where that decides.
+    /// Returns the discrepancy of one member, if any; `life` is called only if needed.
     pub(crate) fn finding(
         &self,
         member: &Member,
@@ -134,8 +135,8 @@ impl FileTeam {
         Ok(has_ended.then_some(Finding::Ended(mark.spawn_id)))
     }
 
-    /// Enters a death, gives back what the dead member held and tells the lead, unless it ended in order. The roster
-    /// says last that all of it is done.
+    /// Records a death, releases the member's tasks and notifies the lead unless the member stopped
+    /// gracefully. The roster is updated last.
     fn bury(&self, config: &mut TeamConfig, spawn_id: SpawnId) -> Result<Option<Departure>> {
         let mut members = config.members.iter();
         let Some(at) = members.position(|member| member.spawn_id() == Some(spawn_id)) else {
@@ -170,8 +171,8 @@ impl FileTeam {
         Ok(Some(departure))
     }
 
-    /// The event is entered under the task list's lock and before the tasks change, so that it can name them and is
-    /// never missing where they were given back.
+    /// The event is recorded with the task list locked and before the tasks change, so that it
+    /// names them and exists for every release.
     fn return_tasks_of_dead(
         &self,
         member: &Member,
@@ -207,7 +208,7 @@ impl FileTeam {
     }
 }
 
-/// What a member's last report says about its end, as half a sentence.
+/// Describes a member's death by its last report, as a clause.
 fn last_word(report: Option<&StateReport>) -> String {
     match report {
         None => "ended before its first report".to_owned(),

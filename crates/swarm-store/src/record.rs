@@ -8,12 +8,12 @@ use swarm_protocol::parse_mended;
 
 use crate::{Result, StoreError};
 
-/// A file that is not what its name says. It is left as it is.
+/// A file with invalid content. It is left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The parse error.
     pub reason: String,
 }
 
@@ -29,7 +29,7 @@ impl From<BrokenFile> for StoreError {
 /// Reads a record; `None` if there is no file.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] when the file is not such a record.
+/// [`StoreError::Damaged`] if the file is not a valid record.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match swarm_os::read_optional(path)? {
         Some(bytes) => parse(path, &bytes).map(Some),
@@ -40,7 +40,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 /// Parses the content of a file.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] when it is not such a record.
+/// [`StoreError::Damaged`] if the content is not a valid record.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     let parsed = std::str::from_utf8(bytes)
         .map_err(|error| error.to_string())
@@ -51,12 +51,12 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T>
     })
 }
 
-/// A record as Claude Code writes it: indented by two, no newline at the end.
+/// Serializes a record as Claude Code does: indented by two spaces, without a final newline.
 pub(crate) fn pretty<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(record).map_err(|source| unwritable(path, source))
 }
 
-/// A record as one line, without its newline.
+/// Serializes a record as one line, without the newline.
 pub(crate) fn line<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(record).map_err(|source| unwritable(path, source))
 }

@@ -1,4 +1,4 @@
-//! The queue of requests that wait for a person: one file each.
+//! The queue of requests to a person: one file each.
 
 use swarm_os::LockGuard;
 use swarm_protocol::{
@@ -10,10 +10,10 @@ use crate::error::answered;
 use crate::file_team::{FileTeam, is_surely_there};
 use crate::{BrokenFile, Result, StoreError, record};
 
-/// How much of a call's input and of a reason the journal repeats, in bytes.
+/// Maximum length in bytes of a call's input and of a reason in the journal.
 const EXCERPT: usize = 1024;
 
-/// Why an answer that the journal does not have is none.
+/// Reason for ignoring an answer that is not in the journal.
 pub const NOT_ENTERED: &str = "no command recorded it in the journal";
 
 /// The requests on file.
@@ -21,18 +21,18 @@ pub const NOT_ENTERED: &str = "no command recorded it in the journal";
 pub struct RequestList {
     /// Oldest first.
     pub requests: Vec<RequestRecord>,
-    /// Files in the directory that should be requests and are not.
+    /// Files in the directory that are not valid requests.
     pub broken: Vec<BrokenFile>,
 }
 
-/// What the asker of a request finds when it looks for the answer.
+/// Result of looking up the answer to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerLookup {
     /// No answer yet.
     Pending,
-    /// The request with the answer that is in the journal, too.
+    /// The answered request; the answer is also in the journal.
     Answered(Box<RequestRecord>),
-    /// The file held an answer that nobody gave, for this reason. The request waits again, as it was asked.
+    /// The file held an invalid answer, with the reason. The request is open again.
     Rejected(String),
 }
 
@@ -129,7 +129,7 @@ impl FileTeam {
         }
         let path = self.at.request(checked(&asked.id)?);
         self.with_requests_lock(|held| {
-            // Somebody may have answered since.
+            // It may have been answered since.
             let found = self.request(&asked.id)?;
             if found.state == RequestState::Open {
                 return Ok(AnswerLookup::Pending);
@@ -149,8 +149,8 @@ impl FileTeam {
 }
 
 impl FileTeam {
-    /// A number that no request of the team had. The mark on disk is raised before the request is written; one that
-    /// cannot be read is replaced, and the requests on file then say what is taken.
+    /// Returns an unused request number. The mark on disk is raised before the request is written;
+    /// an unreadable mark is rebuilt from the stored requests.
     fn next_request_number(&self, held: &LockGuard) -> Result<u32> {
         let path = self.at.request_mark();
         let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
@@ -163,16 +163,18 @@ impl FileTeam {
         Ok(next)
     }
 
-    /// Why the answer in the file is none; `None` for one that counts.
+    /// Returns why the stored answer is invalid; `None` if it is valid.
     fn why_not(&self, found: &RequestRecord, asked: &RequestRecord) -> Result<Option<String>> {
         let RequestState::Answered { answer, .. } = &found.state else {
             return Ok(None);
         };
         let path = self.at.request(&asked.id);
-        // As it comes back from a file.
+        // Normalized by a round trip through JSON.
         let asked: RequestRecord = record::parse(&path, &record::pretty(&path, asked)?)?;
         if found.request != asked.request || found.description != asked.description {
-            return Ok(Some("the request on file differs from the original".to_owned()));
+            return Ok(Some(
+                "the request on file differs from the original".to_owned(),
+            ));
         }
         let Some(Event::RequestAnswered {
             answer: word,
@@ -196,7 +198,7 @@ impl FileTeam {
         Ok((!is_bound).then(|| "a different call was shown to the person who answered".to_owned()))
     }
 
-    /// The last answer to a request in the journal.
+    /// Returns the last recorded answer to a request.
     fn entered_answer(&self, id: &RequestId) -> Result<Option<Event>> {
         self.last_event(
             id.as_str(),
@@ -204,7 +206,7 @@ impl FileTeam {
         )
     }
 
-    /// Takes the requests of a spawn that has ended out of the queue: nobody waits for their answers any more.
+    /// Removes the requests of a terminated spawn from the queue.
     pub(crate) fn close_requests_of(&self, member: &Member) -> Result<()> {
         let Some(spawn) = member.spawn_id() else {
             return Ok(());
@@ -224,7 +226,7 @@ impl FileTeam {
         })
     }
 
-    /// The journal comes first: an answer that is on file without it is not believed.
+    /// The journal is written first: a stored answer without a journal entry is ignored.
     fn write_answer(
         &self,
         held: &LockGuard,
@@ -247,7 +249,7 @@ impl FileTeam {
             by,
         };
         if answer == Answer::Expired {
-            // Silence means no, whatever the journal takes.
+            // A timeout means no, even if the journal cannot be written.
             self.record_done([event]);
         } else {
             self.record(event)?;
@@ -290,7 +292,7 @@ fn updated_digest_of(asked: &RequestKind, answer: &Answer) -> Option<String> {
     }
 }
 
-/// The beginning of a text, and that it goes on.
+/// Returns the beginning of a text, with a mark if it is cut.
 fn excerpt(text: &str) -> String {
     let end = text.floor_char_boundary(EXCERPT);
     match &text[..end] {
@@ -299,7 +301,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// Accepts an id that can name a file.
+/// Checks that an ID can be a file name.
 fn checked(id: &RequestId) -> Result<&RequestId> {
     if id.is_file_name() {
         Ok(id)

@@ -1,4 +1,4 @@
-//! The contract between a team's state and everybody who works with it.
+//! Traits of the store.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -25,32 +25,35 @@ pub trait TeamStore: Send + Sync + Debug {
     /// Returns the handle of a team, which need not exist.
     fn team(&self, name: &TeamName) -> Arc<dyn Team>;
 
-    /// Makes a team with its lead as the only member, its inboxes and its task list. The team appears whole or
-    /// not at all, and an existing one is never touched.
+    /// Creates a team with its lead as the only member, its inboxes and its task list. Creation is
+    /// atomic, and an existing team is never changed.
     ///
     /// # Errors
-    /// [`StoreError::TeamExists`], which tells its state; [`StoreError::TeamCollides`] when another team's directories would
-    /// be the same under one of Claude Code's sanitizers; [`StoreError::TasksInTheWay`].
+    /// [`StoreError::TeamExists`], which describes its state; [`StoreError::TeamCollides`] if
+    /// another team would have the same directories under one of Claude Code's sanitizers;
+    /// [`StoreError::TasksInTheWay`].
     async fn create_team(&self, new: NewTeam) -> Result<TeamConfig>;
 
-    /// The names of all teams, sorted.
+    /// Returns the names of all teams, sorted.
     async fn teams(&self) -> Result<Vec<TeamName>>;
 
-    /// The same, and the names of directories that were teams of ours and have no roster any more.
+    /// Returns the names of all teams, and of directories that were swarm teams but have lost their
+    /// roster.
     async fn teams_and_remains(&self) -> Result<(Vec<TeamName>, Vec<TeamName>)>;
 
-    /// Finds what killed processes left between the files of all teams, and removes it with `clear`: directories of teams
-    /// that were being made or deleted, orders that no child took, temporary files, empty directories. Tells of each
-    /// whether it could be removed.
+    /// Finds leftovers of killed processes among the files of all teams, and removes them with
+    /// `clear`: directories of partially created or deleted teams, order files without a child,
+    /// temporary files, empty directories. Returns for each whether it could be removed.
     async fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>>;
 }
 
-/// One team: operations on the whole of it here, the others in one trait per subject.
+/// One team. This trait has the operations on the whole team; the others are in one trait per
+/// subject.
 ///
-/// An asynchronous method never waits for a lock on the caller's thread. While another process holds a
-/// lock, it completes later, at the latest at the store's deadline. Once begun, it runs to completion,
-/// even if its future is dropped. If the team does not exist, every method that can fail returns
-/// [`StoreError::TeamNotFound`].
+/// An asynchronous method never waits for a lock on the caller's thread. While another process
+/// holds a lock, it completes later, at the latest at the store's deadline. Once begun, it runs to
+/// completion, even if its future is dropped. If the team does not exist, every method that can
+/// fail returns [`StoreError::TeamNotFound`].
 #[async_trait]
 pub trait Team:
     Roster
@@ -73,48 +76,49 @@ pub trait Team:
     /// Returns a handle whose waits for locks `interrupt` cuts short.
     fn with_lock_interrupt(&self, interrupt: &LockInterrupt) -> Arc<dyn Team>;
 
-    /// What is wrong with a team that cannot be used; `None` for a sound one, and where there is none.
+    /// Returns the damage of an unusable team; `None` if the team is intact or does not exist.
     async fn damage(&self) -> Option<TeamDamage>;
 
-    /// Whether another program made a team: it can be looked at, and every change is refused with
-    /// [`StoreError::ForeignTeam`].
+    /// Returns whether another program created the team. It is then read-only: every change fails
+    /// with [`StoreError::ForeignTeam`].
     async fn is_foreign(&self) -> bool;
 
-    /// Ends a team: tasks and journal move to an archive whose directory is returned, or are dropped with `purge`.
+    /// Deletes the team: tasks and journal move to an archive whose directory is returned, or are
+    /// deleted with `purge`.
     ///
     /// # Errors
-    /// [`StoreError::LeadAlive`] while another process than the caller's leads, even with `force`: it would go on
-    /// without its team. [`StoreError::TeamBusy`] while members live or are being spawned, unless `force`.
+    /// [`StoreError::LeadAlive`] while another process leads the team, even with `force`.
+    /// [`StoreError::TeamBusy`] while members are running or being spawned, unless `force`.
     async fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>>;
 
-    /// Whether [`Self::delete`] would refuse as things stand. Changes nothing.
+    /// Checks whether [`Self::delete`] would succeed now. Changes nothing.
     ///
     /// # Errors
-    /// As there.
+    /// The same errors.
     async fn may_delete(&self, force: bool) -> Result<()>;
 
-    /// Brings the records in line with who is alive: one journal event for each death, its tasks given back, one message
-    /// to the lead if it was unexpected; expired reservations of dead spawners rolled back. Whoever comes second finds
-    /// nothing left to do, and what a killed one left half done is finished. What was done is added to `done`, also
-    /// where something else could not be done.
+    /// Reconciles the records with the running processes: each death gets one journal event, its
+    /// tasks are released, and an unexpected one is reported to the lead; expired reservations of
+    /// dead spawners are rolled back. Concurrent calls do the work once, and an interrupted call is
+    /// completed by the next. Completed work is added to `done`, even if another step fails.
     ///
     /// # Errors
-    /// The first of them; what it is about is found again by the next one.
+    /// The first failure; the failed step is retried by the next call.
     async fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()>;
 
-    /// [`Self::reconcile_into`] for those who only want to know what was done when all of it was.
+    /// Like [`Self::reconcile_into`], but returns the report only on success.
     ///
     /// # Errors
-    /// As there.
+    /// The same errors.
     async fn reconcile(&self) -> Result<ReconcileReport> {
         let mut done = ReconcileReport::default();
         self.reconcile_into(&mut done).await.map(|()| done)
     }
 
-    /// The roster and every member with what is known of it, in the roster's order.
+    /// Returns the roster and the current state of every member, in roster order.
     async fn look(&self) -> Result<TeamView>;
 
-    /// The members alone.
+    /// Returns the members only.
     ///
     /// # Errors
     /// As [`Self::look`].
@@ -123,37 +127,38 @@ pub trait Team:
     }
 }
 
-/// The members of a team, the process that leads it, and spawns under way.
+/// The members of a team, its lead process, and spawns in progress.
 #[async_trait]
 pub trait Roster: Send + Sync {
-    /// The roster as it stands.
+    /// Returns the roster.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the file is not a roster; it is left as it is.
+    /// [`StoreError::Damaged`] if the file is not a valid roster; it is left unchanged.
     async fn config(&self) -> Result<TeamConfig>;
 
-    /// Holds a place in the roster for a spawn: entry, colour, inbox with the prompt as first message. An entry of a
-    /// dead member of that name is replaced, and comes back if the spawn is aborted. What this brought in line about the
-    /// name before is added to `done`, also where there is no place: whoever calls looks after what that left running.
+    /// Reserves a roster entry for a spawn, with a colour and an inbox that has the prompt as first
+    /// message. The entry of a dead member of that name is replaced, and restored if the spawn is
+    /// aborted. Reconciliation of the name is added to `done`, even on failure: the caller
+    /// terminates the processes that are left.
     ///
     /// # Errors
-    /// [`StoreError::NameTaken`] when the name, or one that would share its files, is in use.
+    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
     async fn reserve_into(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member>;
 
-    /// [`Self::reserve_into`] where nothing can have been left by an earlier one of that name.
+    /// Like [`Self::reserve_into`], for names that no earlier member had.
     ///
     /// # Errors
-    /// As there.
+    /// The same errors.
     async fn reserve(&self, new: NewMember) -> Result<Member> {
         self.reserve_into(new, &mut ReconcileReport::default())
             .await
     }
 
-    /// Makes a reserved member a full one: fills in where it runs and takes the reservation away. A second commit of
-    /// the same spawn changes nothing.
+    /// Turns a reservation into a member: sets where it runs and removes the reservation.
+    /// Idempotent.
     ///
     /// # Errors
-    /// [`StoreError::SpawnGone`] when the reservation was rolled back.
+    /// [`StoreError::SpawnGone`] if the reservation was rolled back.
     async fn commit_spawn(
         &self,
         spawn: &SpawnId,
@@ -162,50 +167,54 @@ pub trait Roster: Send + Sync {
         socket: Option<PathBuf>,
     ) -> Result<Member>;
 
-    /// Undoes a reservation: roster and inbox are as before it. Mail that others sent to the reserved member
-    /// meanwhile is kept. Unknown and committed spawns are left alone; tells whether anything was undone.
+    /// Undoes a reservation and restores roster and inbox. Mail that others sent to the reserved
+    /// member is kept. Does nothing for unknown and committed spawns; returns whether a reservation
+    /// was undone.
     async fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool>;
 
-    /// Takes a member out of the roster and gives its open tasks back, attempts unchanged. With `spawn`, only when the
-    /// entry is still of that spawn. `None` when there was nothing to remove. Its inbox stays.
+    /// Removes a member from the roster and releases its open tasks without counting an attempt.
+    /// With `spawn`, only if the entry still belongs to that spawn. Returns `None` if nothing was
+    /// removed. Its inbox is kept.
     async fn remove_member(
         &self,
         name: &MemberName,
         spawn: Option<&SpawnId>,
     ) -> Result<Option<RemovedMember>>;
 
-    /// The last entry of a name that was taken out of the roster.
+    /// Returns the last roster entry of a removed member.
     async fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;
 
-    /// Notes whether a member is in a turn (`isActive`).
+    /// Sets whether a member is in a turn (`isActive`).
     async fn set_active(&self, name: &MemberName, active: bool) -> Result<()>;
 
-    /// Enters a directory, absolute, in which every later member of the team may use a tool (`teamAllowedPaths`).
+    /// Adds an absolute directory in which all later members of the team may use a tool
+    /// (`teamAllowedPaths`).
     async fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
 
-    /// Notes the permission mode that a member is in (`mode`).
+    /// Sets the permission mode of a member (`mode`).
     async fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()>;
 
-    /// Notes which process leads, or that none does.
+    /// Sets or clears the lead process.
     ///
     /// # Errors
-    /// [`StoreError::LeadAlive`] when another process that still runs has the lead.
+    /// [`StoreError::LeadAlive`] if another running process leads the team.
     async fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()>;
 
-    /// Notes the conversation and the model of the process that leads.
+    /// Sets the conversation and the model of the lead process.
     async fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()>;
 
-    /// Notes that no process leads, in place of this lead that was found lost.
+    /// Clears the lead process if it is still `lost`.
     ///
     /// # Errors
-    /// [`StoreError::LeadAlive`] when a process leads all the same, or has taken the lead since.
+    /// [`StoreError::LeadAlive`] if a process leads the team.
     async fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()>;
 
-    /// Marks a member's present spawn as to be paused, or takes the mark away. Returns the mark that was there; one that
-    /// is there already is kept.
+    /// Sets or clears the pause mark of a member's current spawn. Returns the previous mark; an
+    /// existing mark is kept.
     ///
     /// # Errors
-    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] when the mark is for another spawn.
+    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] if the mark is for another
+    /// spawn.
     async fn set_paused(
         &self,
         name: &MemberName,
@@ -216,136 +225,140 @@ pub trait Roster: Send + Sync {
 /// The inboxes of the members.
 #[async_trait]
 pub trait Mailbox: Send + Sync {
-    /// Puts a message into a member's inbox. It is on disk on return, unread.
+    /// Sends a message to a member's inbox. It is on disk on return.
     ///
     /// # Errors
     /// [`StoreError::MemberNotFound`], which lists the known names; [`StoreError::InboxFull`];
     /// [`StoreError::MessageTooLarge`].
     async fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted>;
 
-    /// [`Self::post`] to several members side by side, each with a message of its own. Returns the outcomes in the same order:
-    /// a member that cannot be written to keeps no other from getting its message.
+    /// Sends a separate message to each of several members. Returns the results in the same order;
+    /// a failure for one member does not affect the others.
     ///
     /// # Errors
-    /// When the roster cannot be read; nothing was sent then.
+    /// If the roster cannot be read; nothing was sent then.
     async fn post_all(&self, letters: &[(MemberName, Draft)]) -> Result<Vec<Result<Posted>>>;
 
-    /// [`Self::post`] for those who only want the id.
+    /// Like [`Self::post`], but returns only the ID.
     ///
     /// # Errors
-    /// As there.
+    /// The same errors.
     async fn send(&self, to: &MemberName, draft: Draft) -> Result<MessageId> {
         Ok(self.post(to, draft).await?.msg_id)
     }
 
-    /// An inbox as it stands; changes nothing.
+    /// Reads an inbox without changing it.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the file is no inbox at all; it is left as it is.
+    /// [`StoreError::Damaged`] if the file is not an inbox; it is left unchanged.
     async fn inbox(&self, name: &MemberName) -> Result<Inbox>;
 
-    /// The same while nobody writes: what its writers enter in the journal is there on return.
+    /// Reads an inbox with its lock held, so that the journal events of its writers exist on
+    /// return.
     ///
     /// # Errors
     /// As [`Self::inbox`].
     async fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox>;
 
-    /// Messages that were acknowledged and moved out of the inbox, oldest first. One may also still be in the inbox. Lines
-    /// that are no message are left out.
+    /// Returns archived acknowledged messages, oldest first. One may also still be in the inbox.
+    /// Invalid lines are skipped.
     ///
     /// # Errors
-    /// When the archive cannot be read.
+    /// If the archive cannot be read.
     async fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>>;
 
-    /// The unread entries, oldest first, each with an id. Nothing is marked read, so the same entries come again
-    /// until they are acknowledged. Elements that are no entries are set aside and entered in the journal.
+    /// Returns the unread entries, oldest first, each with an ID. They are returned again until
+    /// they are acknowledged. Malformed elements are moved to an archive and recorded in the
+    /// journal.
     async fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>>;
 
-    /// Acknowledges entries and moves old ones beyond the bound to the archive. Returns the ids that were unread
-    /// until this call: of two readers that acknowledge the same entry, one gets its id.
+    /// Acknowledges entries and archives old ones beyond the limit. Returns the ids that were
+    /// unread until this call: of two readers that acknowledge the same entry, one gets its id.
     async fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 
-    /// The same by somebody who is not the receiver, as long as no program is.
+    /// Acknowledges entries on behalf of a receiver that is not running.
     ///
     /// # Errors
-    /// [`StoreError::ReadByProgram`] while the receiver lives or is being started: it would never see them.
+    /// [`StoreError::ReadByProgram`] while the receiver is running or being started: it would never
+    /// see the messages.
     async fn ack_by_hand(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 
-    /// Notes that entries are in the receiver's durable transcript: enters that in the journal, and acknowledges them
-    /// after it. Entries that are acknowledged already are left alone; returns the ids of the others.
+    /// Records in the journal that entries are in the receiver's durable transcript, then
+    /// acknowledges them. Skips acknowledged entries; returns the IDs of the others.
     async fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 }
 
 /// The task list.
 #[async_trait]
 pub trait TaskBoard: Send + Sync {
-    /// Makes tasks in the order given, all or none, even if the process is killed half-way. Their numbers are
-    /// consecutive, so a blocker may also be a task of the same call.
+    /// Creates tasks in the given order, atomically even if the process is killed. Their numbers
+    /// are consecutive, so a blocker may also be a task of the same call.
     ///
     /// # Errors
     /// [`StoreError::TaskNotFound`] for an unknown blocker, [`StoreError::Cycle`].
     async fn create_tasks(&self, new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>>;
 
-    /// The whole list by number, and the files in it that are no tasks.
+    /// Returns the task list, ordered by number, and the invalid files in it.
     async fn tasks(&self) -> Result<TaskList>;
 
-    /// One task.
+    /// Returns one task.
     async fn task(&self, id: &TaskId) -> Result<Task>;
 
-    /// Changes a task. A task that becomes completed names the tasks that it unblocked; the caller wakes their
-    /// owners.
+    /// Changes a task. Completing a task returns the tasks that it unblocked; the caller notifies
+    /// their owners.
     ///
     /// # Errors
-    /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`], [`StoreError::TaskResolved`],
-    /// [`StoreError::Cycle`], [`StoreError::TaskNotFound`].
+    /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`],
+    /// [`StoreError::TaskResolved`], [`StoreError::Cycle`], [`StoreError::TaskNotFound`].
     async fn update_task(&self, id: &TaskId, change: TaskChange, by: &Actor)
     -> Result<TaskUpdated>;
 
-    /// Whether [`Self::update_task`] could make this change now; nothing is written.
+    /// Checks whether [`Self::update_task`] would succeed now; nothing is written.
     ///
     /// # Errors
-    /// As there.
+    /// The same errors.
     async fn check_update(&self, id: &TaskId, change: &TaskChange, by: &Actor) -> Result<()>;
 
-    /// Makes the actor the owner and the task `in_progress`, if it is free. Claiming what the same spawn already has
-    /// changes nothing.
+    /// Sets the actor as owner and the status `in_progress`, if the task is free. Idempotent for
+    /// the same spawn.
     ///
     /// # Errors
-    /// [`StoreError::Taken`], [`StoreError::Blocked`], [`StoreError::TaskFailed`], [`StoreError::TaskResolved`].
+    /// [`StoreError::Taken`], [`StoreError::Blocked`], [`StoreError::TaskFailed`],
+    /// [`StoreError::TaskResolved`].
     async fn claim(&self, id: &TaskId, by: &Actor) -> Result<Task>;
 
-    /// Claims the lowest-numbered free task: first those assigned to the actor, then those of nobody. `None` when
-    /// there is none.
+    /// Claims the lowest-numbered free task: tasks assigned to the actor first, then tasks without
+    /// an owner. `None` if there is none.
     async fn claim_next(&self, by: &Actor) -> Result<Option<Task>>;
 
-    /// Gives a task back: pending, without owner, no longer failed.
+    /// Releases a task: pending, without an owner, no longer failed.
     ///
     /// # Errors
     /// [`StoreError::NotYours`], [`StoreError::TaskResolved`].
     async fn release(&self, id: &TaskId, by: &Actor) -> Result<Task>;
 
-    /// Deletes a task and every edge to it. Returns the tasks that are unblocked by that. Its number is never used
-    /// again.
+    /// Deletes a task and every edge to it. Returns the tasks that this unblocks. Its number is
+    /// never reused.
     async fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
 }
 
-/// The requests that wait for a person.
+/// The open requests to a person.
 #[async_trait]
 pub trait RequestQueue: Send + Sync {
-    /// Puts a request into the queue, gives it its number, and returns it.
+    /// Adds a request to the queue, assigns its number, and returns it.
     ///
     /// # Errors
     /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`].
     async fn open_request(&self, request: RequestRecord) -> Result<RequestRecord>;
 
-    /// The requests on file, oldest first, open and answered ones.
+    /// Returns the open and answered requests, oldest first.
     async fn requests(&self) -> Result<RequestList>;
 
-    /// One request.
+    /// Returns one request.
     async fn request(&self, id: &RequestId) -> Result<RequestRecord>;
 
-    /// Answers a request. Exactly one answer wins. With `shown`, the call that a person saw, only a request for that call
-    /// is answered.
+    /// Answers a request. Exactly one answer wins. With `shown`, the call that a person saw, fails
+    /// if the request is for another call.
     ///
     /// # Errors
     /// [`StoreError::RequestAnswered`] with the answer that won, [`StoreError::RequestNotFound`],
@@ -358,100 +371,103 @@ pub trait RequestQueue: Send + Sync {
         by: AnsweredBy,
     ) -> Result<RequestRecord>;
 
-    /// Looks for the answer to a request that was asked. One that is on file and that no command has entered in the journal
-    /// is taken out again.
+    /// Looks up the answer to a request. An answer that no command has recorded in the journal is
+    /// removed.
     ///
     /// # Errors
     /// [`StoreError::RequestNotFound`], [`StoreError::Damaged`].
     async fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup>;
 
-    /// Takes a request out of the queue once its answer has been heard. One that is gone already is fine.
+    /// Removes a request from the queue after its answer was read. Does nothing if it is already
+    /// removed.
     async fn close_request(&self, id: &RequestId) -> Result<()>;
 }
 
 /// The record of what happened in a team.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Enters an event; it is on disk on return.
+    /// Appends an event; it is on disk on return.
     async fn journal(&self, event: Event) -> Result<()>;
 
-    /// All events, oldest first. Lines that cannot be read are reported beside them.
+    /// Returns all events, oldest first, and the invalid lines.
     async fn events(&self) -> Result<Events> {
         self.events_from(0).await
     }
 
-    /// The events that were entered after the position `from`, which is [`Events::next`] of an earlier call or 0.
-    /// A last line that is not complete yet is left for the next call.
+    /// Returns the events after the position `from`, which is [`Events::next`] of an earlier call
+    /// or 0. An incomplete last line is left for the next call.
     async fn events_from(&self, from: u64) -> Result<Events>;
 }
 
-/// What members report about themselves, and whether they live.
+/// State reports and liveness of members.
 #[async_trait]
 pub trait Presence: Send + Sync {
     /// Writes `hello.json`; only the member itself does.
     async fn write_hello(&self, name: &MemberName, hello: &Hello) -> Result<()>;
 
-    /// The last hello, possibly of an earlier spawn.
+    /// Returns the last hello, possibly of an earlier spawn.
     async fn hello(&self, name: &MemberName) -> Result<Option<Hello>>;
 
     /// Writes `rights.json`; only the member itself does.
     async fn write_rights(&self, name: &MemberName, rights: &RightsReport) -> Result<()>;
 
-    /// Writes the plan of a member's spawn and returns its path. An earlier plan of the spawn is replaced.
+    /// Writes the plan of a member's spawn and returns its path. An earlier plan of the spawn is
+    /// replaced.
     async fn write_plan(&self, name: &MemberName, spawn: SpawnId, plan: &str) -> Result<PathBuf>;
 
-    /// The last rights that a member wrote down, possibly of an earlier spawn.
+    /// Returns the last rights report, possibly of an earlier spawn.
     async fn rights(&self, name: &MemberName) -> Result<Option<RightsReport>>;
 
     /// Writes `state.json`; only the member itself does.
     async fn write_state(&self, name: &MemberName, state: &StateReport) -> Result<()>;
 
-    /// The last state report, possibly of an earlier spawn.
+    /// Returns the last state report, possibly of an earlier spawn.
     async fn state(&self, name: &MemberName) -> Result<Option<StateReport>>;
 
-    /// The mark of the member's present spawn, if it is to be paused.
+    /// Returns the pause mark of the member's current spawn, if any.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the mark cannot be read; it is left as it is.
+    /// [`StoreError::Damaged`] if the mark cannot be read; it is left unchanged.
     async fn paused(&self, name: &MemberName) -> Result<Option<PauseMark>>;
 
-    /// The same for a member whose place in the roster is known.
+    /// Like [`Self::paused`], for a known roster entry.
     async fn pause_of(&self, member: &Member) -> Result<Option<PauseMark>>;
 
-    /// Whether the member's present spawn lives, by its life lock.
+    /// Returns whether the member's current spawn is alive, according to its life lock.
     async fn liveness(&self, name: &MemberName) -> Result<Liveness>;
 
-    /// What a member's life file says, where there is one that can be read. Whether that process lives is another question.
+    /// Returns the content of a member's life file, if readable. It does not show whether the
+    /// process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
 
-    /// The names of everybody who has files there, whether in the roster or not.
+    /// Returns the names of all members with files, in the roster or not.
     async fn names_on_disk(&self) -> Vec<MemberName>;
 
-    /// Takes a member's life lock for this process, see [`LifeHolder::take`], and puts `content` into its file. In a
-    /// team of which a directory is a link it is refused.
+    /// Takes a member's life lock for this process, see [`LifeHolder::take`], and writes `content`
+    /// to its file. Fails if a directory of the team is a symlink.
     async fn take_life(&self, name: &MemberName, content: &[u8]) -> Result<LifeHolder>;
 }
 
-/// Where the files of a team are.
+/// Paths of the files of a team.
 pub trait TeamDirectories {
-    /// The team's directory, which holds `config.json`.
+    /// Returns the team's directory, which holds `config.json`.
     fn team_directory(&self) -> PathBuf;
 
-    /// The directory of the inboxes; a member's is `<name>.json` in it.
+    /// Returns the directory of the inboxes; a member's inbox is `<name>.json` in it.
     fn inbox_directory(&self) -> PathBuf;
 
-    /// The directory of the task files.
+    /// Returns the directory of the task files.
     fn tasks_directory(&self) -> PathBuf;
 
-    /// The directory of the requests.
+    /// Returns the directory of the requests.
     fn requests_directory(&self) -> PathBuf;
 
-    /// The directory of a member's own files.
+    /// Returns the directory of a member's files.
     fn member_dir(&self, name: &MemberName) -> PathBuf;
 
-    /// The file that a member locks for as long as it lives.
+    /// Returns the file that a member locks while it is running.
     fn life_path(&self, name: &MemberName) -> PathBuf;
 
-    /// The journal's file.
+    /// Returns the path of the journal.
     fn journal_path(&self) -> PathBuf;
 }

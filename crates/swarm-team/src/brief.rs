@@ -12,8 +12,8 @@ const REQUESTS: usize = 400;
 /// Bytes of a line.
 const LINE: usize = 120;
 
-/// Members and their states, the tasks that are not done, and the requests that wait for a person, in at most 2 KiB.
-/// `reader` is the member that reads it.
+/// Members and their states, the tasks that are not done, and the requests that wait for a person,
+/// in at most 2 KiB. `reader` is the member that reads it.
 ///
 /// # Errors
 /// [`StoreError`] where the team's files cannot be read.

@@ -40,8 +40,8 @@ pub enum CompletionError {
 }
 
 impl Completion<'_> {
-    /// Lets hooks look at the task and merges its owner's work, in this order and only while the task may be completed.
-    /// Any other change passes.
+    /// Lets hooks look at the task and merges its owner's work, in this order and only while the
+    /// task may be completed. Any other change passes.
     ///
     /// # Errors
     /// [`CompletionError`].

@@ -220,8 +220,9 @@ impl MemberContext {
         Ok(())
     }
 
-    /// Whether an answer counts that came by mail alone: only where another program leads, and has done so since the
-    /// member started. An agent that removes the life file of a lead of ours gains nothing by it.
+    /// Whether an answer counts that came by mail alone: only where another program leads, and has
+    /// done so since the member started. An agent that removes the life file of a lead of ours
+    /// gains nothing by it.
     pub(crate) fn takes_mailed_answers(&self, team: &dyn Team) -> Result<bool, StoreError> {
         let led_at_start = self.led_by_another.get().copied().unwrap_or(true);
         Ok(led_at_start && is_led_by_another_program(team)?)
@@ -241,7 +242,8 @@ impl MemberContext {
     }
 }
 
-/// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come by mail alone.
+/// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come
+/// by mail alone.
 fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
     let config = team.config()?;
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
@@ -252,7 +254,7 @@ fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
 /// Brings the work in a worktree to where it is meant for.
 #[async_trait]
 pub trait WorkMerger: Send + Sync + fmt::Debug {
-    /// Returns once the commits in a worktree are in its target, or need not be. Otherwise the error says, for the one
-    /// who worked there, what is in the way and what to do.
+    /// Returns once the commits in a worktree are in its target, or need not be. Otherwise the
+    /// error says, for the one who worked there, what is in the way and what to do.
     async fn merge(&self, worktree: &Path) -> Result<(), String>;
 }

@@ -1,4 +1,5 @@
-//! Who is told when tasks change: an assigned owner, and whoever can start on a task that became free.
+//! Who is told when tasks change: an assigned owner, and whoever can start on a task that became
+//! free.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +18,9 @@ use crate::send::summary_of;
 /// How long the processes of a spawn that is no more get to end by themselves.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
-/// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody unknown, nor about
-/// a task that nobody can work on: the owner of a blocked one hears of it when it can start.
+/// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody
+/// unknown, nor about a task that nobody can work on: the owner of a blocked one hears of it when
+/// it can start.
 ///
 /// # Errors
 /// Whatever the store says.
@@ -51,8 +53,9 @@ pub fn announce_assignment(
         .map(drop)
 }
 
-/// Tells whoever can act that tasks became free: the owner of each, or the lead where it has none, since nobody is
-/// given work that was not meant for it. One that cannot be told keeps nobody else from hearing of it.
+/// Tells whoever can act that tasks became free: the owner of each, or the lead where it has none,
+/// since nobody is given work that was not meant for it. One that cannot be told keeps nobody else
+/// from hearing of it.
 ///
 /// # Errors
 /// The first of whatever the store says; the tasks are free all the same.
@@ -105,8 +108,9 @@ fn system(text: &str) -> Draft {
     Draft::system(text).with_summary(summary_of(text, None))
 }
 
-/// Ends what spawns that are no more have left: what a dead member's shell left running, and what a spawner that died had begun
-/// to start. All at the same time, so that the processes of this machine are looked through once.
+/// Ends what spawns that are no more have left: what a dead member's shell left running, and what a
+/// spawner that died had begun to start. All at the same time, so that the processes of this
+/// machine are looked through once.
 fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
     if spawns.is_empty() {
         return;
@@ -118,9 +122,9 @@ fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
     }
 }
 
-/// Brings a team's records in line as [`reconcile`] does, and tells how it stands then. Nearly always nothing has
-/// happened, and one look at the files is enough for both. On a disk that takes nothing more it stands as is to be seen,
-/// and the error tells why that is not entered.
+/// Brings a team's records in line as [`reconcile`] does, and tells how it stands then. Nearly
+/// always nothing has happened, and one look at the files is enough for both. On a disk that takes
+/// nothing more it stands as is to be seen, and the error tells why that is not entered.
 ///
 /// # Errors
 /// As [`reconcile`] otherwise.
@@ -136,11 +140,13 @@ pub fn look(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreErro
     }
 }
 
-/// Brings a team's records in line with who is alive, and ends what members left running that died and what
-/// spawns began whose spawner died. Whoever opens a team calls this; one of all callers notices each death.
+/// Brings a team's records in line with who is alive, and ends what members left running that died
+/// and what spawns began whose spawner died. Whoever opens a team calls this; one of all callers
+/// notices each death.
 ///
 /// # Errors
-/// The first of whatever the store says; every death is entered that can be, and what those left is ended.
+/// The first of whatever the store says; every death is entered that can be, and what those left is
+/// ended.
 pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
     let outcome = team.reconcile_into(&mut done);

@@ -124,7 +124,8 @@ mod tests {
 
     use crate::Incoming;
 
-    /// Each frame of the wire that a model might be shown: who sends it, and words that its text has.
+    /// Each frame of the wire that a model might be shown: who sends it, and words that its text
+    /// has.
     const FRAMES: [(&str, &str, &str); 7] = [
         (
             "bob",

@@ -20,8 +20,8 @@ pub struct HelloMismatch {
     pub reported: String,
 }
 
-/// Compares a hello with the order and with the pane that was opened. What was asked for is in force, or the spawn
-/// fails.
+/// Compares a hello with the order and with the pane that was opened. What was asked for is in
+/// force, or the spawn fails.
 ///
 /// # Errors
 /// The first difference.
@@ -46,8 +46,8 @@ pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(
     same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
 }
 
-/// A child that was to have a worktree of its own is in it, on its branch and at its commit: nobody works in the shared
-/// checkout because something went wrong on the way.
+/// A child that was to have a worktree of its own is in it, on its branch and at its commit: nobody
+/// works in the shared checkout because something went wrong on the way.
 fn in_worktree(
     ordered: &WorktreeReport,
     reported: Option<&WorktreeReport>,

@@ -14,8 +14,8 @@ pub const PERSON_SENDER: &str = "user";
 /// Characters of a text that any pane has room for in a line.
 const SHORT: usize = 30;
 
-/// Under which name a message stands: its sender's, unless the program made it or a person wrote it to the lead. Names
-/// that are not a member's are not to be had by a member that is called so.
+/// Under which name a message stands: its sender's, unless the program made it or a person wrote it
+/// to the lead. Names that are not a member's are not to be had by a member that is called so.
 pub fn speaker(from: &str, kind: Option<MarkKind>) -> String {
     let from = from.trim();
     match kind {
@@ -60,7 +60,8 @@ impl Incoming {
         self.frame.is_none() && !self.is_system()
     }
 
-    /// Whether a member wrote it that leads nobody: what such a text says is looked at before a model reads it.
+    /// Whether a member wrote it that leads nobody: what such a text says is looked at before a
+    /// model reads it.
     fn is_of_peer(&self) -> bool {
         let mark = self.entry.swarm.as_ref();
         let is_person = mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person));
@@ -181,8 +182,8 @@ impl Incoming {
         }
     }
 
-    /// All that it says, where that is more than a short [`Self::line`], and the command that shows it, also after it was
-    /// read.
+    /// All that it says, where that is more than a short [`Self::line`], and the command that shows
+    /// it, also after it was read.
     pub fn more(&self, reader: &MemberName) -> Option<MailText> {
         let (line, text) = (self.line(), self.in_full());
         let text = text.trim();

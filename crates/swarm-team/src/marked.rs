@@ -1,4 +1,5 @@
-//! The processes of a spawn: the member itself, known by its life record, and what bears the mark of the spawn.
+//! The processes of a spawn: the member itself, known by its life record, and what bears the mark
+//! of the spawn.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,13 +9,14 @@ use swarm_os::{Liveness, probe_and_read};
 use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
 use swarm_store::blocking::Team;
 
-/// What bears the mark of a spawn of the teams below a config directory. Those of another root bear the same mark where that root, or
-/// this one, is a copy; they are not meant.
+/// What bears the mark of a spawn of the teams below a config directory. Those of another root bear
+/// the same mark where that root, or this one, is a copy; they are not meant.
 pub fn processes_of_spawn(root: &Path, spawn: SpawnId) -> Target {
     marked(root, [spawn])
 }
 
-/// The processes of some spawns of members: who holds the life lock for one of them, and what bears their marks.
+/// The processes of some spawns of members: who holds the life lock for one of them, and what bears
+/// their marks.
 pub fn processes_of_members<'a>(
     team: &dyn Team,
     members: impl IntoIterator<Item = (&'a MemberName, SpawnId)>,
@@ -75,8 +77,8 @@ pub struct MemberProcess {
     pub process: Process,
 }
 
-/// The process that holds a life lock, and its spawn, if it runs in our pid namespace. The lock proves that it is the
-/// member's: that of a copied root is held by nobody.
+/// The process that holds a life lock, and its spawn, if it runs in our pid namespace. The lock
+/// proves that it is the member's: that of a copied root is held by nobody.
 fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
     let (Liveness::Alive, content) = probe_and_read(path).ok()? else {
         return None;
@@ -90,8 +92,8 @@ fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
     is_here.then_some((record.spawn_id, process))
 }
 
-/// The processes of all members of a team that live in our pid namespace, whether or not they are in its roster. Without
-/// the lead.
+/// The processes of all members of a team that live in our pid namespace, whether or not they are
+/// in its roster. Without the lead.
 pub fn life_holders(team: &dyn Team) -> Vec<MemberProcess> {
     let names = team.names_on_disk().into_iter();
     names
@@ -109,8 +111,8 @@ fn holder_of(team: &dyn Team, name: MemberName) -> Option<MemberProcess> {
     })
 }
 
-/// Where the members of a team that are running work, and its lead process: the process of each and its recorded working
-/// directory, which nobody can look up in `/proc`.
+/// Where the members of a team that are running work, and its lead process: the process of each and
+/// its recorded working directory, which nobody can look up in `/proc`.
 pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
     let names = team.names_on_disk().into_iter();
     let holders = names.filter_map(|name| holder_of(team, name));

@@ -8,8 +8,8 @@ use swarm_store::blocking::Team;
 
 use crate::MemberContext;
 
-/// Gives a member its hooks. `base` has what does not change about it, `mode` is asked for the mode in force; the team
-/// and the task that it has in progress are looked at whenever a hook runs.
+/// Gives a member its hooks. `base` has what does not change about it, `mode` is asked for the mode
+/// in force; the team and the task that it has in progress are looked at whenever a hook runs.
 pub fn member_hooks(
     context: &Arc<MemberContext>,
     hooks: Hooks,

@@ -7,8 +7,9 @@ use swarm_store::{Actor, Draft};
 use crate::WorkMerger;
 use crate::send::{summary_of, told};
 
-/// Lets a task be completed only when the work of its owner is in the target, which is where it merges it. If that cannot
-/// be done the task stays as it is, and its owner is told, unless it asked itself.
+/// Lets a task be completed only when the work of its owner is in the target, which is where it
+/// merges it. If that cannot be done the task stays as it is, and its owner is told, unless it
+/// asked itself.
 ///
 /// # Errors
 /// What is in the way, for the one who asked.

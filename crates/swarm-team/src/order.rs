@@ -1,5 +1,6 @@
-//! The spawn order: everything a child is told, in a file of mode 0600 that it reads and unlinks before hello.
-//! It carries the provider keys, so it never becomes an argument or a variable that others can read.
+//! The spawn order: everything a child is told, in a file of mode 0600 that it reads and unlinks
+//! before hello. It carries the provider keys, so it never becomes an argument or a variable that
+//! others can read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -124,7 +125,8 @@ pub struct SpawnOrder {
     pub deny: Vec<RuleText>,
     /// Rules in force: calls that are asked about.
     pub ask: Vec<RuleText>,
-    /// Where relative rules start besides the working directory: they were written for its spawner's.
+    /// Where relative rules start besides the working directory: they were written for its
+    /// spawner's.
     #[serde(default)]
     pub anchors: Anchors,
     /// The conversation to continue or begin.

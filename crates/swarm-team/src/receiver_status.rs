@@ -60,7 +60,8 @@ impl ReceiverStatus {
         }
     }
 
-    /// The second half of a sentence that a model is told: what the receiver is doing and when it reads the message.
+    /// The second half of a sentence that a model is told: what the receiver is doing and when it
+    /// reads the message.
     pub fn for_model(&self, now: UnixMs) -> String {
         let mut doing = self.state.name().to_owned();
         if let Some(since) = self.since {

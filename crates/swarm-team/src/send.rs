@@ -98,7 +98,8 @@ pub enum SendError {
     Store(#[from] StoreError),
 }
 
-/// An error of the store as a model is told it: with the names to choose from, and without commands of the shell.
+/// An error of the store as a model is told it: with the names to choose from, and without commands
+/// of the shell.
 pub(crate) fn told(error: &StoreError) -> String {
     match error {
         StoreError::MemberNotFound { known, .. } => {
@@ -136,7 +137,8 @@ pub struct Delivered {
     pub failed: Vec<(MemberName, StoreError)>,
 }
 
-/// Puts a text into the inboxes of its receivers. One that cannot be written to keeps nobody else from getting it.
+/// Puts a text into the inboxes of its receivers. One that cannot be written to keeps nobody else
+/// from getting it.
 ///
 /// # Errors
 /// Whatever the store says; nothing was queued then.
@@ -150,8 +152,8 @@ pub fn post(
         (to, draft)
     };
     let letters: Vec<_> = receivers.into_iter().map(letter).collect();
-    // Before it is sent: an idle receiver is at work on the message before it could be looked at afterwards. What cannot
-    // be told of receivers is no reason not to send.
+    // Before it is sent: an idle receiver is at work on the message before it could be looked at
+    // afterwards. What cannot be told of receivers is no reason not to send.
     let views = team.member_view().unwrap_or_default();
     let receiver = |name: &MemberName, urgent: bool| {
         let view = views.iter().find(|view| &view.member.name == name)?;
@@ -185,7 +187,8 @@ pub struct Prose<'a> {
     pub supersede: Option<&'a str>,
 }
 
-/// A summary for lists, of at most 200 characters: the words that were given, else the first line that has any.
+/// A summary for lists, of at most 200 characters: the words that were given, else the first line
+/// that has any.
 pub fn summary_of(text: &str, given: Option<&str>) -> String {
     let line = given
         .filter(|given| !given.trim().is_empty())
@@ -194,8 +197,8 @@ pub fn summary_of(text: &str, given: Option<&str>) -> String {
     line.trim().chars().take(SUMMARY_CHARS).collect()
 }
 
-/// Sends prose to one member or to all but the sender. A broadcast is one message for each; one that cannot be
-/// written to keeps nobody else from getting it.
+/// Sends prose to one member or to all but the sender. A broadcast is one message for each; one
+/// that cannot be written to keeps nobody else from getting it.
 ///
 /// # Errors
 /// [`SendError`]; only with [`SendError::Partly`] was anything queued.

@@ -146,9 +146,7 @@ fn message<'de, D: Deserializer<'de>>(input: D) -> Result<Message, D::Error> {
         object @ Value::Object(_) => serde_json::from_value(object)
             .map(Message::Structured)
             .map_err(|error| D::Error::custom(format!("`message`: {error}"))),
-        _ => Err(D::Error::custom(
-            "`message` must be a string or an object",
-        )),
+        _ => Err(D::Error::custom("`message` must be a string or an object")),
     }
 }
 

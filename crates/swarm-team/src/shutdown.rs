@@ -1,5 +1,6 @@
-//! The shutdown handshake. The lead requests; the member's model is told and may refuse until the end of that turn. The
-//! member's *program* agrees for it then, at the deadline, or immediately if the request is forced.
+//! The shutdown handshake. The lead requests; the member's model is told and may refuse until the
+//! end of that turn. The member's *program* agrees for it then, at the deadline, or immediately if
+//! the request is forced.
 
 use parking_lot::Mutex;
 use swarm_protocol::{
@@ -74,8 +75,8 @@ pub fn approve_shutdown(
         .map(drop)
 }
 
-/// The member refuses to stop, for a reason. The refusal counts once the lead was told, whether or not it could be added
-/// to the journal.
+/// The member refuses to stop, for a reason. The refusal counts once the lead was told, whether or
+/// not it could be added to the journal.
 ///
 /// # Errors
 /// Whatever the store says; the lead was not told then.
@@ -118,8 +119,8 @@ struct Requests {
 }
 
 impl PendingShutdown {
-    /// Sets the open request, unless it was refused before. A later one replaces an earlier one, whose asker has given up
-    /// or asks again.
+    /// Sets the open request, unless it was refused before. A later one replaces an earlier one,
+    /// whose asker has given up or asks again.
     pub fn enter(&self, request: ShutdownRequest) {
         let mut requests = self.requests.lock();
         if requests.refused.as_ref() != Some(&request.request_id) {

@@ -47,7 +47,8 @@ impl StateKeeper {
         self.kept.lock().report.clone()
     }
 
-    /// Follows an event. Writes the report into the files of `team` when there is something new to see.
+    /// Follows an event. Writes the report into the files of `team` when there is something new to
+    /// see.
     pub fn follow(&self, event: &AgentEvent, team: Option<&dyn Team>, now: UnixMs) {
         let mut kept = self.kept.lock();
         if follow(&mut kept.report, event, now)

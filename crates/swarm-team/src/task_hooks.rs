@@ -1,5 +1,5 @@
-//! Hooks of tasks, for the tools and the command line alike: whoever makes the change runs them, so that each change has
-//! them once.
+//! Hooks of tasks, for the tools and the command line alike: whoever makes the change runs them, so
+//! that each change has them once.
 
 use swarm_hooks::AgentHooks;
 use swarm_permissions::HookEvent;
@@ -8,8 +8,8 @@ use swarm_store::Actor;
 use swarm_store::blocking::Team;
 use tokio_util::sync::CancellationToken;
 
-/// Lets hooks look at tasks that were just made. Where one of them is refused all are taken back, as one change makes
-/// them all.
+/// Lets hooks look at tasks that were just made. Where one of them is refused all are taken back,
+/// as one change makes them all.
 ///
 /// # Errors
 /// The hook's words, or why the tasks could not be taken back.
@@ -43,7 +43,8 @@ pub async fn created_hooks(
     Err(refused.join("; "))
 }
 
-/// Lets hooks look at a task that is to be completed. One that is completed already is not asked about again.
+/// Lets hooks look at a task that is to be completed. One that is completed already is not asked
+/// about again.
 ///
 /// # Errors
 /// The hook's words; the task stays as it is.

@@ -1,5 +1,6 @@
-//! Changes of members' rights: their modes, and rules for a whole team. They go out by mail, and what swarm's own members
-//! obey is what a command has entered in the journal, as with answers to requests.
+//! Changes of members' rights: their modes, and rules for a whole team. They go out by mail, and
+//! what swarm's own members obey is what a command has entered in the journal, as with answers to
+//! requests.
 
 use serde_json::json;
 use swarm_permissions::{Behavior, Destination, Rule, RuleValue, Suggestion};
@@ -62,8 +63,8 @@ pub fn ordered_mode(
         .and_then(|mode| mode.parse().ok()))
 }
 
-/// Gives a rule that allows calls to everybody in the team, now and later. A rule about a directory is entered in the
-/// roster, too, where other programs look for it.
+/// Gives a rule that allows calls to everybody in the team, now and later. A rule about a directory
+/// is entered in the roster, too, where other programs look for it.
 ///
 /// # Errors
 /// Whatever the store says.

@@ -28,7 +28,8 @@ use crate::reporter::{Reporter, ReporterParts};
 use crate::role::MemberLoop;
 use crate::servers::start_servers;
 
-/// Starts the MCP servers. Members get the list of their tools and start a server only when they call one.
+/// Starts the MCP servers. Members get the list of their tools and start a server only when they
+/// call one.
 pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let dep = &parts.spawn_context;
     let settings = &dep.agent_config.mcp;
@@ -47,7 +48,8 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     servers
 }
 
-/// Turns the configuration into that of a coordinator, where the lead is one, and creates its scratchpad.
+/// Turns the configuration into that of a coordinator, where the lead is one, and creates its
+/// scratchpad.
 fn coordinate(parts: &mut LeadParts) -> Result<(), AgentError> {
     if !parts.is_coordinator {
         return Ok(());
@@ -229,7 +231,8 @@ fn process_mark(parts: &LeadParts) -> ProcessMark {
     }
 }
 
-/// The environment of the lead's shell commands and MCP servers, with the marks by which they are found.
+/// The environment of the lead's shell commands and MCP servers, with the marks by which they are
+/// found.
 fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     let dep = &parts.spawn_context;
     let mut env = dep.shell_env.clone();

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Longest time from the stop of a run to its end: the lead's call, hooks, members, servers and what they left.
+/// Longest time from the stop of a run to its end: the lead's call, hooks, members, servers and
+/// what they left.
 const LONGEST: Duration = Duration::from_millis(1700);
 
 /// What a step gets that begins after that: enough to signal.

@@ -1,5 +1,5 @@
-//! The end of a run that is cut short: one deadline for everything that still runs, and the members stop while the
-//! lead's own call does.
+//! The end of a run that is cut short: one deadline for everything that still runs, and the members
+//! stop while the lead's own call does.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::role::MemberLoop;
 pub(super) type EarlyEnd = AbortOnDropHandle<Option<Result<TeamStopReport, LeadError>>>;
 
 impl MemberLoop<LeadRole> {
-    /// Starts the deadline as soon as the run is stopped, and stops the members then unless they outlive the lead.
+    /// Starts the deadline as soon as the run is stopped, and stops the members then unless they
+    /// outlive the lead.
     pub(super) fn follow_stop(&self) -> EarlyEnd {
         let parts = &self.role.parts;
         let is_left = outlived(parts);
@@ -35,8 +36,8 @@ impl MemberLoop<LeadRole> {
     }
 }
 
-/// Whether members outlive a lead that was stopped: nobody asked for their end, its terminal was closed or its time was
-/// up.
+/// Whether members outlive a lead that was stopped: nobody asked for their end, its terminal was
+/// closed or its time was up.
 pub(super) fn outlived(parts: &LeadParts) -> impl Fn() -> bool + Send + 'static {
     let (stop, hangup, kill) = (parts.stop.clone(), parts.hangup.clone(), parts.kill.clone());
     let remove_team = parts.remove_team;

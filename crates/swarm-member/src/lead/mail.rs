@@ -1,4 +1,5 @@
-//! The mail of a lead: questions of members are shown to the person, and members that agreed to stop are removed.
+//! The mail of a lead: questions of members are shown to the person, and members that agreed to
+//! stop are removed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +82,8 @@ impl LeadMail {
         self.departures.wait().await;
     }
 
-    /// Shows what a member asks. Where nobody is at the terminal, the model reads it too, and may answer.
+    /// Shows what a member asks. Where nobody is at the terminal, the model reads it too, and may
+    /// answer.
     fn question(&self, team: &dyn Team, incoming: &Incoming, id: &RequestId) -> Handling {
         let record = match self.record_of(team, incoming, id) {
             Ok(Some(record)) => record,
@@ -108,7 +110,8 @@ impl LeadMail {
         }
     }
 
-    /// The request in the queue that a frame is about. That of a member of another program is put there now.
+    /// The request in the queue that a frame is about. That of a member of another program is put
+    /// there now.
     fn record_of(
         &self,
         team: &dyn Team,
@@ -176,7 +179,8 @@ impl MailRole for LeadMail {
                 self.await_departure(team, frame);
                 Handling::Acknowledge
             }
-            // The lead waits for the record in the queue, not for its copy by mail, and nobody sets its rights by mail.
+            // The lead waits for the record in the queue, not for its copy by mail, and nobody sets
+            // its rights by mail.
             Some(
                 ControlFrame::PermissionResponse(_)
                 | ControlFrame::PlanApprovalResponse(_)
@@ -230,8 +234,9 @@ pub(super) fn has_unread_report(
     }))
 }
 
-/// Removes a member from the roster once its process has ended, if it last reported that it stops. One that crashed
-/// meanwhile, or whose approval came from an earlier spawn, is left to the reconcile, which reports its death.
+/// Removes a member from the roster once its process has ended, if it last reported that it stops.
+/// One that crashed meanwhile, or whose approval came from an earlier spawn, is left to the
+/// reconcile, which reports its death.
 async fn remove_departed(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -257,8 +262,9 @@ async fn remove_departed(
     Ok(())
 }
 
-/// A frame in which the lead asks itself to stop, or reports to itself that it stops or is idle. No program sends one:
-/// it was written into the file by hand, and a model must not take it for an instruction.
+/// A frame in which the lead asks itself to stop, or reports to itself that it stops or is idle. No
+/// program sends one: it was written into the file by hand, and a model must not take it for an
+/// instruction.
 fn is_about_the_lead(incoming: &Incoming) -> bool {
     use ControlFrame::{IdleNotification, ShutdownApproved, ShutdownRejected, ShutdownRequest};
     let kind = matches!(

@@ -265,7 +265,8 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         let (mail, events) = mail(&world);
         world.join("bob");
         let frame = ControlFrame::from_text(text).unwrap();
-        // As the program of a mate would write it, as its model would, and as another program would.
+        // As the program of a mate would write it, as its model would, and as another program
+        // would.
         send(&world, Draft::control("bob", &frame).urgent());
         send(&world, Draft::new("bob", text).urgent());
         world.write_raw("bob", text);

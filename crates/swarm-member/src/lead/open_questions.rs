@@ -1,4 +1,5 @@
-//! What the lead's model is told about the questions of members: that one waits for a person, and how it was answered.
+//! What the lead's model is told about the questions of members: that one waits for a person, and
+//! how it was answered.
 
 use parking_lot::Mutex;
 use swarm_protocol::{

@@ -56,8 +56,8 @@ pub struct LeadParts {
     pub host: HostFacts,
     /// Further text for the system prompt.
     pub instructions: Vec<String>,
-    /// Whether a person leads through it: it has no end of its own and waits for them after each turn. Else it works
-    /// without anybody at its terminal until the work is done.
+    /// Whether a person leads through it: it has no end of its own and waits for them after each
+    /// turn. Else it works without anybody at its terminal until the work is done.
     pub is_interactive: bool,
     /// Whether it only delegates, to workers that are its sub-agents.
     pub is_coordinator: bool,
@@ -71,7 +71,8 @@ pub struct LeadParts {
     pub remove_team: bool,
     /// Cancelled when a person asks for a graceful end.
     pub stop: CancellationToken,
-    /// Cancelled, like `stop`, when the terminal is gone: the run ends and its members wait for another lead.
+    /// Cancelled, like `stop`, when the terminal is gone: the run ends and its members wait for
+    /// another lead.
     pub hangup: CancellationToken,
     /// Cancelled when a person asks for an immediate end.
     pub kill: CancellationToken,

@@ -5,7 +5,8 @@ use swarm_tools::prompt;
 
 use super::LeadParts;
 
-/// Returns the blocks of the system prompt but for the environment, the same for the whole conversation.
+/// Returns the blocks of the system prompt but for the environment, the same for the whole
+/// conversation.
 pub(super) fn system_prompt(parts: &LeadParts) -> Vec<String> {
     let coordinator = &parts.spawn_context.agent_config.coordinator;
     let mut blocks = match coordinator {

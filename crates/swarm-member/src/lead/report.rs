@@ -70,7 +70,9 @@ impl Outcome {
                 "The run stalled: all agents are idle, tasks are open, and the lead took no action."
                     .to_owned()
             }
-            Outcome::TimedOut => "The time limit was reached before the work was finished.".to_owned(),
+            Outcome::TimedOut => {
+                "The time limit was reached before the work was finished.".to_owned()
+            }
             Outcome::Interrupted => "Interrupted.".to_owned(),
         }
     }

@@ -1,7 +1,7 @@
 //! The text that a run returns as its result.
 
-/// The lead's report. A lead often ends with a remark after its report: it answers a late notice with "Done.", or confirms
-/// that its teammates have shut down.
+/// The lead's report. A lead often ends with a remark after its report: it answers a late notice
+/// with "Done.", or confirms that its teammates have shut down.
 #[derive(Debug, Default)]
 pub(super) struct ResultText {
     text: String,
@@ -10,7 +10,8 @@ pub(super) struct ResultText {
 }
 
 impl ResultText {
-    /// Adds the final text of a turn. Once the work is finished, a shorter text does not replace a longer one.
+    /// Adds the final text of a turn. Once the work is finished, a shorter text does not replace a
+    /// longer one.
     pub(super) fn turn_ended(&mut self, text: &str, is_work_finished: bool) {
         let is_remark = self.is_report
             && is_work_finished
@@ -21,7 +22,8 @@ impl ResultText {
         self.is_report = is_work_finished && !self.text.is_empty();
     }
 
-    /// A person has written, or a command is waited for: whatever the lead says next replaces the text.
+    /// A person has written, or a command is waited for: whatever the lead says next replaces the
+    /// text.
     pub(super) fn is_provisional(&mut self) {
         self.is_report = false;
     }

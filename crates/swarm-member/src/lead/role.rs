@@ -1,4 +1,5 @@
-//! What a lead does beyond the member loop: it supervises its members and decides when the work of the run is over.
+//! What a lead does beyond the member loop: it supervises its members and decides when the work of
+//! the run is over.
 
 use std::sync::Arc;
 
@@ -95,8 +96,8 @@ impl LeadRole {
         self.parts.is_interactive || self.awaits_person
     }
 
-    /// Brings the team's records up to date. Returns `false` when it was interrupted by `stop`; the next call goes on
-    /// with it.
+    /// Brings the team's records up to date. Returns `false` when it was interrupted by `stop`; the
+    /// next call goes on with it.
     async fn reconcile(
         &mut self,
         team: &Arc<dyn Team>,
@@ -151,7 +152,8 @@ impl Role for LeadRole {
         }
         // Before the mail is read: the message about a member that has left by now is in it.
         let was_leaving = member.role.mail.is_member_leaving();
-        // After the members' states: a member's last mail is in the inbox before it reports that it is idle.
+        // After the members' states: a member's last mail is in the inbox before it reports that it
+        // is idle.
         if member.receive_again().await? {
             return Ok(None);
         }
@@ -258,7 +260,8 @@ impl Role for LeadRole {
 
     fn recovery(error: &LeadError) -> Recovery<Outcome> {
         match error {
-            // Somebody does not release a lock. Nothing is lost: what was not written is written later.
+            // Somebody does not release a lock. Nothing is lost: what was not written is written
+            // later.
             LeadError::Store(StoreError::Fs(OsError::LockTimeout { .. })) => Recovery::Retry,
             _ => Recovery::Fail,
         }
@@ -266,7 +269,8 @@ impl Role for LeadRole {
 }
 
 impl MemberLoop<LeadRole> {
-    /// Everything that the lead does until its work is over. `taken` is the team that it takes over.
+    /// Everything that the lead does until its work is over. `taken` is the team that it takes
+    /// over.
     pub(super) async fn work(
         &mut self,
         taken: Option<Handover>,
@@ -362,8 +366,9 @@ impl MemberLoop<LeadRole> {
         }
     }
 
-    /// Whether the run goes on because commands run in the background, of whose end the lead was promised to be told. A
-    /// server would never end, so the wait has a limit; it begins when nothing else is left to do.
+    /// Whether the run goes on because commands run in the background, of whose end the lead was
+    /// promised to be told. A server would never end, so the wait has a limit; it begins when
+    /// nothing else is left to do.
     fn waits_for_commands(&mut self) -> bool {
         let commands = self.sub_agents.commands();
         if commands.is_empty() {
@@ -398,13 +403,15 @@ impl MemberLoop<LeadRole> {
         self.role.told_paused = paused;
     }
 
-    /// Tells the lead once that nobody works on the open tasks. The run ends if that changes nothing.
+    /// Tells the lead once that nobody works on the open tasks. The run ends if that changes
+    /// nothing.
     fn nudge(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
         let text = stalled_text(tasks);
         if self.role.nudged.as_ref() == Some(&text) {
             return Ok(Some(Outcome::Stalled));
         }
-        self.reporter.notice("stalled: all agents are idle and tasks are open");
+        self.reporter
+            .notice("stalled: all agents are idle and tasks are open");
         let message = Envelope::system(&text).render();
         self.session.deliver(vec![Injected::prompt(message)])?;
         self.role.nudged = Some(text);

@@ -23,11 +23,12 @@ use crate::role::MemberLoop;
 /// How long sub-agents, background commands and MCP servers may take to end.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it. Members that are still
-/// there are shut down; team and tasks are kept unless asked otherwise.
+/// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it.
+/// Members that are still there are shut down; team and tasks are kept unless asked otherwise.
 ///
 /// # Errors
-/// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is an outcome.
+/// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is
+/// an outcome.
 pub async fn run_lead(
     mut parts: LeadParts,
     prompt: Option<String>,
@@ -79,9 +80,9 @@ pub async fn run_lead(
 }
 
 impl MemberLoop<LeadRole> {
-    /// Stops the members or leaves them to another lead, writes the report, and gives up the lead. Everything shares the
-    /// deadline of a run that was stopped; one that ends by itself lets its hooks finish first. `early` are members that
-    /// have been stopping since then.
+    /// Stops the members or leaves them to another lead, writes the report, and gives up the lead.
+    /// Everything shares the deadline of a run that was stopped; one that ends by itself lets its
+    /// hooks finish first. `early` are members that have been stopping since then.
     async fn finish(
         &mut self,
         outcome: Outcome,
@@ -131,21 +132,24 @@ impl MemberLoop<LeadRole> {
         closed.map(|()| report)
     }
 
-    /// Whether the members outlive this lead: it ends before the work is done, and nobody has stopped the team.
+    /// Whether the members outlive this lead: it ends before the work is done, and nobody has
+    /// stopped the team.
     fn leaves_team(&self, outcome: &Outcome) -> bool {
         let is_unfinished = matches!(outcome, Outcome::TimedOut | Outcome::Interrupted);
         is_unfinished && outlived(&self.role.parts)()
     }
 
-    /// Leaves the team as the death of a lead would: its process stays in the roster, so that running members park as
-    /// soon as its life lock is released, and `swarm resume` finds everyone.
+    /// Leaves the team as the death of a lead would: its process stays in the roster, so that
+    /// running members park as soon as its life lock is released, and `swarm resume` finds
+    /// everyone.
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
         let dep = &self.role.parts.spawn_context;
         report.worktrees = left_worktrees(dep, team).await;
         take_stock(&*dep.store.team(team), report)
     }
 
-    /// Stops the members and gives up the lead. Every step is taken even if one fails; the first failure is returned.
+    /// Stops the members and gives up the lead. Every step is taken even if one fails; the first
+    /// failure is returned.
     async fn close(
         &mut self,
         team: &TeamName,

@@ -97,7 +97,8 @@ pub(super) async fn left_worktrees(
     left.collect()
 }
 
-/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the journal is read.
+/// Adds tasks and members to the report. Members that have left are no longer in the roster, so the
+/// journal is read.
 pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), LeadError> {
     let list = team.tasks()?;
     let line = |task: &swarm_protocol::Task| TaskLine {

@@ -10,15 +10,15 @@ pub(super) enum Situation {
     Done,
     /// A member works or has unread mail.
     Busy,
-    /// Something changed between the two looks: a member may have handed work to another that was already counted as
-    /// idle.
+    /// Something changed between the two looks: a member may have handed work to another that was
+    /// already counted as idle.
     Moving,
     /// Tasks are open and every member waits.
     Stalled,
 }
 
-/// Decides by the tasks and by two looks at the members, one before the tasks were read and one after. A look at many
-/// members takes time; only what both looks agree on was true at one moment.
+/// Decides by the tasks and by two looks at the members, one before the tasks were read and one
+/// after. A look at many members takes time; only what both looks agree on was true at one moment.
 pub(super) fn situation(
     before: &[MemberView],
     tasks: &TaskList,
@@ -41,8 +41,8 @@ pub(super) fn situation(
     }
 }
 
-/// Whether the work is finished: every task is terminal or, without tasks, no member works and the lead has read every
-/// report.
+/// Whether the work is finished: every task is terminal or, without tasks, no member works and the
+/// lead has read every report.
 pub(super) fn is_work_finished(
     tasks: &TaskList,
     members: &[MemberView],
@@ -68,7 +68,8 @@ fn is_busy(view: &MemberView) -> bool {
     }
 }
 
-/// The names of the paused members if no other member is busy: nothing happens until a person continues them.
+/// The names of the paused members if no other member is busy: nothing happens until a person
+/// continues them.
 pub(super) fn paused_alone(members: &[MemberView]) -> Option<String> {
     let is_paused = |view: &&MemberView| view.state == MemberState::Paused;
     let (paused, others): (Vec<_>, Vec<_>) = members

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use swarm_supervisor::SpawnContext;
 use swarm_supervisor::member_death;
 
-/// Wakes the lead when something may have happened to a member. What happened is read from the files.
+/// Wakes the lead when something may have happened to a member. What happened is read from the
+/// files.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     spawn_context: SpawnContext,

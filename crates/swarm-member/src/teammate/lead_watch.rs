@@ -26,7 +26,8 @@ pub(crate) struct LeadWatch {
     change: Option<LeadChange>,
     /// What the last look found.
     lost: Option<LeadProcess>,
-    /// Whether the present turn depends on the lead, and whether the last look during it found the lead lost.
+    /// Whether the present turn depends on the lead, and whether the last look during it found the
+    /// lead lost.
     in_turn: Option<bool>,
 }
 
@@ -54,16 +55,16 @@ impl LeadWatch {
         }
     }
 
-    /// The process that led the team and has died; `None` while it lives, where that cannot be known, and in a team that
-    /// a person leads by hand.
+    /// The process that led the team and has died; `None` while it lives, where that cannot be
+    /// known, and in a team that a person leads by hand.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
         let looked = self.team.config();
         let looked = looked.and_then(|roster| self.look(roster.lead_process));
         self.keep(looked)
     }
 
-    /// The lost lead according to a roster that was just read. Without one, what the last look found. `None` for a member
-    /// that does not need a lead.
+    /// The lost lead according to a roster that was just read. Without one, what the last look
+    /// found. `None` for a member that does not need a lead.
     pub(crate) fn lost_in(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
         if self.on_lost == OnLost::Continue {
             return None;
@@ -125,8 +126,8 @@ impl LeadWatch {
         }
     }
 
-    /// Watches for a new lead. Returns `false` if that has begun before; otherwise one may have come before the watch,
-    /// and the caller has to look again.
+    /// Watches for a new lead. Returns `false` if that has begun before; otherwise one may have
+    /// come before the watch, and the caller has to look again.
     pub(crate) fn watch_for_change(&mut self) -> bool {
         let is_new = self.change.is_none();
         if is_new {
@@ -141,8 +142,8 @@ impl LeadWatch {
         self.change = None;
     }
 
-    /// Resolves when the lead may have died or, where that is watched, when there may be a new one. Dropping the future
-    /// loses nothing.
+    /// Resolves when the lead may have died or, where that is watched, when there may be a new one.
+    /// Dropping the future loses nothing.
     pub(crate) async fn changed(&mut self) {
         let changed = async {
             match &mut self.change {
@@ -156,7 +157,8 @@ impl LeadWatch {
         }
     }
 
-    /// A turn begins, which is suspended when the lead is lost unless the person at the terminal asked for it.
+    /// A turn begins, which is suspended when the lead is lost unless the person at the terminal
+    /// asked for it.
     pub(crate) fn turn_begins(&mut self, is_asked_here: bool) {
         let depends = self.on_lost != OnLost::Continue && !is_asked_here;
         self.in_turn = depends.then_some(false);

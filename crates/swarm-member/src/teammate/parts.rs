@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 /// Facts about the running process.
 #[derive(Debug, Clone)]
 pub struct ProcessFacts {
-    /// Its pid.
+    /// Its PID.
     pub pid: u32,
     /// Its start time in clock ticks since boot.
     pub start: String,

@@ -3,8 +3,9 @@
 use swarm_team::SpawnOrder;
 use swarm_tools::prompt;
 
-/// Returns the blocks of the system prompt but for the environment, with what its definition says. They stay the same for
-/// the whole conversation, so that a provider can keep them in its prompt cache.
+/// Returns the blocks of the system prompt but for the environment, with what its definition says.
+/// They stay the same for the whole conversation, so that a provider can keep them in its prompt
+/// cache.
 pub(crate) fn system_prompt(order: &SpawnOrder, of_definition: &[String]) -> Vec<String> {
     let mut blocks = vec![format!(
         "{}\n\n{}",

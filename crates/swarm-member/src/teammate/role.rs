@@ -1,5 +1,5 @@
-//! What a teammate does beyond the member loop: it reports its turns to the lead, answers shutdown requests, and takes
-//! no turns while it is paused or without a lead.
+//! What a teammate does beyond the member loop: it reports its turns to the lead, answers shutdown
+//! requests, and takes no turns while it is paused or without a lead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +99,8 @@ impl Role for TeammateRole {
         self.suspension.is_some()
     }
 
-    /// A parked member reads only what the person at its terminal types; a paused one reads nothing.
+    /// A parked member reads only what the person at its terminal types; a paused one reads
+    /// nothing.
     fn reads_now(&self, mail: &MailHandler, message: &Incoming) -> bool {
         match &self.suspension {
             None => true,
@@ -147,7 +148,8 @@ impl Role for TeammateRole {
                 member.wait(Some("read when this member continues")).await;
             }
             None => match role.reports.overdue() {
-                // Its sub-agents ended without a result that would have begun a turn: they were stopped.
+                // Its sub-agents ended without a result that would have begun a turn: they were
+                // stopped.
                 Some(outcome) if !member.sub_agents.is_busy() => member.end_turn(&outcome).await?,
                 _ => member.rest().await,
             },
@@ -258,8 +260,8 @@ impl TeammateRole {
         }
     }
 
-    /// Sets the deadline of the request that waits: each request has its own, and a refused one has none. A forced
-    /// request interrupts the turn.
+    /// Sets the deadline of the request that waits: each request has its own, and a refused one has
+    /// none. A forced request interrupts the turn.
     fn set_deadline(&mut self, waiting: Option<ShutdownRequest>, turn: &Turn) {
         let Some(request) = waiting else {
             self.shutdown_deadline = None;
@@ -287,7 +289,8 @@ impl TeammateRole {
         let suspend = &turn.signals.suspend;
         if look.is_lost && !suspend.is_cancelled() {
             suspend.cancel();
-            // The turn does not wait for sub-agents that ask no model any more. The resumed turn gets their results.
+            // The turn does not wait for sub-agents that ask no model any more. The resumed turn
+            // gets their results.
             turn.sub_agents.hold(true);
             turn.sub_agents.send_to_background(None);
         }
@@ -303,8 +306,9 @@ impl TeammateRole {
         turn.reporter.notice(line);
     }
 
-    /// The open shutdown request once nothing is left to wait for: it is forced, the model has read it and ended its turn
-    /// without a refusal, its deadline is over, or the model takes no turn in which it could refuse.
+    /// The open shutdown request once nothing is left to wait for: it is forced, the model has read
+    /// it and ended its turn without a refusal, its deadline is over, or the model takes no turn in
+    /// which it could refuse.
     fn agreed_shutdown(&self) -> Option<ShutdownRequest> {
         let request = self.mail.shutdown.open()?;
         let deadline = self.shutdown_deadline.as_ref();
@@ -320,8 +324,8 @@ impl TeammateRole {
 }
 
 impl MemberLoop<TeammateRole> {
-    /// The roster, read once for everything that is looked up in it; `None` where it cannot be read, which says nothing
-    /// about who is in it.
+    /// The roster, read once for everything that is looked up in it; `None` where it cannot be
+    /// read, which says nothing about who is in it.
     fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
         match team.config() {
@@ -334,8 +338,8 @@ impl MemberLoop<TeammateRole> {
         }
     }
 
-    /// Whether this spawn is still the member of its name. An entry without our mark, removed by another program,
-    /// counts.
+    /// Whether this spawn is still the member of its name. An entry without our mark, removed by
+    /// another program, counts.
     fn is_in(&self, roster: Option<&TeamConfig>) -> bool {
         let Some(roster) = roster else {
             return true;
@@ -405,8 +409,8 @@ impl MemberLoop<TeammateRole> {
         Ok(Some(Ending::ShutDown))
     }
 
-    /// What follows a turn. While a sub-agent works in the background the member is not idle: the lead is told nothing,
-    /// and the model is reminded of nothing, until that is over.
+    /// What follows a turn. While a sub-agent works in the background the member is not idle: the
+    /// lead is told nothing, and the model is reminded of nothing, until that is over.
     async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
         let goes_on = self.role.mail.shutdown.open().is_none();
         if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome) {
@@ -426,7 +430,8 @@ impl MemberLoop<TeammateRole> {
         Ok(())
     }
 
-    /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has finished.
+    /// Asks the `TeammateIdle` hooks whether the member may go idle after a turn that its model has
+    /// finished.
     async fn may_go_idle(&mut self, outcome: &TurnOutcome) -> Result<IdleVerdict, TeammateError> {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return Ok(IdleVerdict::Idle);

@@ -20,13 +20,15 @@ use crate::teammate::assemble::{Teammate, assemble};
 use crate::teammate::role::Ending;
 use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 
-/// How much longer than its spawner a child waits for the commit, so that the spawner decides first.
+/// How much longer than its spawner a child waits for the commit, so that the spawner decides
+/// first.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long its sub-agents and background commands may take to end.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What this process starts: its descendants, also those without a mark, and everything with the mark of its spawn.
+/// What this process starts: its descendants, also those without a mark, and everything with the
+/// mark of its spawn.
 fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     let own = process.pid.try_into().ok().zip(process.start.parse().ok());
     let own = own.map(|(pid, start)| Process { pid, start });
@@ -37,7 +39,8 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     }
 }
 
-/// Runs a teammate from the start of its process to its end. On return no process that it started is left.
+/// Runs a teammate from the start of its process to its end. On return no process that it started
+/// is left.
 ///
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
@@ -88,15 +91,16 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     servers.close().await;
     process::end(started, process::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {
-        // Not by the handshake, so the lead hears of it as of any other death. Reported last: another member of this
-        // name may be started as soon as it is.
+        // Not by the handshake, so the lead hears of it as of any other death. Reported last:
+        // another member of this name may be started as soon as it is.
         let cause = Some(termination.cause().to_owned());
         member.reporter.state(MemberState::Dead, cause);
     }
     ending
 }
 
-/// Takes the life lock of this member and protects its process from inspection by others of the same user.
+/// Takes the life lock of this member and protects its process from inspection by others of the
+/// same user.
 fn take_life(
     store: &dyn TeamStore,
     order: &SpawnOrder,

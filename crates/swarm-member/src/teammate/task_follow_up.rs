@@ -40,15 +40,17 @@ impl TaskFollowUp {
         }
     }
 
-    /// Records the length of the journal before a turn does anything. A resumed turn has begun already.
+    /// Records the length of the journal before a turn does anything. A resumed turn has begun
+    /// already.
     pub(crate) fn turn_begins(&mut self) {
         let journal = self.team.journal_path();
         let end = || std::fs::metadata(journal).map_or(0, |journal| journal.len());
         self.began.get_or_insert_with(end);
     }
 
-    /// A turn is over. Its final text, if there is one, becomes the result of the tasks that it completed without a
-    /// result: models that know the tool from Claude Code do not know that field.
+    /// A turn is over. Its final text, if there is one, becomes the result of the tasks that it
+    /// completed without a result: models that know the tool from Claude Code do not know that
+    /// field.
     pub(crate) fn turn_ends(&mut self, text: Option<&str>) {
         let began = self.began.take();
         let text = text.map(str::trim).filter(|text| !text.is_empty());

@@ -57,8 +57,8 @@ impl TurnReporter {
         self.tasks.turn_begins();
     }
 
-    /// Keeps the result of a turn until its sub-agents have ended. Returns `false` for a turn that the model did not
-    /// finish, which is reported to the lead immediately.
+    /// Keeps the result of a turn until its sub-agents have ended. Returns `false` for a turn that
+    /// the model did not finish, which is reported to the lead immediately.
     pub(crate) fn waits(&mut self, outcome: &TurnOutcome) -> bool {
         if !matches!(outcome, TurnOutcome::Finished { .. }) {
             return false;
@@ -95,8 +95,9 @@ impl TurnReporter {
         )
     }
 
-    /// Reports a finished turn to the lead. Returns a reminder for the model if it has open tasks and may go on
-    /// (`goes_on`); the lead is told of those tasks once the model was reminded of them.
+    /// Reports a finished turn to the lead. Returns a reminder for the model if it has open tasks
+    /// and may go on (`goes_on`); the lead is told of those tasks once the model was reminded of
+    /// them.
     pub(crate) fn turn_ends(&mut self, outcome: &TurnOutcome, goes_on: bool) -> Option<Injected> {
         if matches!(outcome, TurnOutcome::Suspended { .. }) {
             return None;

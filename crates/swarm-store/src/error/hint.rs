@@ -1,4 +1,4 @@
-//! What to do next.
+//! Hints for errors of the store.
 
 use std::io::ErrorKind;
 
@@ -7,7 +7,7 @@ use swarm_os::OsError;
 use super::{StoreError, list, tasks};
 
 impl StoreError {
-    /// What to do next, where there is something to do.
+    /// Returns a suggestion for fixing the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::TeamNotFound {

@@ -1,4 +1,4 @@
-//! A message before it has an id, and an inbox as it is shown.
+//! Messages before they are sent, and the content of an inbox.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use swarm_protocol::{
 pub struct Draft {
     /// Name of the sender.
     pub from: String,
-    /// Prose, or a control frame as compact JSON.
+    /// Text, or a control frame as compact JSON.
     pub text: String,
-    /// A few words for lists.
+    /// Short summary for lists.
     pub summary: Option<String>,
     /// The sender's colour.
     pub color: Option<String>,
-    /// What it is, how urgent, and what it supersedes.
+    /// Kind, urgency and replacement key.
     pub swarm: SwarmMark,
 }
 
 impl Draft {
-    /// Prose of a member or a person.
+    /// Creates a text message of a member or a person.
     pub fn new(from: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             from: from.into(),
@@ -31,40 +31,41 @@ impl Draft {
         }
     }
 
-    /// A control frame.
+    /// Creates a control frame.
     pub fn control(from: impl Into<String>, frame: &ControlFrame) -> Self {
         let mut draft = Self::new(from, frame.to_text());
         draft.swarm.kind = Some(MarkKind::Control);
         draft
     }
 
-    /// News of the program. It has no member's name: other programs take that for a message of the member.
+    /// Creates a system message. It does not carry a member's name, because other programs would
+    /// attribute it to that member.
     pub fn system(text: impl Into<String>) -> Self {
         Self::system_of(SYSTEM_SENDER, text)
     }
 
-    /// News of a member's own program.
+    /// Creates a system message from a member's process.
     pub fn system_of(member: impl Into<String>, text: impl Into<String>) -> Self {
         let mut draft = Self::new(member, text);
         draft.swarm.kind = Some(MarkKind::System);
         draft
     }
 
-    /// The words of a person to the lead.
+    /// Creates a message from a person to the lead.
     pub fn person(text: impl Into<String>) -> Self {
         let mut draft = Self::new(LEAD_NAME, text);
         draft.swarm.kind = Some(MarkKind::Person);
         draft
     }
 
-    /// With a few words for lists.
+    /// Sets the summary.
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// To be let in between tool calls.
+    /// Marks the message for delivery between tool calls.
     #[must_use]
     pub fn urgent(mut self) -> Self {
         self.swarm.urgent = true;
@@ -75,25 +76,25 @@ impl Draft {
 /// A message that was put into an inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
-    /// Its id.
+    /// ID of the message.
     pub msg_id: MessageId,
-    /// Unread messages of the same sender and key that it took the place of.
+    /// IDs of unread messages of the same sender and key that it replaced.
     pub superseded: Vec<MessageId>,
-    /// Where the inbox is kept as it was, if it was damaged and had to be begun anew.
+    /// Path of the backup, if the inbox was damaged and had to be replaced.
     pub quarantine: Option<PathBuf>,
 }
 
-/// An inbox as it stands.
+/// The content of an inbox.
 #[derive(Debug, Clone, Default)]
 pub struct Inbox {
     /// The entries, oldest first.
     pub entries: Vec<InboxEntry>,
-    /// Elements that are no entries; the next writer sets them aside.
+    /// Malformed elements; the next writer moves them to an archive.
     pub malformed: Vec<Malformed>,
 }
 
 impl Inbox {
-    /// The entries that are not acknowledged.
+    /// Returns the unacknowledged entries.
     pub fn unread(&self) -> impl Iterator<Item = &InboxEntry> {
         self.entries.iter().filter(|entry| !entry.read)
     }

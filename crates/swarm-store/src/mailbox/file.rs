@@ -1,4 +1,5 @@
-//! An inbox file as its lock holder sees it. Entries that nobody touches are not parsed, and are written back byte by byte.
+//! An inbox file while its lock is held. Unchanged entries are not parsed and are written back byte
+//! for byte.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ use super::Draft;
 use crate::file_team::{FileTeam, refuse_linked_directory};
 use crate::{Result, StoreError, record};
 
-/// What a file begins with, what is between its entries, and what it ends with. The first two have the same length.
+/// Start of the file, separator between entries, and end of the file. The first two have equal
+/// length.
 const OPENING: &str = "[\n  ";
 const SEPARATOR: &str = ",\n  ";
 const CLOSING: &str = "\n]";
@@ -28,7 +30,7 @@ pub(super) struct Slot {
 /// The text of an entry.
 #[derive(Debug, Clone)]
 enum Json {
-    /// A part of the file as it was found.
+    /// A range of the original file.
     Kept(std::ops::Range<usize>),
     New(String),
 }
@@ -45,7 +47,7 @@ impl Slot {
         })
     }
 
-    /// What it takes up in the file.
+    /// Returns its size in the file, in bytes.
     pub(super) fn size(&self) -> usize {
         let json = match &self.json {
             Json::Kept(place) => place.len(),
@@ -62,28 +64,28 @@ impl Slot {
     }
 }
 
-/// A whole inbox, to be changed and written back.
+/// An inbox that is changed and written back.
 #[derive(Debug, Clone)]
 pub(super) struct InboxFile {
     path: PathBuf,
-    /// The file as it was found.
+    /// The original content.
     text: String,
     pub(super) slots: Vec<Slot>,
-    /// Where it is kept as it was found, if that was no inbox.
+    /// Path of the backup, if the original content was not an inbox.
     pub(super) quarantine: Option<PathBuf>,
 }
 
-/// What an inbox file holds.
+/// Parsed content of an inbox file.
 enum Content {
     Sound(OutlinedInbox),
-    /// An array that holds something unusual; the pairs of strings are elements of it that are no entries, with the reason.
+    /// An array in a non-standard layout, with its malformed elements and the reason for each.
     Array(Vec<Slot>, Vec<(String, String)>),
-    /// Something else, with the reason.
+    /// Not an array, with the reason.
     Damaged(String),
 }
 
-/// Tells entries from what is none. An empty file counts as an empty array, since Claude Code makes the file
-/// before it fills it.
+/// Separates entries from malformed elements. An empty file counts as an empty array, since Claude
+/// Code creates the file before it fills it.
 fn parse(bytes: Vec<u8>, earlier: OutlinedInbox) -> Content {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Content::Sound(OutlinedInbox::default());
@@ -111,8 +113,8 @@ fn parse(bytes: Vec<u8>, earlier: OutlinedInbox) -> Content {
 }
 
 impl InboxFile {
-    /// Reads an inbox under its lock. What is no entry is set aside first and entered in the journal, and so is a
-    /// file that is no inbox at all.
+    /// Reads an inbox under its lock. Malformed elements, and a file that is not an inbox, are
+    /// moved aside and recorded in the journal first.
     pub(super) fn open(files: &FileTeam, name: &MemberName, held: &LockGuard) -> Result<Self> {
         let path = files.at.inbox(name);
         let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
@@ -140,8 +142,8 @@ impl InboxFile {
         }
     }
 
-    /// Keeps a damaged file under another name. Its owner is told by the first message of the next one, since what
-    /// stood in it unread is lost to it.
+    /// Keeps a damaged file under another name. The first message of the new inbox tells its owner,
+    /// because unread messages are lost.
     fn begin_anew(
         mut self,
         files: &FileTeam,
@@ -168,8 +170,8 @@ impl InboxFile {
         Ok(self)
     }
 
-    /// Keeps malformed elements in an archive and takes them out of the file. Killed in between, they are in
-    /// both, never in none.
+    /// Keeps malformed elements in an archive and takes them out of the file. If the process is
+    /// killed in between, they are in both.
     fn set_elements_aside(
         &self,
         files: &FileTeam,
@@ -207,7 +209,7 @@ impl InboxFile {
         Ok(())
     }
 
-    /// The entry of a slot, parsed.
+    /// Parses the entry of a slot.
     pub(super) fn entry(&self, slot: &Slot) -> Result<InboxEntry> {
         parse_mended(self.json(slot)).map_err(|error| StoreError::Damaged {
             path: self.path.clone(),
@@ -222,7 +224,7 @@ impl InboxFile {
         }
     }
 
-    /// Changes the unread entries that `change` says it has changed; tells how many.
+    /// Applies `change` to the unread entries; returns how many it changed.
     pub(super) fn edit_unread(
         &mut self,
         mut change: impl FnMut(&mut InboxEntry) -> bool,
@@ -241,7 +243,7 @@ impl InboxFile {
         Ok(changed)
     }
 
-    /// Takes out the entries that `goes` says are to go; `acked` tells whether acknowledged ones are looked at, too.
+    /// Removes the entries for which `goes` returns true; `acked` includes acknowledged entries.
     pub(super) fn take_out(
         &mut self,
         acked: bool,
@@ -263,7 +265,7 @@ impl InboxFile {
         Ok(taken)
     }
 
-    /// Whether an entry has this id.
+    /// Returns whether an entry has this ID.
     pub(super) fn has(&self, id: &MessageId) -> Result<bool> {
         for slot in &self.slots {
             if self.entry(slot)?.msg_id.as_ref() == Some(id) {
@@ -277,13 +279,13 @@ impl InboxFile {
         self.slots.iter().filter(|slot| !slot.read)
     }
 
-    /// The size of the file, were it written like this.
+    /// Returns the size of the file if written now, in bytes.
     pub(super) fn size(&self) -> usize {
         let entries = self.slots.iter().map(Slot::size);
         entries.sum::<usize>() + CLOSING.len()
     }
 
-    /// The file as it will be. The entries in front of the first change stay where they are in the text.
+    /// Returns the new content of the file. Entries before the first change keep their positions.
     fn into_written(self) -> OutlinedInbox {
         if self.slots.is_empty() {
             return OutlinedInbox {
@@ -314,7 +316,7 @@ impl InboxFile {
         OutlinedInbox { text, entries }
     }
 
-    /// The first entries, as long as they are where they will be in the file, with the same layout around them.
+    /// Returns the leading entries whose positions and layout do not change.
     fn in_place(&self) -> Vec<Outline> {
         let mut entries: Vec<Outline> = Vec::with_capacity(self.slots.len());
         let mut end = 0;
@@ -338,7 +340,7 @@ impl InboxFile {
         Ok(self.place(files, name, held)?.sync()?)
     }
 
-    /// The same without the last wait for the disk.
+    /// Like [`Self::write`], without the final wait for the disk.
     pub(super) fn place(
         mut self,
         files: &FileTeam,
@@ -363,7 +365,7 @@ impl From<BadInbox> for StoreError {
     }
 }
 
-/// An inbox that is no JSON array, found by a reader.
+/// An inbox that is not a JSON array, found by a reader.
 #[derive(Debug)]
 pub(super) struct BadInbox {
     pub(super) path: PathBuf,

@@ -21,8 +21,9 @@ impl FileTeam {
         self.refuse_if_too_large(to, &draft)?;
         let id = MessageId::random();
         let put = self.with_inbox_lock(to, |held| self.hand_over(held, to, draft, id))?;
-        // Without the lock: the receiver is awake already, and several senders wait for the disk together. Nobody waits for
-        // the line in the journal: the message is in the inbox, whatever a power cut takes from the journal.
+        // Without the lock: the receiver is already woken, and several senders wait for the disk
+        // together. The journal line is not awaited: the message is in the inbox even if a power
+        // failure loses the line.
         put.placed.sync()?;
         Ok(put.posted)
     }
@@ -55,7 +56,8 @@ impl FileTeam {
         self.require_inbox(name)?;
         match self.look_into(name)? {
             Ok(inbox) => Ok(inbox),
-            // Another program writes in place: what was seen may be half of something. Under the lock nobody writes.
+            // Another program may be writing in place, so this may be a partial write. Read again
+            // under the lock.
             Err(_) => self.inbox_at_rest(name),
         }
     }
@@ -68,7 +70,7 @@ impl FileTeam {
     pub(crate) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
         let bytes = swarm_os::read_optional(&self.at.mail_archive(name))?.unwrap_or_default();
-        // A writer that was killed leaves half a line, and has then left its entry in the inbox.
+        // A killed writer leaves a partial line; its entry is still in the inbox.
         let lines = bytes.split(|byte| *byte == b'\n');
         let entries = lines.filter_map(|line| serde_json::from_slice(line).ok());
         Ok(entries.collect())
@@ -105,14 +107,15 @@ impl FileTeam {
         name: &MemberName,
         ids: &[MessageId],
     ) -> Result<Vec<MessageId>> {
-        // Asked while the inbox is locked: a program lives before it reads its inbox for the first time, and it is in
-        // the roster before its prompt is in the inbox.
+        // Checked with the inbox locked: a member is alive before it first reads its inbox, and is
+        // in the roster before its prompt is in the inbox.
         self.ack_after(name, ids, |_| self.refuse_if_read_by_program(name))
     }
 
     pub(crate) fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         self.ack_after(name, ids, |unread| {
-            // On disk some time: what a power cut undoes is entered again when the message comes again.
+            // Not synced: after a power failure, the event is recorded again when the message is
+            // delivered again.
             let _pending = self.enter(unread.iter().map(|msg_id| Event::Delivered {
                 msg_id: msg_id.clone(),
                 to: name.clone(),
@@ -138,8 +141,8 @@ impl FileTeam {
         })
     }
 
-    /// How many messages wait; `None` where the file cannot be read, because a view of the team must not fail on it, and
-    /// the file where that is damaged.
+    /// Returns the number of unread messages, and the file if it is damaged. The number is `None`
+    /// if the file cannot be read, because a view of the team must not fail on it.
     pub(crate) fn count_unread(&self, name: &MemberName) -> (Option<usize>, Option<BrokenFile>) {
         let path = self.at.inbox(name);
         let bytes = match swarm_os::read_optional(&path) {
@@ -149,7 +152,7 @@ impl FileTeam {
         if let Ok(count) = count_unread(&bytes) {
             return (Some(count), None);
         }
-        // As in `inbox`: under the lock nobody writes.
+        // As in `inbox`: read again under the lock.
         match self.inbox_at_rest(name) {
             Ok(inbox) => (Some(inbox.unread().count()), None),
             Err(StoreError::Damaged { path, reason }) => (None, Some(BrokenFile { path, reason })),
@@ -165,9 +168,9 @@ impl FileTeam {
         self.require_member(name)
     }
 
-    /// What a look without the lock finds in a whole inbox; `None` where something has to be written first. A lock is
-    /// something that all others who watch the directory see come and go, and nearly no look needs one: whoever writes in place
-    /// is seen by a file that is no array yet.
+    /// Reads the unread entries without the lock; `None` if something must be written first. Taking
+    /// a lock wakes every watcher of the directory and is rarely needed: a file that is being
+    /// written in place is not yet a valid array.
     fn look_for_unread(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
         let path = self.at.inbox(name);
         let stamp = Stamp::of(&path);
@@ -180,7 +183,8 @@ impl FileTeam {
         Ok(unread.filter(|unread| unread.iter().all(|entry| entry.msg_id.is_some())))
     }
 
-    /// The unread entries of an inbox; `None` where elements of it are no entries, or the file is no array.
+    /// The unread entries of an inbox; `None` if elements are malformed or the file is not an
+    /// array.
     fn unread_in(&self, path: &Path) -> Result<Option<Vec<InboxEntry>>> {
         let bytes = swarm_os::read_optional(path)?.unwrap_or_default();
         let earlier = self.store.last_inbox.take(path);
@@ -210,10 +214,10 @@ impl FileTeam {
         Ok(())
     }
 
-    /// Marks those of the entries read that are not, once `first` has been told which they are; returns their ids.
+    /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.
     ///
-    /// The file's content is on disk, the mark perhaps not yet: a message that a power cut makes unread again is known by
-    /// its id to whoever has it in a transcript, and is only marked again.
+    /// The mark may not be on disk yet. If a power failure makes a message unread again, the reader
+    /// recognises its ID in the transcript and only marks it again.
     fn ack_after(
         &self,
         name: &MemberName,

@@ -1,19 +1,19 @@
-//! The inbox that was looked at last: most of it is the same at the next look.
+//! Cache of the last inbox that was read: most of it is unchanged at the next read.
 
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use swarm_protocol::OutlinedInbox;
 
-/// The longest file that is remembered, in bytes. An inbox with room for more mail is far below.
+/// Maximum size of a cached file in bytes. Most inboxes are far smaller.
 const LONGEST: usize = 1024 * 1024;
 
-/// What one inbox file held when it was last read or written. It need not be what the file holds now.
+/// Content of one inbox file when it was last read or written. The file may have changed since.
 #[derive(Debug, Default)]
 pub(crate) struct LastInbox(Mutex<Option<(PathBuf, OutlinedInbox)>>);
 
 impl LastInbox {
-    /// Takes what is known of a file; nothing if another one was remembered since.
+    /// Takes the cached content of a file; empty if another file is cached.
     pub(super) fn take(&self, path: &Path) -> OutlinedInbox {
         let known = self.0.lock().take_if(|(of, _)| of == path);
         known.map(|(_, inbox)| inbox).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Keeping an inbox small: a send takes time in proportion to what the file holds.
+//! Limits the size of an inbox, because the time of a send is proportional to it.
 
 use swarm_os::LockGuard;
 use swarm_protocol::MemberName;
@@ -8,8 +8,9 @@ use crate::file_team::{FileTeam, refuse_linked_directory};
 use crate::{Result, record};
 
 impl InboxFile {
-    /// Moves the oldest acknowledged entries to the archive until the file is within its bounds. They are in the
-    /// archive before the caller writes the file without them: killed in between, they are in both.
+    /// Moves the oldest acknowledged entries to the archive until the file is within its bounds.
+    /// They are archived before the caller writes the file without them: if killed in between, they
+    /// are in both.
     pub(super) fn prune(
         &mut self,
         files: &FileTeam,
@@ -37,8 +38,9 @@ impl InboxFile {
         Ok(())
     }
 
-    /// How many acknowledged entries go, from the oldest on: none within the bounds, and beyond them so many that half of
-    /// what may stay is free again. One by one, each message would cost a write to the archive.
+    /// Returns how many of the oldest acknowledged entries to archive: none within the limits,
+    /// otherwise enough to free half of the limit. Archiving one by one would add a write to each
+    /// message.
     fn surplus(&self, keep_acked: usize, keep_bytes: usize) -> usize {
         let mut kept = self.acked().count();
         let mut size = self.size();

@@ -1,4 +1,4 @@
-//! Inboxes in which everything was read when they were last looked at: a further look need not open them.
+//! Cache of inboxes without unread entries: they are not opened again until they change.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
-/// How long a file must have been left alone before its times tell one content from another: they are coarse, and a
-/// second change within the same moment would not show.
+/// Minimum age of a change before the timestamps identify the content: they are coarse, so two
+/// changes in quick succession may have equal timestamps.
 const LEFT_ALONE: Duration = Duration::from_secs(1);
 
-/// What tells one content of a file from another.
+/// Identifies the content of a file by its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     file: (u64, u64),
@@ -22,11 +22,12 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a file that has been left alone for a while, taken before its content is read.
+    /// Returns the stamp of a file that has not changed for a while. Call it before reading the
+    /// content.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
         let age = SystemTime::now().duration_since(found.modified().ok()?);
-        // A time in the future tells nothing.
+        // A time in the future is unusable.
         if age.ok()? < LEFT_ALONE {
             return None;
         }
@@ -39,7 +40,7 @@ impl Stamp {
     }
 }
 
-/// The stamps of quiet inboxes.
+/// Stamps of inboxes without unread entries.
 #[derive(Debug, Default)]
 pub(crate) struct QuietInboxes {
     stamps: Mutex<HashMap<PathBuf, Stamp>>,
@@ -50,7 +51,7 @@ impl QuietInboxes {
         self.stamps.lock().get(path).copied()
     }
 
-    /// Notes what an inbox looks like that is quiet; none for one that is not.
+    /// Stores the stamp of an inbox without unread entries; `None` removes it.
     pub(super) fn note(&self, path: PathBuf, stamp: Option<Stamp>) {
         let mut stamps = self.stamps.lock();
         match stamp {

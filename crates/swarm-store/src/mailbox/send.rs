@@ -1,4 +1,4 @@
-//! Putting a message into an inbox.
+//! Sending messages to inboxes.
 
 use serde_json::Value;
 use swarm_os::{LockGuard, PendingSync};
@@ -15,13 +15,14 @@ impl Draft {
         entry.msg_id = Some(id);
         entry.summary = self.summary;
         entry.color = self.color;
-        // Even an empty mark: an entry without one is taken for another program's, whose text may be a control frame.
+        // Even an empty mark is written: an entry without one counts as another program's, whose
+        // text may be a control frame.
         entry.swarm = Some(self.swarm);
         entry
     }
 }
 
-/// A message in an inbox, and what is not on disk yet.
+/// A message in an inbox, and the writes that are not on disk yet.
 pub(super) struct Put {
     pub(super) posted: Posted,
     /// The inbox.
@@ -31,7 +32,8 @@ pub(super) struct Put {
 }
 
 impl FileTeam {
-    /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the caller.
+    /// Puts a message into an inbox whose lock is held; the wait for the disk is left to the
+    /// caller.
     pub(crate) fn deliver(
         &self,
         held: &LockGuard,
@@ -56,8 +58,9 @@ impl FileTeam {
         self.put(held, to, inbox, &entry)
     }
 
-    /// Puts a message into an inbox unless one with this id is there; a full one takes it as well. The journal is waited for:
-    /// its line tells later callers that the message was sent, also when it is no longer in the inbox.
+    /// Puts a message into an inbox unless one with this id is there, even if the inbox is full.
+    /// Waits for the journal: its line tells later calls that the message was sent, even after it
+    /// has left the inbox.
     pub(crate) fn deliver_once(
         &self,
         held: &LockGuard,
@@ -74,7 +77,8 @@ impl FileTeam {
         Ok(put.placed.and(put.entered).sync()?)
     }
 
-    /// The event is entered before the lock is released, so that no other event of this message can precede it.
+    /// The event is entered before the lock is released, so that no other event of this message can
+    /// precede it.
     fn put(
         &self,
         held: &LockGuard,
@@ -128,7 +132,7 @@ impl FileTeam {
         let kind = entry.swarm.as_ref().and_then(|mark| mark.kind);
         let has_room = match kind {
             Some(MarkKind::Control) => true,
-            // News of deaths and tasks comes once for each, and is missed most where much happens.
+            // Messages about deaths and tasks are exempt: they are sent once and are important.
             Some(MarkKind::System) => unread < limit.saturating_mul(2),
             _ => unread < limit,
         };
@@ -143,7 +147,7 @@ impl FileTeam {
     }
 }
 
-/// Takes out what the new entry makes pointless; returns the ids.
+/// Removes the entries that the new one replaces; returns their IDs.
 fn supersede(inbox: &mut InboxFile, entry: &InboxEntry) -> Result<Vec<MessageId>> {
     let key = |entry: &InboxEntry| entry.swarm.as_ref().and_then(|mark| mark.supersede.clone());
     let Some(wanted) = key(entry) else {

@@ -19,7 +19,7 @@ use crate::{Result, StoreError, process, record};
 impl FileTeam {
     pub(crate) fn config(&self) -> Result<TeamConfig> {
         match self.read_config() {
-            // Old versions of Claude Code write in place: what was seen may be half of something.
+            // Old versions of Claude Code write in place, so this may be a partial write.
             Err(StoreError::Damaged { .. }) if is_there(&self.at.config_lock()) => {
                 self.with_roster_lock(|_held| self.read_config())
             }
@@ -33,7 +33,7 @@ impl FileTeam {
         done: &mut ReconcileReport,
     ) -> Result<Member> {
         let (member, pending) = self.with_roster_lock(|held| self.hold_place(held, new, done))?;
-        // Without the lock: others who spawn wait for the disk together with this one.
+        // Without the lock, so that concurrent spawns wait for the disk together.
         if let Err(error) = pending.sync() {
             if let Err(left) = self.abort_spawn(&new.spawn_id, "it could not be saved") {
                 tracing::warn!(team = %self.team, member = %new.name, error = %left, "a failed reservation stays until it lapses");
@@ -75,7 +75,7 @@ impl FileTeam {
             }
             let member = member.clone();
             let placed = self.place_config(held, &config)?;
-            // Without its reservation in the roster, how to undo it is of no use and does no harm.
+            // A leftover undo file is harmless once the reservation has left the roster.
             if let Err(error) = self.forget_undo(&member.name) {
                 tracing::warn!(team = %self.team, member = %member.name, %error, "left behind");
             }
@@ -87,7 +87,8 @@ impl FileTeam {
             }]);
             Ok((member, placed.and(entered)))
         })?;
-        // Without the lock: the child sees its commit already, and others who spawn wait for the disk together.
+        // Without the lock: the child already sees its commit, and concurrent spawns wait for the
+        // disk together.
         pending.sync()?;
         Ok(member)
     }
@@ -126,7 +127,7 @@ impl FileTeam {
             };
             self.write_former(&member)?;
             self.close_requests_of(&member)?;
-            // It is out of the roster before anybody can claim again, itself included.
+            // It leaves the roster before the tasks can be claimed again, even by itself.
             let released = self.return_tasks(
                 &returned,
                 |_tasks| Ok(()),
@@ -134,11 +135,11 @@ impl FileTeam {
             )?;
             self.forget_undo(name)?;
             let mark = member.swarm.as_ref();
-            // A death that was recorded has been reported.
+            // A recorded death has already been reported.
             if let Some(mark) = mark.filter(|mark| mark.died_at.is_none())
                 && let Err(error) = self.tell_of_stop(&config, name, mark.spawn_id, &released)
             {
-                // The member has left all the same.
+                // The member has left in any case.
                 tracing::warn!(team = %self.team, member = %name, %error, "cannot notify the lead of a departed member");
             }
             Ok(Some(RemovedMember { member, released }))
@@ -252,14 +253,14 @@ impl FileTeam {
 }
 
 impl FileTeam {
-    /// Notes something of a member that other programs show.
+    /// Sets a field of a member that other programs display.
     fn note_of(
         &self,
         name: &MemberName,
         is_so: impl Fn(&Member) -> bool,
         note: impl FnOnce(&mut Member),
     ) -> Result<()> {
-        // A look without the lock first: most calls find nothing to change.
+        // Read without the lock first: most calls change nothing.
         if is_so(self.member_of(&self.config()?, name)?) {
             return Ok(());
         }
@@ -269,14 +270,14 @@ impl FileTeam {
             if let Some(member) = config.member_mut(name) {
                 note(member);
             }
-            // A courtesy to other programs that run: after a power cut none does.
+            // Not synced: only for programs that are running now.
             let _pending = self.place_config(held, &config)?;
             Ok(())
         })
     }
 
-    /// Changes the roster under its lock and returns it as written. Nothing is written when `change` fails or changes
-    /// nothing.
+    /// Changes the roster under its lock and returns it as written. Nothing is written when
+    /// `change` fails or changes nothing.
     pub(crate) fn update_config(
         &self,
         change: impl FnOnce(&mut TeamConfig) -> Result<()>,
@@ -333,7 +334,7 @@ fn is_same(a: &LeadProcess, b: &LeadProcess) -> bool {
     a.pid == b.pid && a.proc_start == b.proc_start && a.pid_space == b.pid_space
 }
 
-/// The place of a spawn in the roster.
+/// Returns the index of a spawn in the roster.
 pub(crate) fn position_of(config: &TeamConfig, spawn: SpawnId) -> Option<usize> {
     config
         .members
@@ -341,7 +342,7 @@ pub(crate) fn position_of(config: &TeamConfig, spawn: SpawnId) -> Option<usize> 
         .position(|member| member.spawn_id() == Some(spawn))
 }
 
-/// What the member said of itself, and for the rest what its place in the roster says.
+/// Returns the terms from the member's hello, completed from its roster entry.
 fn terms(member: &Member, hello: Option<Hello>) -> SpawnTerms {
     let reserved = SpawnTerms {
         agent_type: member.agent_type.clone(),

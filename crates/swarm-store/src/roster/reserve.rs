@@ -1,4 +1,4 @@
-//! Holding a place in the roster for a spawn.
+//! Reserving a roster entry for a spawn.
 
 use swarm_os::{Liveness, LockGuard, PendingSync};
 use swarm_protocol::{
@@ -20,7 +20,7 @@ impl FileTeam {
         done: &mut ReconcileReport,
     ) -> Result<(Member, PendingSync)> {
         let mut config = self.read_config()?;
-        // A dead namesake is entered in the journal before its entry goes.
+        // The death of an earlier member of this name is recorded before its entry is removed.
         self.reconcile_some(held, &mut config, |name| *name == new.name, done)?;
         let at = self.place_for(&config, new)?;
         self.refuse_beyond_cap(&config, new)?;
@@ -33,7 +33,8 @@ impl FileTeam {
         };
         let mut pending = self.remember_undo(held, &new.name, &undo)?;
         if undo.previous.is_some() {
-            // The roster forgets the dead namesake now, so this must outlive a power cut before that does.
+            // The roster entry of the dead member is overwritten next, so this must be on disk
+            // first.
             std::mem::take(&mut pending).sync()?;
         }
         let member = self.entry_for(&config, new, undo.previous.as_ref());
@@ -51,7 +52,8 @@ impl FileTeam {
         }
     }
 
-    /// Where the new entry goes: in the place of a dead namesake, or (`None`) at the end.
+    /// Returns the index for the new entry: that of a dead member of this name, or `None` for the
+    /// end.
     fn place_for(&self, config: &TeamConfig, new: &NewMember) -> Result<Option<usize>> {
         let rivals = config.members.iter().enumerate();
         let mut place = None;
@@ -71,7 +73,8 @@ impl FileTeam {
         Ok(place)
     }
 
-    /// Counts who lives or is about to. A name that is being spawned again has died and holds no place.
+    /// Counts members that are running or being spawned. A dead member that is being respawned does
+    /// not count.
     fn refuse_beyond_cap(&self, config: &TeamConfig, new: &NewMember) -> Result<()> {
         let limit = self.store.limits.max_members;
         if limit == 0 {
@@ -96,7 +99,8 @@ impl FileTeam {
         })
     }
 
-    /// Why a member with the same file names stands in the way; `None` when it is dead and may be replaced.
+    /// Returns why a member with the same file names blocks the spawn; `None` if it is dead and can
+    /// be replaced.
     fn hold_of(&self, rival: &Member, new: &NewMember) -> Result<Option<String>> {
         if rival.name != new.name {
             return Ok(Some(format!(
@@ -116,13 +120,12 @@ impl FileTeam {
         Ok(match self.life_of(rival)? {
             Liveness::Dead => None,
             Liveness::Alive => Some("a live member has this name".to_owned()),
-            Liveness::Foreign => {
-                Some("a member of this name has no life file".to_owned())
-            }
+            Liveness::Foreign => Some("a member of this name has no life file".to_owned()),
         })
     }
 
-    /// What holds a name for a spawn. One whose spawner was killed may still say hello until its time is over.
+    /// Describes a spawn in progress. The child of a killed spawner may still send hello until the
+    /// deadline.
     fn spawn_under_way(&self, reservation: &Reservation) -> String {
         let pid = reservation.spawner_pid;
         if process::is_running(pid, &reservation.spawner_start) != Some(false) {
@@ -134,7 +137,7 @@ impl FileTeam {
         )
     }
 
-    /// Makes the member's own directory, and the sidecar of its inbox.
+    /// Creates the member's directory and the sidecar of its inbox.
     fn make_room(&self, new: &NewMember) -> Result<()> {
         swarm_os::ensure_private_dir(&self.at.member(&new.name))?;
         Ok(swarm_os::create_sidecar(&self.at.inbox_lock(&new.name))?)
@@ -175,7 +178,7 @@ impl FileTeam {
         }
     }
 
-    /// Enters the reservation in the journal and puts the prompt into the inbox.
+    /// Records the reservation in the journal and sends the prompt.
     fn announce(&self, new: &NewMember, prompt: Option<MessageId>) -> Result<PendingSync> {
         let entered = self.enter([Event::SpawnReserved {
             member: new.name.clone(),
@@ -190,7 +193,7 @@ impl FileTeam {
         Ok(entered.and(delivered))
     }
 
-    /// Undoes what a failed reservation wrote. Should that fail as well, the reservation lapses by itself.
+    /// Undoes a failed reservation. If that fails too, the reservation expires.
     fn take_back(&self, held: &LockGuard, config: &mut TeamConfig, new: &NewMember) {
         let undone = self
             .undo_reservation(config, new.spawn_id)
@@ -202,7 +205,7 @@ impl FileTeam {
     }
 }
 
-/// The first colour that no teammate has; when all are taken, they go round once more.
+/// Returns the first unused colour; if all are in use, colours repeat.
 fn free_color(config: &TeamConfig) -> Color {
     let taken: Vec<Color> = config.teammates().filter_map(Member::known_color).collect();
     let all = 1..Color::ALL.len();

@@ -1,4 +1,4 @@
-//! What is asked for a new member, and what is told of a removed one.
+//! Types for adding and removing members.
 
 use std::path::PathBuf;
 
@@ -11,38 +11,40 @@ use crate::Draft;
 /// A member to be spawned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMember {
-    /// Its name.
+    /// Name of the member.
     pub name: MemberName,
-    /// Which spawn this is.
+    /// ID of the spawn.
     pub spawn_id: SpawnId,
-    /// Who spawns, and until when.
+    /// The spawner and its deadline.
     pub reservation: Reservation,
-    /// Type of its definition.
+    /// Agent type.
     pub agent_type: Option<String>,
-    /// Its model.
+    /// Model of the member.
     pub model: Option<String>,
-    /// Its permission mode.
+    /// Permission mode of the member.
     pub mode: Option<PermissionMode>,
-    /// Its working directory.
+    /// Working directory of the member.
     pub cwd: PathBuf,
-    /// Its isolated worktree.
+    /// Worktree of the member, if it has one.
     pub worktree_path: Option<PathBuf>,
     /// Whether it must have a plan approved first.
     pub plan: bool,
-    /// The first message. Its text also becomes the roster's `prompt`. Without one the member waits for mail.
+    /// The first message, which also becomes `prompt` in the roster. Without one, the member waits
+    /// for mail.
     pub prompt: Option<Draft>,
-    /// How it will run, when that is already known.
+    /// Backend, if already known.
     pub backend: Option<BackendType>,
-    /// The tmux server in which its pane will be, so that whoever undoes the spawn finds the pane.
+    /// The tmux server in which its pane will be, so that a rollback finds the pane.
     pub socket: Option<PathBuf>,
-    /// Its conversation. Without one, that of the dead member of the same name is carried on, if there is one.
+    /// ID of its conversation. Without one, the conversation of a dead member of the same name
+    /// continues.
     pub session_id: Option<SessionId>,
-    /// Its colour; without one the first that nobody has.
+    /// Colour; without one, the first unused colour.
     pub color: Option<Color>,
 }
 
 impl NewMember {
-    /// One of which nothing else is asked.
+    /// Creates a request with defaults for the optional fields.
     pub fn new(
         name: MemberName,
         spawn_id: SpawnId,
@@ -68,11 +70,11 @@ impl NewMember {
     }
 }
 
-/// A member that was taken out of the roster.
+/// A member that was removed from the roster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemovedMember {
-    /// Its last entry.
+    /// Its last roster entry.
     pub member: Member,
-    /// Tasks that were given back.
+    /// Tasks that were released.
     pub released: Vec<TaskId>,
 }

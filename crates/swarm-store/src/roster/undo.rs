@@ -1,4 +1,4 @@
-//! What a reservation found before it, so that it can be undone as if it had never been.
+//! The state before a reservation, so that it can be undone.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,25 +11,25 @@ use super::file_roster::position_of;
 use crate::file_team::FileTeam;
 use crate::{Result, StoreError, record};
 
-/// `members/<name>/reservation.json`, there from the reservation to its end.
+/// `members/<name>/reservation.json`, which exists as long as the reservation.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Undo {
-    /// The spawn that the place is held for.
+    /// ID of the reserved spawn.
     pub(super) spawn_id: SpawnId,
-    /// The first message, if it has one.
+    /// ID of the first message, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) prompt: Option<MessageId>,
-    /// Whether the inbox was there before.
+    /// Whether the inbox existed before.
     pub(super) had_inbox: bool,
-    /// The dead member whose name is taken over.
+    /// The dead member that is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) previous: Option<Member>,
 }
 
 impl FileTeam {
-    /// Puts inbox and roster back; the caller holds the roster, writes it, and then calls [`Self::note_undone`].
-    /// Done twice, because the first time was cut short, it does no harm. `None` when the spawn has no reservation.
+    /// Restores inbox and roster; the caller holds the roster's lock, writes it, and then calls
+    /// [`Self::note_undone`]. Idempotent. `None` if the spawn has no reservation.
     pub(crate) fn undo_reservation(
         &self,
         config: &mut TeamConfig,
@@ -63,7 +63,7 @@ impl FileTeam {
         Ok(Some(name))
     }
 
-    /// Enters an undone reservation in the journal and forgets how to undo it.
+    /// Records an undone reservation in the journal and removes its undo file.
     pub(crate) fn note_undone(
         &self,
         member: &MemberName,
@@ -79,7 +79,8 @@ impl FileTeam {
         Ok(())
     }
 
-    /// Called under the roster's lock; without the file a reservation could not be undone, so it goes last.
+    /// Requires the roster's lock. Called last, because a reservation cannot be undone without the
+    /// file.
     pub(super) fn forget_undo(&self, member: &MemberName) -> Result<()> {
         let path = self.at.undo(member);
         match fs::remove_file(&path) {
@@ -94,7 +95,7 @@ impl FileTeam {
         }
     }
 
-    /// Only for the holder of the roster's lock.
+    /// Requires the roster's lock.
     pub(super) fn remember_undo(
         &self,
         _held: &LockGuard,

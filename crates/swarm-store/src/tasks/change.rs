@@ -1,4 +1,4 @@
-//! What a change makes of one task, and whether the actor may make it. No I/O.
+//! Applies a change to one task and checks whether the actor may make it. No I/O.
 
 use serde_json::{Map, Value};
 use swarm_protocol::{AgentId, MemberName, Task, TaskStatus, UnixMs};
@@ -7,19 +7,19 @@ use super::rules::{self, Holder};
 use super::{Actor, TaskChange, TaskList};
 use crate::{Result, StoreError};
 
-/// The key of a task's metadata that is swarm's own.
+/// The metadata key that is reserved for swarm.
 pub(super) const OWN_KEY: &str = "swarm";
 
-/// The circumstances of a change.
+/// Context of a change.
 pub(super) struct Edit<'a> {
-    /// The list, with the new edges.
+    /// The task list, with the new dependencies.
     pub(super) list: &'a TaskList,
     pub(super) by: &'a Actor,
     pub(super) now: UnixMs,
 }
 
 impl Edit<'_> {
-    /// The task after the change.
+    /// Returns the task after the change.
     pub(super) fn apply(&self, change: &TaskChange, mut task: Task) -> Result<Task> {
         if let Some(subject) = &change.subject {
             task.subject.clone_from(subject);
@@ -49,7 +49,7 @@ impl Edit<'_> {
         Ok(task)
     }
 
-    /// Gives the task a new owner. Who worked on it before is fenced off by that.
+    /// Assigns the task to a new owner. The previous owner can no longer change it.
     fn assign(&self, task: &mut Task, to: &MemberName, then: Option<TaskStatus>) -> Result<()> {
         let new = AgentId::new(to.clone(), self.by.agent_id.team.clone());
         if task.is_owned_by(&new) {
@@ -72,7 +72,7 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// Back to pending, by whoever has the task or is in charge. The owner stays.
+    /// Sets the task back to pending, by its holder or the lead. The owner is kept.
     fn put_off(&self, task: &mut Task) -> Result<()> {
         if task.status != TaskStatus::Pending {
             rules::require_charge(task, self.by)?;
@@ -82,7 +82,7 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// A claim, and the start of work by an owner who was assigned before.
+    /// Claims the task, or starts work as its assigned owner.
     fn start(&self, task: &mut Task) -> Result<()> {
         match rules::holder(task, self.by) {
             Holder::Other(owner) if task.status == TaskStatus::InProgress => {
@@ -99,7 +99,7 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// Who is in charge may note that another member works on its task. Which spawn does is not known then.
+    /// The lead may record that another member works on its task. The spawn is unknown then.
     fn start_for_owner(&self, task: &mut Task) -> Result<()> {
         rules::require_charge(task, self.by)?;
         rules::require_ready(self.list, task)?;

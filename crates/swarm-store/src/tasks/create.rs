@@ -1,4 +1,4 @@
-//! Making tasks, all or none.
+//! Creating tasks atomically.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{Actor, TaskList, rules};
 use crate::file_team::FileTeam;
 use crate::{Result, StoreError};
 
-/// Tasks that are about to be, by number.
+/// Tasks to be created, by number.
 pub(super) type NewTasks = BTreeMap<TaskId, Task>;
 
 impl FileTeam {
@@ -27,7 +27,7 @@ impl FileTeam {
         let known: Vec<TaskId> = known.into_iter().collect();
         let is_free = made.values().all(|task| task.blocked_by.is_empty());
         self.with_task_locks(held, &known, || {
-            // Tasks that wait for nobody have nothing to do with the others.
+            // Tasks without dependencies are independent of the others.
             let before = if is_free {
                 TaskList::default()
             } else {
@@ -51,7 +51,7 @@ impl FileTeam {
         })
     }
 
-    /// The new tasks and the ones that they wait for, with the edges on both sides.
+    /// Returns the new tasks and their blockers, with the edges on both sides.
     fn connect_new(&self, list: &TaskList, made: &NewTasks) -> Result<Writes> {
         let edges = made
             .values()
@@ -81,7 +81,7 @@ impl FileTeam {
     }
 }
 
-/// A task as it is written first; `first` is the number of the first one of the same call.
+/// Returns the initial record of a task; `first` is the number of the first task of the call.
 pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> {
     if let Some(metadata) = &new.metadata
         && metadata.contains_key(super::change::OWN_KEY)

@@ -1,4 +1,4 @@
-//! Keeping out who is no longer a member.
+//! Rejects actors that are no longer members.
 
 use swarm_protocol::{Member, SpawnId};
 
@@ -7,9 +7,9 @@ use crate::file_team::FileTeam;
 use crate::{Result, StoreError};
 
 impl FileTeam {
-    /// Refuses an actor of a spawn that was removed, replaced, or has been declared dead, whatever the task says:
-    /// a late namesake could otherwise finish or claim what was given back. The caller has the list's lock, under
-    /// which a removed member leaves the roster.
+    /// Rejects an actor whose spawn was removed, replaced or declared dead: a late process could
+    /// otherwise complete or claim released tasks. Requires the list's lock, under which members
+    /// are removed from the roster.
     pub(super) fn require_current(&self, actor: &Actor) -> Result<()> {
         let Some(spawn_id) = actor.spawn_id.filter(|_| !actor.person) else {
             return Ok(());

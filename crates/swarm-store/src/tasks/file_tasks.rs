@@ -41,8 +41,8 @@ impl FileTeam {
 
     pub(crate) fn tasks(&self) -> Result<TaskList> {
         let list = self.look_at_tasks()?;
-        // Another program writes in place: what was seen may be half of something. The same goes for several files of
-        // ours that are written together. Under the locks nobody writes.
+        // Another program may be writing in place, and swarm writes several files together, so this
+        // may be a partial write. Read again under the locks.
         let settled = list.broken.is_empty() && !is_there(&self.at.tasks_redo());
         if settled || !is_there(&self.at.tasks_lock()) {
             return Ok(list);
@@ -59,7 +59,7 @@ impl FileTeam {
     }
 
     pub(crate) fn task(&self, id: TaskId) -> Result<Task> {
-        // Alone, however long the list is, unless its file may be half of something.
+        // Only this file is read, unless it may be partially written.
         if let Some(Ok(task)) = self.look_at_task(id)?
             && !is_there(&self.at.tasks_redo())
         {
@@ -104,7 +104,7 @@ impl FileTeam {
             self.require_current(by)?;
             for id in candidates(&self.look_at_tasks()?, by) {
                 match self.claim_held(held, id, by) {
-                    // Another program, which knows nothing of our list lock, was faster.
+                    // Another program, which does not take the list lock, claimed it first.
                     Err(
                         StoreError::Taken { .. }
                         | StoreError::Blocked { .. }
@@ -196,7 +196,8 @@ impl FileTeam {
     }
 }
 
-/// What an actor may claim: its own tasks first, then nobody's, each by number.
+/// Returns the tasks that an actor may claim: its own first, then those without an owner, by
+/// number.
 fn candidates(list: &TaskList, by: &Actor) -> Vec<TaskId> {
     let free =
         |task: &&Task| task.status == TaskStatus::Pending && list.state(task) == TaskState::Pending;
@@ -212,7 +213,7 @@ fn candidates(list: &TaskList, by: &Actor) -> Vec<TaskId> {
 }
 
 impl FileTeam {
-    /// What a change has to know of the list: all of it where a circle may come of new edges.
+    /// Returns the part of the list that a change needs: all of it if new edges may form a cycle.
     fn concerned(&self, id: TaskId, change: &TaskChange) -> Result<TaskList> {
         if change.add_blocks.is_empty() && change.add_blocked_by.is_empty() {
             self.look_around(&[id])
@@ -221,7 +222,7 @@ impl FileTeam {
         }
     }
 
-    /// The list after a change.
+    /// Returns the list after a change.
     fn edited(
         &self,
         before: &TaskList,
@@ -309,7 +310,7 @@ fn sealed(before: &TaskList, after: &mut TaskList) -> Writes {
     writes
 }
 
-/// Names of the fields that differ, as they stand in the file.
+/// Returns the names of the changed fields, as in the file.
 fn changed_fields(old: &Task, new: &Task) -> Vec<&'static str> {
     let free = |task: &Task| {
         let mut metadata = task.metadata.clone().unwrap_or_default();
@@ -333,7 +334,7 @@ fn changed_fields(old: &Task, new: &Task) -> Vec<&'static str> {
         .collect()
 }
 
-/// The tasks that name this one in an edge.
+/// Returns the tasks with an edge to this one.
 fn neighbours(list: &TaskList, id: TaskId) -> BTreeSet<TaskId> {
     let named = list
         .tasks

@@ -1,4 +1,4 @@
-//! Task files one by one and all together.
+//! Reading and locking task files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use super::TaskList;
 use crate::file_team::FileTeam;
 use crate::{BrokenFile, Result, StoreError};
 
-/// Task files that are read by one thread: reading them takes many times as long as starting a thread.
+/// Number of task files read by one thread: reading them takes much longer than starting a thread.
 const FILES_PER_THREAD: usize = 250;
 
 impl FileTeam {
-    /// A task of a list.
+    /// Returns a task of a list.
     ///
     /// # Errors
-    /// [`StoreError::TaskNotFound`], or [`StoreError::Damaged`] when its file is no task.
+    /// [`StoreError::TaskNotFound`], or [`StoreError::Damaged`] if its file is invalid.
     pub(super) fn require_task<'l>(&self, list: &'l TaskList, id: TaskId) -> Result<&'l Task> {
         if let Some(task) = list.get(id) {
             return Ok(task);
@@ -31,14 +31,14 @@ impl FileTeam {
         }
     }
 
-    /// Holds the task list. May be held while taking an inbox. A write of several files that was cut short is
-    /// completed first.
+    /// Runs `work` with the task list locked. An inbox may be locked meanwhile. An interrupted
+    /// write of several files is completed first.
     pub(crate) fn with_list_lock<T>(
         &self,
         work: impl FnOnce(&LockGuard) -> Result<T>,
     ) -> Result<T> {
         self.locked(&self.at.tasks_lock(), &[], |held| {
-            // The lock proves that the team is there; its list may have been cleared away by hand.
+            // The lock proves that the team exists; its task list may have been deleted by hand.
             swarm_os::place_private_dir(self.at.tasks())?.sync()?;
             let list = self.at.list_file();
             // Claude Code can only lock a file that exists.
@@ -48,7 +48,8 @@ impl FileTeam {
             }
             held.also(std::slice::from_ref(&list), |held| {
                 if held.was_left_behind() {
-                    // Claude Code would wait for the locks of single tasks, which nobody of ours may take for long.
+                    // Claude Code waits for the locks of single tasks, so swarm holds them only
+                    // briefly.
                     held.remove_leftovers(self.at.tasks())?;
                 }
                 self.complete_redo(held)?;
@@ -57,8 +58,9 @@ impl FileTeam {
         })
     }
 
-    /// Takes the locks of existing tasks, under that of the list. `ids` must be ascending. A task that is being created needs
-    /// none: programs lock a task only once its file is there, and create one only with the list's lock.
+    /// Takes the locks of existing tasks, under that of the list. `ids` must be ascending. A task
+    /// that is being created needs none: programs lock a task only once its file is there, and
+    /// create one only with the list's lock.
     pub(super) fn with_task_locks<T>(
         &self,
         held: &LockGuard,
@@ -69,9 +71,9 @@ impl FileTeam {
         held.also(&files, |_| work())
     }
 
-    /// Reads what has to be known to change some tasks: these, those that wait for them, and whatever any of them waits
-    /// for. Who waits is told by the tasks themselves: swarm and Claude Code note each edge on both sides. Where another
-    /// program takes part, the whole list is read, since an edge may stand on one side only.
+    /// Reads the tasks needed to change `ids`: these, their dependents, and all blockers. Swarm and
+    /// Claude Code record each edge on both sides. If another program takes part, the whole list is
+    /// read, since an edge may be recorded on one side only.
     pub(super) fn look_around(&self, ids: &[TaskId]) -> Result<TaskList> {
         if self
             .read_config()?
@@ -89,7 +91,7 @@ impl FileTeam {
         Ok(list)
     }
 
-    /// Reads tasks into a list that are not there yet.
+    /// Adds tasks to a list that does not have them yet.
     fn look_at_further(
         &self,
         list: &mut TaskList,
@@ -149,7 +151,7 @@ impl FileTeam {
         self.task_in(id, swarm_os::read_optional(&self.at.task(id)))
     }
 
-    /// The task in a file that was read.
+    /// Parses the task in a file.
     fn task_in(
         &self,
         id: TaskId,
@@ -169,7 +171,7 @@ impl FileTeam {
         }
     }
 
-    /// The highest number in the directory, whatever the files hold.
+    /// Returns the highest number among the file names.
     pub(super) fn highest_number(&self) -> Result<u64> {
         let names = swarm_os::names_in(self.at.tasks())?.unwrap_or_default();
         let numbers = names
@@ -185,7 +187,7 @@ fn edges_of(list: &TaskList, of: impl Fn(&Task) -> &Vec<TaskId>) -> Vec<TaskId> 
     edges.copied().collect()
 }
 
-/// A task, or why it is none.
+/// Parses a task, or returns why it is invalid.
 fn parse(id: TaskId, bytes: &[u8]) -> Result<Task, String> {
     match Task::parse(bytes) {
         Ok(task) if task.id == id => Ok(task),
@@ -194,7 +196,7 @@ fn parse(id: TaskId, bytes: &[u8]) -> Result<Task, String> {
     }
 }
 
-/// The task that a file name stands for.
+/// Returns the task ID of a file name.
 pub(super) fn id_of(path: &Path) -> Option<TaskId> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
     // `#7` reads as a task id, too, but is not the name of its file.

@@ -1,10 +1,11 @@
-//! Who waits for whom. No I/O.
+//! Dependencies between tasks. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use swarm_protocol::{Task, TaskId};
 
-/// For each task the tasks that it waits for. Another program may have noted an edge on one side only; either counts.
+/// The blockers of each task. Another program may record an edge on one side only; either side
+/// counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Graph {
     waits_for: BTreeMap<TaskId, BTreeSet<TaskId>>,
@@ -24,13 +25,13 @@ impl Graph {
         graph
     }
 
-    /// Lets `task` wait for `blocker`, without a check.
+    /// Adds an edge without a check.
     fn add(&mut self, task: TaskId, blocker: TaskId) {
         self.waits_for.entry(task).or_default().insert(blocker);
     }
 
-    /// Lets `task` wait for `blocker`, unless that closes a circle: then nothing changes and the tasks on it are
-    /// returned, each waiting for the next, the first also last.
+    /// Makes `task` depend on `blocker`. If that would form a cycle, changes nothing and returns
+    /// the tasks of the cycle, each blocked by the next, with the first repeated at the end.
     pub(super) fn connect(&mut self, task: TaskId, blocker: TaskId) -> Result<(), Vec<TaskId>> {
         if let Some(way) = self.way(blocker, task) {
             return Err(std::iter::once(task).chain(way).collect());
@@ -39,7 +40,8 @@ impl Graph {
         Ok(())
     }
 
-    /// [`Graph::connect`] for many edges, in time in proportion to their number where they close no circle.
+    /// [`Graph::connect`] for many edges, in time proportional to their number if they form no
+    /// cycle.
     pub(super) fn connect_all(mut self, edges: &[(TaskId, TaskId)]) -> Result<(), Vec<TaskId>> {
         let mut with_all = self.clone();
         for (task, blocker) in edges {
@@ -48,13 +50,13 @@ impl Graph {
         if with_all.is_without_circles() {
             return Ok(());
         }
-        // There is one, which may be older than these edges.
+        // There is a cycle, which may be older than these edges.
         edges
             .iter()
             .try_for_each(|(task, blocker)| self.connect(*task, *blocker))
     }
 
-    /// Takes away tasks that wait for nobody until nothing is left, which succeeds only without circles.
+    /// Removes tasks without blockers until none are left, which succeeds only without cycles.
     fn is_without_circles(&self) -> bool {
         let mut waits: BTreeMap<TaskId, usize> = BTreeMap::new();
         let mut awaited_by: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
@@ -84,7 +86,7 @@ impl Graph {
         taken == waits.len()
     }
 
-    /// The tasks from `from` to `to` along the edges, both included.
+    /// Returns a path from `from` to `to` along the edges, both included.
     fn way(&self, from: TaskId, to: TaskId) -> Option<Vec<TaskId>> {
         let mut came_from: BTreeMap<TaskId, TaskId> = BTreeMap::new();
         let mut open = vec![from];
@@ -156,7 +158,7 @@ mod tests {
         graph.connect(id(3), id(1)).unwrap();
     }
 
-    /// Takes away tasks that wait for nobody until nothing is left: that succeeds only without circles.
+    /// Removes tasks without blockers until none are left, which succeeds only without cycles.
     fn is_acyclic(edges: &[(u64, u64)]) -> bool {
         let mut left: BTreeSet<(u64, u64)> = edges.iter().copied().collect();
         loop {

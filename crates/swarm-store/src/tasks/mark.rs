@@ -1,4 +1,4 @@
-//! The highest number that was ever given to a task of the list, `.highwatermark`: numbers are never used again.
+//! The highest task number ever used, `.highwatermark`: numbers are never reused.
 
 use std::str;
 
@@ -9,7 +9,7 @@ use crate::file_team::FileTeam;
 use crate::{Result, StoreError};
 
 impl FileTeam {
-    /// The highest number given so far. The caller has the list's lock.
+    /// Returns the highest number used so far. Requires the list's lock.
     pub(super) fn highest_given(&self) -> Result<u64> {
         let path = self.at.high_water_mark();
         let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
@@ -31,7 +31,7 @@ impl FileTeam {
         Ok(self.highest_number()?.max(mark))
     }
 
-    /// The first of so many numbers that were never given. The caller has the list's lock.
+    /// Returns the first of `count` unused numbers. Requires the list's lock.
     pub(super) fn next_numbers(&self, count: usize) -> Result<u64> {
         let highest = self.highest_given()?;
         let count = u64::try_from(count).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! The task list: Claude Code's files, with claims that cannot be made twice and edges that cannot close a circle.
+//! The task list: Claude Code's files, with exclusive claims and acyclic dependencies.
 
 mod change;
 mod create;

@@ -1,4 +1,5 @@
-//! What happens to tasks, as events. Together they hold every field, so that the list can be made again from them.
+//! Journal events of tasks. Together they hold every field, so that the list can be rebuilt from
+//! them.
 
 use serde_json::{Map, Value};
 use swarm_protocol::{Event, Task, TaskStatus};
@@ -8,7 +9,7 @@ use super::redo::Writes;
 use crate::file_team::FileTeam;
 
 impl FileTeam {
-    /// Enters the changes that were written. `before` is the list as it was.
+    /// Records the written changes. `before` is the list before the change.
     pub(super) fn note_changes(&self, before: &TaskList, writes: &Writes, by: &str) {
         let written = writes.iter().filter_map(|(id, task)| {
             let (old, new) = (before.get(*id)?, task.as_ref()?);
@@ -25,7 +26,7 @@ impl FileTeam {
     }
 }
 
-/// The fields of a record that differ, as they are in the newer one; `null` for one that it has not.
+/// Returns the new values of the changed fields; `null` for a removed field.
 fn difference(old: &Task, new: &Task) -> Map<String, Value> {
     let (old, new) = (fields(old), fields(new));
     let gone = old.keys().filter(|key| !new.contains_key(*key));
@@ -46,7 +47,7 @@ fn fields(task: &Task) -> Map<String, Value> {
     }
 }
 
-/// The tasks that could not be worked on in one list and can in the other.
+/// Returns the tasks that are blocked in `before` but not in `after`.
 pub(super) fn unblocked(before: &TaskList, after: &TaskList) -> Vec<Task> {
     use swarm_protocol::TaskState::{Blocked, Pending};
     let waiting = after.tasks.iter().filter(|task| {

@@ -1,5 +1,5 @@
-//! Writing several task files as one: what is to be written is first noted in one file, and whoever has the list's
-//! lock next completes what was cut short.
+//! Writing several task files as one: what is to be written is first noted in one file, and whoever
+//! has the list's lock next completes what was cut short.
 
 use std::collections::BTreeMap;
 
@@ -44,8 +44,8 @@ impl FileTeam {
             });
         }
         held.replace(&redo, &record::line(&redo, &Redo { writes: noted })?)?;
-        // From here on it is done: what fails now is completed by the next one who has the list's lock, so that nobody may be
-        // told that it failed.
+        // From here on it is done: what fails now is completed by the next one who has the list's
+        // lock, so that nobody may be told that it failed.
         let put = self.put_all(held, writes);
         if let Err(error) = put.and_then(|()| Ok(held.remove(&redo)?)) {
             tracing::warn!(team = %self.team, %error, "cannot complete a write of several tasks; the next command does");
@@ -92,8 +92,8 @@ impl FileTeam {
         Ok(held.remove(&path)?)
     }
 
-    /// Whether a task's file already says what it is to say. Its entry may not be on disk yet, which the next wait for the
-    /// directory makes good.
+    /// Whether a task's file already says what it is to say. Its entry may not be on disk yet,
+    /// which the next wait for the directory makes good.
     fn stands(&self, id: TaskId, after: Option<&Task>) -> Result<bool> {
         let found = self.look_at_task(id)?;
         Ok(match (found, after) {
@@ -103,7 +103,8 @@ impl FileTeam {
         })
     }
 
-    /// What a noted write comes to if another program has changed the file since: its task, with our edges.
+    /// What a noted write comes to if another program has changed the file since: its task, with
+    /// our edges.
     fn rebase(&self, write: Write) -> Result<Option<Task>> {
         if self.text_of(write.id)? == write.before {
             return Ok(write.after);

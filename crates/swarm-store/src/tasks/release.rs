@@ -1,4 +1,4 @@
-//! Giving tasks back, by hand or because their owner is gone.
+//! Releasing tasks, by hand or because their owner is gone.
 
 use swarm_protocol::{AgentId, SpawnId, Task, TaskId, TaskStatus};
 
@@ -6,18 +6,18 @@ use super::{TaskList, rules};
 use crate::Result;
 use crate::file_team::FileTeam;
 
-/// An owner that is gone.
+/// An owner whose tasks are released.
 #[derive(Debug)]
 pub(crate) struct Returned {
     pub(crate) owner: AgentId,
     pub(crate) spawn_id: Option<SpawnId>,
-    /// Why what it worked on counts as a failed attempt; `None` when it does not count.
+    /// Why its current work counts as a failed attempt; `None` if it does not.
     pub(crate) failed_because: Option<String>,
 }
 
 impl FileTeam {
-    /// Gives back what an owner that is gone had; tells which. All under the list's lock: `first` is told the tasks
-    /// before they change, and `then` is called when they have.
+    /// Releases the tasks of a departed owner and returns them. All under the list's lock: `first`
+    /// receives the tasks before they change, and `then` is called afterwards.
     pub(crate) fn return_tasks(
         &self,
         returned: &Returned,
@@ -56,7 +56,7 @@ impl Returned {
     }
 }
 
-/// The open tasks of an owner. What a later spawn of the same name has claimed is not among them.
+/// Returns the open tasks of an owner, without those claimed by a later spawn of the same name.
 fn held_by(list: &TaskList, returned: &Returned) -> Vec<TaskId> {
     let owned = list.tasks.iter().filter(|task| {
         task.status != TaskStatus::Completed

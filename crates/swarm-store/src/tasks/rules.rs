@@ -1,23 +1,23 @@
-//! Who may do what with a task, and what it then looks like. No I/O.
+//! Rules for changing tasks. No I/O.
 
 use swarm_protocol::{AgentId, FailedTask, SpawnId, SwarmTask, Task, TaskStatus, UnixMs};
 
 use super::{Actor, TaskList};
 use crate::{Result, StoreError};
 
-/// After how many deaths of its owners a task is given up.
+/// Number of owner deaths after which a task fails.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// Who has a task, as an actor sees it.
+/// The holder of a task, relative to an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Holder {
     Nobody,
     Actor,
-    /// Somebody else, in words.
+    /// Another member, as a description.
     Other(String),
 }
 
-/// Who has the task. A claim of another spawn of the same name is somebody else's.
+/// Returns the holder. Another spawn of the same name is a different holder.
 pub(super) fn holder(task: &Task, actor: &Actor) -> Holder {
     let Some(owner) = task.owner.as_deref().filter(|owner| !owner.is_empty()) else {
         return Holder::Nobody;
@@ -33,8 +33,8 @@ pub(super) fn holder(task: &Task, actor: &Actor) -> Holder {
     }
 }
 
-/// The spawn that claimed the task in the name of its owner. A claim of a former owner, whom another program
-/// replaced without knowing of claims, does not count.
+/// Returns the spawn that claimed the task for its owner. The claim of a former owner does not
+/// count if another program has replaced the owner.
 pub(super) fn claim_of(task: &Task, owner: &AgentId) -> Option<SpawnId> {
     let swarm = task.swarm();
     swarm
@@ -42,7 +42,7 @@ pub(super) fn claim_of(task: &Task, owner: &AgentId) -> Option<SpawnId> {
         .filter(|_| swarm.claimed_by.as_ref() == Some(owner))
 }
 
-/// Lets only the holder, anybody where there is none, or a person who insists.
+/// Allows only the holder, any actor if there is none, or a person who forces it.
 pub(super) fn require_hold(task: &Task, actor: &Actor) -> Result<()> {
     match holder(task, actor) {
         Holder::Other(owner) if !(actor.person && actor.force) => {
@@ -52,7 +52,7 @@ pub(super) fn require_hold(task: &Task, actor: &Actor) -> Result<()> {
     }
 }
 
-/// Lets the holder, anybody where there is none, and whoever is in charge.
+/// Allows the holder, any actor if there is none, and the lead.
 pub(super) fn require_charge(task: &Task, actor: &Actor) -> Result<()> {
     match holder(task, actor) {
         Holder::Other(owner) if !actor.is_in_charge() => {
@@ -62,7 +62,7 @@ pub(super) fn require_charge(task: &Task, actor: &Actor) -> Result<()> {
     }
 }
 
-/// Lets nobody work on a task that waits for others or was given up.
+/// Rejects work on a blocked or failed task.
 pub(super) fn require_ready(list: &TaskList, task: &Task) -> Result<()> {
     if let Some(failed) = task.swarm().failed {
         return Err(StoreError::TaskFailed {
@@ -84,7 +84,7 @@ pub(super) fn require_ready(list: &TaskList, task: &Task) -> Result<()> {
     }
 }
 
-/// Whether the task can be claimed; `false` when the actor works on it already.
+/// Checks whether the task can be claimed; `false` if the actor already works on it.
 pub(super) fn is_claimable(list: &TaskList, task: &Task, actor: &Actor) -> Result<bool> {
     let id = task.id;
     match (task.status, holder(task, actor)) {
@@ -99,7 +99,7 @@ pub(super) fn is_claimable(list: &TaskList, task: &Task, actor: &Actor) -> Resul
     }
 }
 
-/// Makes the actor the one who works on the task.
+/// Records the actor as the one working on the task.
 pub(super) fn start(task: &mut Task, agent: &AgentId, spawn_id: Option<SpawnId>, now: UnixMs) {
     task.owner = Some(agent.name.to_string());
     task.status = TaskStatus::InProgress;
@@ -110,7 +110,7 @@ pub(super) fn start(task: &mut Task, agent: &AgentId, spawn_id: Option<SpawnId>,
     });
 }
 
-/// Gives the task back. What failed may be tried afresh.
+/// Releases the task and clears its failures.
 pub(super) fn give_back(task: &mut Task) {
     task.owner = None;
     task.status = TaskStatus::Pending;
@@ -124,7 +124,7 @@ pub(super) fn give_back(task: &mut Task) {
     }
 }
 
-/// Counts an attempt that ended with its owner's death.
+/// Counts an attempt that ended with the death of the owner.
 pub(super) fn count_attempt(task: &mut Task, reason: &str) {
     change_mark(task, |mark| {
         mark.attempt = mark.attempt.saturating_add(1);
@@ -138,7 +138,7 @@ pub(super) fn count_attempt(task: &mut Task, reason: &str) {
     });
 }
 
-/// Forgets who claimed the task.
+/// Clears the claim.
 pub(super) fn drop_claim(task: &mut Task) {
     let mark = task.swarm();
     if mark.claimed_by.is_some() || mark.spawn_id.is_some() || mark.claimed_at.is_some() {
@@ -150,14 +150,14 @@ pub(super) fn drop_claim(task: &mut Task) {
     }
 }
 
-/// Changes our own part of the task.
+/// Changes swarm's metadata of the task.
 pub(super) fn change_mark(task: &mut Task, change: impl FnOnce(&mut SwarmTask)) {
     let mut mark = task.swarm();
     change(&mut mark);
     task.set_swarm(&mark);
 }
 
-/// Raises the version of a task that has changed; tells whether it has.
+/// Raises the version of a changed task; returns whether it has changed.
 pub(super) fn seal(task: &mut Task, before: &Task) -> bool {
     if task == before {
         return false;

@@ -1,25 +1,26 @@
-//! What is asked of the task list, and what it answers.
+//! Requests to the task list and its results.
 
 use serde_json::{Map, Value};
 use swarm_protocol::{AgentId, MemberName, SpawnId, Task, TaskId, TaskState, TaskStatus, TeamName};
 
 use crate::BrokenFile;
 
-/// Who acts on a task. A member is known by its agent id and its spawn: a replaced namesake is somebody else.
+/// The actor of a change. A member is identified by its agent ID and its spawn, so a replaced spawn
+/// is a different actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// The member in whose name it is done.
+    /// The acting member.
     pub agent_id: AgentId,
-    /// Which spawn of it; a person and a lead driven from the shell have none.
+    /// Its spawn; `None` for a person and for a lead in the shell.
     pub spawn_id: Option<SpawnId>,
-    /// Whether a person at a terminal does it.
+    /// Whether the actor is a person at a terminal.
     pub person: bool,
-    /// Whether the person insists on changing another member's task.
+    /// Whether the person forces a change of another member's task.
     pub force: bool,
 }
 
 impl Actor {
-    /// A member that was spawned.
+    /// Creates the actor of a spawned member.
     pub fn member(team: &TeamName, name: MemberName, spawn_id: Option<SpawnId>) -> Self {
         Self {
             agent_id: AgentId::new(name, team.clone()),
@@ -29,7 +30,7 @@ impl Actor {
         }
     }
 
-    /// A person, in the lead's name.
+    /// Creates the actor of a person, in the lead's name.
     pub fn person(team: &TeamName) -> Self {
         Self {
             person: true,
@@ -37,58 +38,58 @@ impl Actor {
         }
     }
 
-    /// The same, insisting.
+    /// Allows changing the tasks of other members.
     #[must_use]
     pub fn forced(mut self) -> Self {
         self.force = true;
         self
     }
 
-    /// The member's name.
+    /// Returns the member's name.
     pub fn name(&self) -> &MemberName {
         &self.agent_id.name
     }
 
-    /// Whether it may dispose of tasks of others: assign them anew and take them back.
+    /// Returns whether it may reassign and release tasks of others.
     pub fn is_in_charge(&self) -> bool {
         self.person || self.name().is_lead()
     }
 }
 
-/// The task list as it stands.
+/// The task list.
 #[derive(Debug, Clone, Default)]
 pub struct TaskList {
     /// The tasks by number.
     pub tasks: Vec<Task>,
-    /// Files in the directory that should be tasks and are not.
+    /// Files in the directory that are not valid tasks.
     pub broken: Vec<BrokenFile>,
 }
 
 impl TaskList {
-    /// Whether there is nothing that is, or should be, a task.
+    /// Returns whether there are neither tasks nor invalid files.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty() && self.broken.is_empty()
     }
 
-    /// A task by number.
+    /// Returns a task by number.
     pub fn get(&self, id: TaskId) -> Option<&Task> {
         let at = self.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
         self.tasks.get(at)
     }
 
-    /// Whether nothing waits for this task any more: it is completed, or no longer there.
+    /// Returns whether the task no longer blocks others: it is completed or deleted.
     pub fn is_settled(&self, id: TaskId) -> bool {
         self.get(id)
             .is_none_or(|task| task.status == TaskStatus::Completed)
     }
 
-    /// The state of a task of this list, as people see it.
+    /// Returns the displayed state of a task of this list.
     pub fn state(&self, task: &Task) -> TaskState {
         task.state(|id| self.is_settled(id))
     }
 }
 
-/// What to change in a task. What is `None` or empty stays.
+/// A change to a task. Fields that are `None` or empty are left unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TaskChange {
     /// New status word.
@@ -97,38 +98,38 @@ pub struct TaskChange {
     pub subject: Option<String>,
     /// New description.
     pub description: Option<String>,
-    /// New title while it is worked on.
+    /// New title in progress.
     pub active_form: Option<String>,
-    /// New owner. To have none, release the task.
+    /// New owner. To remove the owner, release the task.
     pub owner: Option<MemberName>,
-    /// Tasks that shall wait for this one.
+    /// Tasks to be blocked by this one.
     pub add_blocks: Vec<TaskId>,
-    /// Tasks that this one shall wait for.
+    /// Tasks that block this one.
     pub add_blocked_by: Vec<TaskId>,
-    /// Keys to set; a key with the value `null` is taken away. `swarm` is not the caller's to set.
+    /// Metadata keys to set; the value `null` removes a key. `swarm` is reserved.
     pub metadata: Option<Map<String, Value>>,
-    /// What came out.
+    /// Result of the task.
     pub result: Option<String>,
 }
 
 /// A change of state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatusChange {
-    /// Before.
+    /// State before the change.
     pub from: TaskState,
-    /// After.
+    /// State after the change.
     pub to: TaskState,
 }
 
-/// What an update did.
+/// Result of an update.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskUpdated {
-    /// The task as written.
+    /// The written task.
     pub task: Task,
-    /// Tasks that waited for this one alone and can be worked on.
+    /// Tasks that are no longer blocked.
     pub unblocked: Vec<Task>,
-    /// Set when the state that people see has changed.
+    /// Set if the displayed state has changed.
     pub status_change: Option<StatusChange>,
-    /// Names of the fields that changed, as they stand in the file.
+    /// Names of the changed fields, as in the file.
     pub changed_fields: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! Making a team: built aside, then renamed into place.
+//! Creating a team: built in a temporary directory, then renamed into place.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ impl FileStore {
         })
     }
 
-    /// Holds the making and deleting of teams. Taken before any lock of a team.
+    /// Runs `work` with the lock for creating and deleting teams. It is taken before any lock of a
+    /// team.
     pub(crate) fn with_teams_lock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let lock = self.layout.teams_lock();
         if let Some(directory) = lock.parent() {
@@ -89,7 +90,7 @@ impl FileStore {
             tracing::warn!(team = %name, %error, "cannot remove a partially created team");
         }
         if built.is_ok() {
-            // Entered before the team was there, and so not told of yet.
+            // Recorded before the team existed, so observers were not notified yet.
             self.notify_observer(&name, &Event::TeamCreated { by });
         }
         built
@@ -151,7 +152,7 @@ impl FileStore {
 }
 
 impl FileTeam {
-    /// What an existing team is at, as half a sentence.
+    /// Describes the state of an existing team, as a clause.
     fn in_words(&self) -> String {
         let Ok(TeamView {
             config, members, ..
@@ -188,7 +189,7 @@ fn write_config(at: &TeamLayout, config: &TeamConfig) -> Result<()> {
     )?)
 }
 
-/// Names of everything in a directory but what begins with a dot.
+/// Returns the names in a directory, except hidden ones.
 fn names_in(directory: &Path) -> Result<Vec<String>> {
     let names = swarm_os::names_in(directory)?.unwrap_or_default();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());

@@ -1,4 +1,4 @@
-//! Teams that are there and cannot be used.
+//! Detection of damaged teams.
 
 use std::io::ErrorKind;
 
@@ -8,25 +8,26 @@ use swarm_protocol::MemberName;
 use crate::file_team::{FileTeam, is_surely_there};
 use crate::{Result, StoreError};
 
-/// What is wrong with a team whose roster, or one of whose directories, cannot be used.
+/// Damage of a team whose roster or one of whose directories is unusable.
 #[derive(Debug)]
 pub struct TeamDamage {
-    /// The error of whoever tries.
+    /// The error that operations on the team return.
     pub why: StoreError,
-    /// Whether somebody may live in it: a life lock is held there, or it cannot be told.
+    /// Whether members may be running: a life lock is held, or that is unknown.
     pub may_live: bool,
 }
 
 impl FileTeam {
     pub(crate) fn fault_of_directories(&self) -> Option<StoreError> {
         match self.refuse_links() {
-            // Another program's, or deleted meanwhile.
+            // It belongs to another program, or was deleted meanwhile.
             Ok(()) | Err(StoreError::Fs(OsError::Gone { .. })) => None,
             Err(error) => Some(error),
         }
     }
 
-    /// The error of a team without its roster: a directory without what is ours in it is another program's, or nobody's.
+    /// Returns the error of a team without a roster: a directory without swarm's files is not a
+    /// swarm team.
     pub(crate) fn lack_of_roster(&self) -> Option<StoreError> {
         if self.exists() {
             return None;
@@ -37,7 +38,7 @@ impl FileTeam {
                 path: self.at.config(),
                 reason: "the roster is missing".to_owned(),
             }),
-            // A file in the place of a team's directory.
+            // A file in place of a team's directory.
             Err(StoreError::Fs(OsError::Io { source, .. }))
                 if source.kind() == ErrorKind::NotADirectory =>
             {
@@ -47,10 +48,10 @@ impl FileTeam {
         }
     }
 
-    /// Whether anybody holds a life lock, whatever the roster says.
+    /// Returns whether any life lock is held, regardless of the roster.
     pub(crate) fn somebody_lives(&self) -> Result<bool> {
         match self.refuse_links() {
-            // Without what is ours there is no lock of ours.
+            // Without swarm's directory there are no life locks.
             Err(StoreError::Fs(OsError::Gone { .. })) => return Ok(false),
             checked => checked?,
         }

@@ -1,4 +1,4 @@
-//! Ending a team.
+//! Deleting a team.
 
 use std::path::{Path, PathBuf};
 
@@ -33,10 +33,12 @@ impl FileTeam {
         Ok(archive)
     }
 
-    /// Takes the sidecars alone where they exclude: the lock directory of a data file moves with the directory that it is
-    /// in, and cannot be let go of. Another program that is writing finds its file gone.
+    /// Takes only the sidecar locks if they provide exclusion: the lock directory of a data file
+    /// moves with its directory and cannot be released. Another program that is writing finds its
+    /// file gone.
     fn take_down(&self, archive: Option<&Path>, force: bool) -> Result<Self> {
-        // What was cut short is completed, and a missing list made, so that there is one to move.
+        // An interrupted write is completed, and a missing task list is created, so that there is
+        // one to move.
         self.with_list_lock(|_held| Ok(()))?;
         let roster = self.without_flock(self.at.config());
         let list = self.without_flock(self.at.list_file());
@@ -47,7 +49,7 @@ impl FileTeam {
                 Err(error) => return Err(error),
             }
             self.locked(&self.at.tasks_lock(), &list, |_held| {
-                // Also on a disk that is full: this is how room is made.
+                // Also on a full disk: deleting frees space.
                 self.record_done([Event::TeamDeleted {
                     by: LEAD_NAME.to_owned(),
                 }]);
@@ -56,7 +58,7 @@ impl FileTeam {
         })
     }
 
-    /// A lead would go on without its team, so that force is no reason.
+    /// A running lead would lose its team, so `force` does not apply.
     pub(crate) fn refuse_deletion(&self, config: &TeamConfig, force: bool) -> Result<()> {
         self.refuse_if_led(Some(config))?;
         if force {
@@ -74,7 +76,8 @@ impl FileTeam {
         }
     }
 
-    /// Moves the task list first and the team last: killed in between, the team is still there to be deleted again.
+    /// Moves the task list first and the team last: if killed in between, the team still exists and
+    /// can be deleted again.
     fn move_away(&self, archive: Option<&Path>) -> Result<Self> {
         let unique = Uuid::new_v4();
         let name = format!("{}.deleted-{unique}", self.team);
@@ -109,7 +112,7 @@ impl FileTeam {
                 (Some(spawn), _) if running(spawn) => Some("is being spawned".to_owned()),
                 (_, Liveness::Alive) => Some(self.is_at(member)),
                 (Some(_), _) | (None, Liveness::Dead) => None,
-                // Of another program's member only its own word is known.
+                // For a member of another program, only its own report is known.
                 (None, Liveness::Foreign) => (member.is_active != Some(false))
                     .then(|| "belongs to another program and reports that it is active".to_owned()),
             };
@@ -129,7 +132,7 @@ impl FileTeam {
         }
     }
 
-    /// What a live member is doing, by its own last report.
+    /// Describes a running member by its last report.
     fn is_at(&self, member: &Member) -> String {
         let report = self.state(&member.name).ok().flatten();
         let report = report.filter(|report| Some(report.spawn_id) == member.spawn_id());
@@ -139,13 +142,13 @@ impl FileTeam {
         )
     }
 
-    /// An empty directory for what is left of the team.
+    /// Returns an empty directory for the remains of the team.
     fn make_archive(&self, force: bool) -> Result<PathBuf> {
         self.refuse_if_gone(force)?;
         self.new_archive()
     }
 
-    /// A roster makes a team. What is left of one whose roster is gone goes by force.
+    /// Only a directory with a roster is a team. Remains without a roster are deleted with `force`.
     pub(crate) fn refuse_if_gone(&self, force: bool) -> Result<()> {
         if self.exists() || (force && is_there(self.at.directory())) {
             Ok(())
@@ -154,8 +157,8 @@ impl FileTeam {
         }
     }
 
-    /// The archive of a team that was being deleted when it was moved away: the last one that has tasks and lacks something. A
-    /// new one where there is none.
+    /// Returns the archive of a partially deleted team: the last one that has tasks and is
+    /// incomplete, or a new one.
     pub(super) fn half_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
         let names = swarm_os::names_in(&archives)?.unwrap_or_default();
@@ -174,14 +177,15 @@ impl FileTeam {
         begun.pop().map_or_else(|| self.new_archive(), Ok)
     }
 
-    /// Whether an archive has this team's name and a time, and not the name of a team that begins as this one's does.
+    /// Returns whether an archive belongs to this team, and not to one whose name starts with this
+    /// name.
     fn is_of_this_team(&self, archive: &str) -> bool {
         let behind = archive.strip_prefix(self.team.as_str());
         let time = behind.and_then(|rest| rest.strip_prefix('-'));
         time.is_some_and(|time| time.ends_with('Z') && time.matches('-').count() == 2)
     }
 
-    /// An empty directory of a name of its own, whether or not the team is still there.
+    /// Creates an empty directory with a unique name, whether or not the team still exists.
     pub(super) fn new_archive(&self) -> Result<PathBuf> {
         let archives = self.store.layout.archives();
         swarm_os::place_private_dir(&archives)?.sync()?;
@@ -202,7 +206,7 @@ impl FileTeam {
     }
 }
 
-/// What is kept of a team beside its tasks: where it is, and its name in the archive.
+/// Files of a team that are archived with its tasks: their paths and names in the archive.
 pub(super) fn kept_parts(at: &TeamLayout) -> [(PathBuf, &'static str); 3] {
     [
         (at.journal(), "journal.jsonl"),
@@ -211,7 +215,7 @@ pub(super) fn kept_parts(at: &TeamLayout) -> [(PathBuf, &'static str); 3] {
     ]
 }
 
-/// Moves what is kept into an archive. What is there already, from an attempt that was cut short, stays.
+/// Moves the kept files into an archive. Files from an interrupted attempt stay.
 pub(super) fn keep_all(at: &TeamLayout, archive: &Path) -> Result<()> {
     for (from, name) in kept_parts(at) {
         if is_surely_there(&from)? {
@@ -221,8 +225,8 @@ pub(super) fn keep_all(at: &TeamLayout, archive: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a directory that has served its purpose: the archive of a team that was not deleted after all, or a lock
-/// directory that moved. One that is not empty stays.
+/// Removes an empty directory: the archive of a team that was not deleted, or a moved lock
+/// directory.
 fn drop_if_empty(directory: &Path) {
     if let Err(error) = std::fs::remove_dir(directory) {
         tracing::debug!(path = %directory.display(), %error, "directory kept");

@@ -1,4 +1,4 @@
-//! Which teams there are.
+//! Listing teams.
 
 use swarm_protocol::TeamName;
 
@@ -23,7 +23,8 @@ impl FileStore {
     fn directory_names(&self) -> Result<Vec<TeamName>> {
         let directory = self.layout.teams();
         let entries = swarm_os::names_in(&directory)?.unwrap_or_default();
-        // Teams that are being made or deleted have a dot in their directory's name, which no team name has.
+        // Partially created or deleted teams have a dot in their directory's name, which no team
+        // name has.
         let mut names: Vec<TeamName> = entries
             .iter()
             .filter_map(|name| TeamName::parse(name.to_str()?).ok())

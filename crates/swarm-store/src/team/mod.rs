@@ -1,4 +1,4 @@
-//! The life of a team's directories.
+//! Creating, listing and deleting teams.
 
 mod create;
 mod damage;

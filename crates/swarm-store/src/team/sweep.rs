@@ -1,5 +1,5 @@
-//! What killed processes leave between the files of teams: directories that were being made or deleted, orders that no
-//! child took, temporary files, empty directories.
+//! Leftovers of killed processes among the files of teams: directories of partially created or
+//! deleted teams, order files without a child, temporary files, empty directories.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,21 +13,21 @@ use super::delete::{keep_all, kept_parts};
 use crate::file_team::{is_surely_there, is_there};
 use crate::{FileStore, Result, StoreError};
 
-/// How long a temporary file is left alone. Its writer needs milliseconds; one that was stopped meanwhile finds its
-/// lock gone and writes nothing.
+/// Minimum age of a temporary file before it is removed. Writers need milliseconds; a suspended
+/// writer loses its lock and writes nothing.
 const TEMPORARY_AGE: Duration = Duration::from_hours(1);
 
-/// Something that a killed process has left and that nobody needs.
+/// A leftover of a killed process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it is, or was.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is, as half a sentence.
+    /// Description, as a noun phrase.
     pub what: &'static str,
 }
 
 impl FileStore {
-    /// Finds what was left behind, and removes it with `clear`. Tells of each whether it could be removed.
+    /// Finds leftovers and removes them with `clear`. Returns for each whether it could be removed.
     pub(crate) fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
         let mut found = Vec::new();
         for directory in [self.layout.root(), self.layout.own()] {
@@ -36,7 +36,7 @@ impl FileStore {
         if !is_there(&self.layout.teams()) {
             return Ok(found);
         }
-        // Whoever makes or deletes a team holds this lock, so that under it nobody is at it.
+        // Creating or deleting a team requires this lock, so none is in progress.
         self.with_teams_lock(|| {
             for directory in [self.layout.teams(), self.layout.all_tasks()] {
                 for (path, what) in unfinished(&directory) {
@@ -51,15 +51,15 @@ impl FileStore {
             Ok(())
         })?;
         for team in self.team_names()? {
-            // What another program made holds nothing of ours.
+            // Directories of other programs have no leftovers of swarm.
             if self.files(&team).is_foreign() {
                 continue;
             }
             match self.sweep_team(&team, clear) {
                 Ok(of_team) => found.extend(of_team),
-                // Deleted meanwhile, or not to be read: nothing in it is known to be of no use.
+                // Deleted meanwhile, or unreadable: nothing in it is known to be a leftover.
                 Err(StoreError::TeamNotFound { .. } | StoreError::Damaged { .. }) => {}
-                // The other teams are none the worse for it.
+                // The other teams are not affected.
                 Err(error) => {
                     let path = self.files(&team).at.directory().to_owned();
                     let what = "a team that could not be searched for leftovers";
@@ -70,8 +70,8 @@ impl FileStore {
         Ok(found)
     }
 
-    /// Of a team that was being deleted, what has not reached its archive yet is moved there. One that was to be kept has no
-    /// tasks aside any more: they are moved first.
+    /// Moves the remaining files of a partially deleted team to its archive. If the team was to be
+    /// kept, its tasks were moved first.
     fn remove_unfinished(&self, path: &Path) -> Result<()> {
         let name = path.file_name().and_then(|name| name.to_str());
         let team = name.and_then(|name| name.split_once(".deleted-"));
@@ -80,7 +80,7 @@ impl FileStore {
         {
             let files = self.files(&team);
             let at = files.at.moved_to(path.to_owned());
-            // With its tasks beside it, nothing of it was to be kept.
+            // If its tasks are still here, the team was to be purged.
             let is_purged = is_surely_there(&self.layout.all_tasks().join(name))?;
             if !is_purged && kept_parts(&at).iter().any(|(part, _)| is_there(part)) {
                 keep_all(&at, &files.half_archive()?)?;
@@ -96,7 +96,8 @@ impl FileStore {
             .iter()
             .flat_map(|name| orders_in(&files.at.members().join(name)))
             .collect();
-        // Read after the orders: a reservation is made before its order, and goes when the order is taken or undone.
+        // Read after the orders: a reservation is created before its order, and removed when the
+        // order is read or undone.
         let config = files.config()?;
         let reserved: HashSet<SpawnId> = config
             .teammates()
@@ -128,8 +129,8 @@ impl FileStore {
         Ok(found)
     }
 
-    /// Empty directories of members that are not in the roster. Under the roster's lock, since a spawn makes the directory
-    /// before it fills it.
+    /// Empty directories of members that are not in the roster. Requires the roster's lock, since a
+    /// spawn creates the directory before it fills it.
     fn sweep_member_directories(
         &self,
         team: &TeamName,
@@ -163,7 +164,7 @@ impl FileStore {
     }
 }
 
-/// What killed processes were about to put in the place of a file, or tried the file system with.
+/// Temporary files of killed processes, from replacing files or probing the file system.
 fn sweep_temporaries(directory: &Path, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
     let stale = swarm_os::stale_temporaries(directory, TEMPORARY_AGE)?.into_iter();
     let swept = stale.map(|path| {
@@ -174,7 +175,7 @@ fn sweep_temporaries(directory: &Path, clear: bool) -> Result<Vec<(Leftover, Res
     Ok(swept.collect())
 }
 
-/// Directories whose names say that they were being made or deleted.
+/// Directories whose names mark them as partially created or deleted.
 fn unfinished(directory: &Path) -> Vec<(PathBuf, &'static str)> {
     let mut found = Vec::new();
     for name in names_in(directory) {
@@ -187,7 +188,7 @@ fn unfinished(directory: &Path) -> Vec<(PathBuf, &'static str)> {
             (None, Some((team, id))) => (team, id, "a partially deleted team"),
             (None, None) => continue,
         };
-        // Only what has exactly our form: other programs keep their own things here.
+        // Only names in exactly this form: other programs keep their own files here.
         if TeamName::parse(team).is_ok() && Uuid::parse_str(id).is_ok() {
             found.push((directory.join(&name), what));
         }
@@ -204,7 +205,7 @@ fn orders_in(directory: &Path) -> Vec<(PathBuf, SpawnId)> {
     orders.collect()
 }
 
-/// The names in a directory; none where it is not there.
+/// Returns the names in a directory; empty if it does not exist.
 fn names_in(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -214,7 +215,7 @@ fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-/// A file, or a directory that is empty.
+/// Removes a file or an empty directory.
 fn remove(path: &Path) -> Result<()> {
     if path.is_dir() && !path.is_symlink() {
         return fs::remove_dir(path).map_err(|source| io(path, source));

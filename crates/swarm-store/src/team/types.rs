@@ -1,24 +1,24 @@
-//! What is asked for a new team.
+//! Parameters of a new team.
 
 use std::path::PathBuf;
 
 use swarm_protocol::{LeadProcess, TeamName};
 
-/// A team to be made.
+/// A team to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTeam {
-    /// Its name.
+    /// Name of the team.
     pub name: TeamName,
-    /// What it is for.
+    /// Purpose of the team.
     pub description: Option<String>,
-    /// The lead's conversation.
+    /// ID of the lead's conversation.
     pub lead_session_id: Option<String>,
-    /// The process that leads; none for a team driven from the shell.
+    /// The lead process; `None` for a team led from the shell.
     pub lead_process: Option<LeadProcess>,
-    /// The lead's working directory.
+    /// Working directory of the lead.
     pub cwd: PathBuf,
-    /// The lead's model.
+    /// Model of the lead.
     pub lead_model: Option<String>,
-    /// Who makes it, for the journal.
+    /// Creator of the team, for the journal.
     pub created_by: String,
 }

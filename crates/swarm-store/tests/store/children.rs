@@ -45,7 +45,8 @@ impl Child {
         }
     }
 
-    /// The next thing that the child says, `None` at its end; the test harness around it says things too.
+    /// The next thing that the child says, `None` at its end; the test harness around it says
+    /// things too.
     pub(crate) fn hear(&mut self) -> Option<String> {
         loop {
             let line = self.says.next()?.unwrap();

@@ -9,7 +9,8 @@ use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, id, name};
 
-/// What a delete leaves that was killed when the tasks were in the archive and the team was moved away.
+/// What a delete leaves that was killed when the tasks were in the archive and the team was moved
+/// away.
 fn half_deleted() -> (World, PathBuf) {
     let world = World::with_member("alice");
     world.create("work", &[]);

@@ -541,7 +541,8 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
         let pretty = serde_json::to_string_pretty(&entries()).unwrap();
         assert_eq!(read(&world, "alice"), pretty);
     }
-    // Another program writes the same entries in its own layout, and one of its own within a character of ours.
+    // Another program writes the same entries in its own layout, and one of its own within a
+    // character of ours.
     let compact = read(&world, "alice").replace('\n', "").replace('é', "è");
     write(&world, "alice", &compact);
     send(&world, "alice", "4");

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use swarm_protocol::{Event, JournalEntry, Task, TaskId};
 
-/// The tasks that a journal tells of, by number, as they were last written by swarm. What other programs changed in the
-/// files is not in it, and neither is a task whose events were written by a version that did not enter its fields.
+/// The tasks that a journal tells of, by number, as they were last written by swarm. What other
+/// programs changed in the files is not in it, and neither is a task whose events were written by a
+/// version that did not enter its fields.
 pub(crate) fn tasks_in_journal<'e>(
     entries: impl IntoIterator<Item = &'e JournalEntry>,
 ) -> Vec<Task> {

@@ -149,7 +149,8 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
     );
     let before = fs::read(&config).unwrap();
 
-    // Killed after the journal and before the mail, as far as the files can tell: the mail cannot be written.
+    // Killed after the journal and before the mail, as far as the files can tell: the mail cannot
+    // be written.
     let inbox = world.inbox_path("team-lead");
     fs::create_dir(&inbox).unwrap();
     world.store.team(&world.team).reconcile().unwrap_err();
@@ -238,7 +239,8 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
         store.team(team).claim(&id(1), &actor).unwrap();
         drop(life);
         store.team(team).reconcile().unwrap();
-        // What the dead one had under way comes late: before its name is given away again, and after that.
+        // What the dead one had under way comes late: before its name is given away again, and
+        // after that.
         let before = store.team(team).task(&id(1)).unwrap();
         assert_eq!(before.owner, None);
         assert_eq!(before.swarm().attempt, attempt);

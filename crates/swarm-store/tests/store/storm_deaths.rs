@@ -17,7 +17,8 @@ use crate::world::{Ends, World, message_ids, name};
 /// How often a writer is killed in one test.
 const DEATHS: usize = 25;
 
-/// Lets a child get somewhere between its first and its twentieth word, and then kills it wherever it is.
+/// Lets a child get somewhere between its first and its twentieth word, and then kills it wherever
+/// it is.
 fn run_and_kill(role: &str, world: &World, called: &str) -> Vec<String> {
     let mut child = Child::start(role, &world.root, called);
     let words = 1 + Uuid::new_v4().as_u128() % 20;
@@ -27,7 +28,8 @@ fn run_and_kill(role: &str, world: &World, called: &str) -> Vec<String> {
     said
 }
 
-/// Lets another process get an unknown bit further: its words alone would always mark the same places.
+/// Lets another process get an unknown bit further: its words alone would always mark the same
+/// places.
 fn linger() {
     for _ in 0..Uuid::new_v4().as_u128() % 40 {
         thread::yield_now();

@@ -21,7 +21,8 @@ fn start_all(role: &str, world: &World, count: usize) -> Vec<Child> {
     children
 }
 
-/// Takes and acknowledges until it is told that nothing more will come; returns what it acknowledged, in order.
+/// Takes and acknowledges until it is told that nothing more will come; returns what it
+/// acknowledged, in order.
 fn read_all(world: &World, is_over: &AtomicBool) -> Vec<MessageId> {
     let reader = name("reader");
     let mut acked = Vec::new();

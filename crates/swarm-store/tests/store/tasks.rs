@@ -614,7 +614,8 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     refused(&world, 1);
 }
 
-/// The note of a call that was cut short after its first file: task 2 is there, task 1 does not know of it yet.
+/// The note of a call that was cut short after its first file: task 2 is there, task 1 does not
+/// know of it yet.
 fn cut_short(world: &World) {
     world.create("one", &[]);
     let before = fs::read_to_string(world.task_path(1)).unwrap();

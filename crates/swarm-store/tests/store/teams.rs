@@ -234,8 +234,8 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                         if let Err(error) = outcome {
                             return error;
                         }
-                        // On one processor, whoever takes a lock again at once may have it before anybody who was
-                        // woken for it runs.
+                        // On one processor, whoever takes a lock again at once may have it before
+                        // anybody who was woken for it runs.
                         thread::park_timeout(Duration::from_millis(1));
                     }
                 })

@@ -1,4 +1,5 @@
-//! Asynchronous callers never wait for a lock on their own thread, and a call that was begun completes.
+//! Asynchronous callers never wait for a lock on their own thread, and a call that was begun
+//! completes.
 
 use std::fs;
 use std::future::Future;

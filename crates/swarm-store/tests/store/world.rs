@@ -196,7 +196,8 @@ pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
     }
 }
 
-/// Says that something is over when it goes, also by a panic: threads that wait for it would hang the test.
+/// Says that something is over when it goes, also by a panic: threads that wait for it would hang
+/// the test.
 #[derive(Debug)]
 pub(crate) struct Ends<'a>(pub(crate) &'a AtomicBool);
 

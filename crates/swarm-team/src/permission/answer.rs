@@ -53,7 +53,8 @@ pub fn approve_edited(
     settle(team, shown, answer, by)
 }
 
-/// A person answers the questions of a call as it was shown, one answer for each, or says something with a yes to a plan. Exactly one answer wins.
+/// A person answers the questions of a call as it was shown, one answer for each, or says something
+/// with a yes to a plan. Exactly one answer wins.
 ///
 /// # Errors
 /// As [`approve`].
@@ -93,12 +94,13 @@ fn settle(
     };
     let sent = team.send(&record.from, Draft::control(LEAD_NAME, &frame).urgent());
     if record.spawn_id.is_none() {
-        // A member of another program knows nothing of the record: it hears of the answer by mail alone.
+        // A member of another program knows nothing of the record: it hears of the answer by mail
+        // alone.
         sent?;
         team.close_request(id)?;
     } else if let Err(error) = sent {
-        // The record already holds the answer and the asker reads it at its next look, so a member that has
-        // left in the meantime is no failure of the answer.
+        // The record already holds the answer and the asker reads it at its next look, so a member
+        // that has left in the meantime is no failure of the answer.
         tracing::debug!(request = %id, %error, "answer not mailed");
     }
     Ok(record)
@@ -169,7 +171,8 @@ fn permission_result(request: &RequestKind, answer: &Answer) -> PermissionResult
             }
             response
         }
-        // What does not fit the questions was refused before it was entered; if it was not, nothing is answered.
+        // What does not fit the questions was refused before it was entered; if it was not, nothing
+        // is answered.
         Answer::Answered { answers } => {
             let input = request.input();
             let updated = swarm_tools::answered(&input, answers);

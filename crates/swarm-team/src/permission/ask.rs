@@ -26,8 +26,8 @@ pub struct OpenRequest {
     pub request: PermissionRequest,
 }
 
-/// Puts the request into the queue and tells the lead. Without a `timeout` it waits for ever. A plan is written into its
-/// file first.
+/// Puts the request into the queue and tells the lead. Without a `timeout` it waits for ever. A
+/// plan is written into its file first.
 ///
 /// # Errors
 /// Whatever the store says; nothing waits in the queue then.
@@ -67,16 +67,18 @@ pub fn open_request(
     Ok(OpenRequest { record, request })
 }
 
-/// Wakes when something may have happened to the member's mail or to the queue of requests. Spurious wakes are fine.
+/// Wakes when something may have happened to the member's mail or to the queue of requests.
+/// Spurious wakes are fine.
 #[async_trait]
 pub trait ChangeSignal: Send {
     /// Resolves at the next change.
     async fn changed(&mut self);
 }
 
-/// Waits for the answer to a request that was opened. It counts if a command has entered it in the team's journal; a
-/// response by mail counts by itself only where another program leads, which knows nothing of our records, and then for
-/// this one request. Silence until `timeout` means no, and when `cancel` falls the question is withdrawn.
+/// Waits for the answer to a request that was opened. It counts if a command has entered it in the
+/// team's journal; a response by mail counts by itself only where another program leads, which
+/// knows nothing of our records, and then for this one request. Silence until `timeout` means no,
+/// and when `cancel` falls the question is withdrawn.
 ///
 /// # Errors
 /// Whatever the store says.
@@ -222,7 +224,8 @@ fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
     team.close_request(id)
 }
 
-/// The answer that came by mail, which is marked as read. The mail of a lead is left to its mail handler.
+/// The answer that came by mail, which is marked as read. The mail of a lead is left to its mail
+/// handler.
 fn mailed(
     context: &MemberContext,
     team: &dyn Team,

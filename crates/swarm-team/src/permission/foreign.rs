@@ -1,4 +1,5 @@
-//! Questions of members that another program runs: they come by mail alone and are answered by mail.
+//! Questions of members that another program runs: they come by mail alone and are answered by
+//! mail.
 
 use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
@@ -9,9 +10,9 @@ use swarm_store::blocking::Team;
 
 use crate::Incoming;
 
-/// Puts the question of a member that swarm does not run into the queue, where it waits for ever. `None` for a message
-/// that is no such question; the one that is on file for one that was put there before. `mode` is the lead's: an approved
-/// plan is carried out in it.
+/// Puts the question of a member that swarm does not run into the queue, where it waits for ever.
+/// `None` for a message that is no such question; the one that is on file for one that was put
+/// there before. `mode` is the lead's: an approved plan is carried out in it.
 ///
 /// # Errors
 /// Whatever the store says.
@@ -95,8 +96,8 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
     format!("plan: {first}")
 }
 
-/// Puts what members of other programs ask the lead of a team without a lead process into the queue. Their mail counts as
-/// read then.
+/// Puts what members of other programs ask the lead of a team without a lead process into the
+/// queue. Their mail counts as read then.
 ///
 /// # Errors
 /// Whatever the store says.

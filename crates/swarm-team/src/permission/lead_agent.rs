@@ -1,5 +1,5 @@
-//! Answers of the lead's model. It decides about plans in the person's place; of other requests it can only deny, since an
-//! agent does not consent for a person.
+//! Answers of the lead's model. It decides about plans in the person's place; of other requests it
+//! can only deny, since an agent does not consent for a person.
 
 use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
@@ -10,7 +10,8 @@ use super::answer::{answer, approve, deny};
 use crate::MemberContext;
 use crate::send::told;
 
-/// The lead's model approves or rejects a plan. It approves none that would be carried out in a mode above its own, `mode`.
+/// The lead's model approves or rejects a plan. It approves none that would be carried out in a
+/// mode above its own, `mode`.
 ///
 /// # Errors
 /// Why nothing was answered, for the model.
@@ -77,7 +78,10 @@ fn open_request_of(
     let team = context.team().ok_or("there is no team yet")?;
     let record = team.request(id).map_err(|error| told(&error))?;
     if record.from.as_str() != to.trim() {
-        return Err(format!("request {id} is from {}, not from {to}", record.from));
+        return Err(format!(
+            "request {id} is from {}, not from {to}",
+            record.from
+        ));
     }
     if record.state != RequestState::Open {
         return Err(format!("request {id} is already answered"));

@@ -1,5 +1,6 @@
-//! Permission between processes. A member whose call needs a yes puts a request into the team's queue and tells
-//! the lead; a person answers; the answer is bound to the exact call. Silence means no.
+//! Permission between processes. A member whose call needs a yes puts a request into the team's
+//! queue and tells the lead; a person answers; the answer is bound to the exact call. Silence means
+//! no.
 
 mod answer;
 mod ask;

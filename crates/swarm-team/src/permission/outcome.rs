@@ -12,8 +12,8 @@ use super::question::plan_of;
 
 const FOR_ANOTHER_CALL: &str = "The approval was for another call, so this one was not made.";
 
-/// The outcome of a request that is answered in the queue. What is granted and run is what was asked, whatever the record
-/// says by now; a record of another call is a refusal.
+/// The outcome of a request that is answered in the queue. What is granted and run is what was
+/// asked, whatever the record says by now; a record of another call is a refusal.
 pub(super) fn recorded(
     record: &RequestRecord,
     request: &PermissionRequest,
@@ -51,7 +51,8 @@ pub(super) fn recorded(
                 Vec::new()
             },
         },
-        // What does not fit the questions was refused before it was entered; if it was not, nothing is answered.
+        // What does not fit the questions was refused before it was entered; if it was not, nothing
+        // is answered.
         Answer::Answered { answers } => PermissionOutcome::Allow {
             updated_input: swarm_tools::answered(&request.input, answers).ok(),
             grants: Vec::new(),
@@ -85,7 +86,8 @@ fn with_feedback(input: &Value, feedback: &str) -> Value {
     input
 }
 
-/// The outcome of a response that another program's lead mailed; a frame that answers nothing is a refusal.
+/// The outcome of a response that another program's lead mailed; a frame that answers nothing is a
+/// refusal.
 pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> PermissionOutcome {
     match response {
         ControlFrame::PermissionResponse(response) => mailed_permission(response, request),
@@ -94,8 +96,8 @@ pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> Pe
     }
 }
 
-/// For this one call, so its grants are left out. An approval that names another call is a refusal; one that names none
-/// comes from an older lead and counts.
+/// For this one call, so its grants are left out. An approval that names another call is a refusal;
+/// one that names none comes from an older lead and counts.
 fn mailed_permission(
     response: &PermissionResponse,
     request: &PermissionRequest,

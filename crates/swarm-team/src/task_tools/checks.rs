@@ -8,8 +8,8 @@ use swarm_store::blocking::Team;
 use crate::MemberContext;
 use crate::send::told;
 
-/// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with one that it is about to
-/// spawn; then what to say about that is returned.
+/// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with
+/// one that it is about to spawn; then what to say about that is returned.
 pub(super) fn check_owner(
     context: &MemberContext,
     team: &dyn Team,

@@ -1,4 +1,5 @@
-//! `TaskCreate`, `TaskGet`, `TaskList` and `TaskUpdate`, in the shape that models trained for Claude Code expect.
+//! `TaskCreate`, `TaskGet`, `TaskList` and `TaskUpdate`, in the shape that models trained for
+//! Claude Code expect.
 
 mod checks;
 mod create;

@@ -133,7 +133,8 @@ impl TaskUpdate {
         Ok(output)
     }
 
-    /// A member that starts on a task without naming an owner claims it. What else it would change comes after that.
+    /// A member that starts on a task without naming an owner claims it. What else it would change
+    /// comes after that.
     fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
         let context = &self.0;
         let actor = context.actor(team.name());

@@ -76,7 +76,8 @@ fn lapse(world: &World, spawn_id: SpawnId) {
     world.reserve_as("bob", spawn_id, dead);
 }
 
-/// What a spawner that died has left for `bob`: a process with the mark of the spawn, and an order with keys.
+/// What a spawner that died has left for `bob`: a process with the mark of the spawn, and an order
+/// with keys.
 struct Left {
     process: Child,
     order: PathBuf,

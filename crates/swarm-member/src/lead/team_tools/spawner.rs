@@ -23,7 +23,8 @@ pub(crate) struct LeadSpawner {
     leadership: Arc<Leadership>,
     /// No teammate may do more than the lead may at the moment of its spawn.
     rights: Arc<Rights>,
-    /// The place that was last shown: the socket of a server of swarm's own, else the reason for the place.
+    /// The place that was last shown: the socket of a server of swarm's own, else the reason for
+    /// the place.
     shown: Mutex<String>,
     /// Held by the spawn that enters the roster next.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -46,8 +47,8 @@ impl LeadSpawner {
         }
     }
 
-    /// What no member of this spawn rises above: the lead's mode. One in plan mode has teammates in plan mode, which go on
-    /// in the mode `default` once a person has approved their plans.
+    /// What no member of this spawn rises above: the lead's mode. One in plan mode has teammates in
+    /// plan mode, which go on in the mode `default` once a person has approved their plans.
     fn ceiling_of_members(&self, request: &SpawnRequest) -> Result<PermissionMode, String> {
         use PermissionMode::{Default, Plan};
         let mode = self.rights.mode();
@@ -87,7 +88,8 @@ impl LeadSpawner {
         }
     }
 
-    /// Shows why a spawn failed, in full: the line of the call has no room for the last lines of a process.
+    /// Shows why a spawn failed, in full: the line of the call has no room for the last lines of a
+    /// process.
     fn show_failure(&self, error: &LeadError) -> String {
         let why = error.to_string();
         self.context.emit(AgentEvent::Notice { line: why.clone() });

@@ -82,7 +82,8 @@ impl Run {
         ended.expect("the run ends")
     }
 
-    /// The model's next reply, before which a member joins, played by a thread that is given its spawn.
+    /// The model's next reply, before which a member joins, played by a thread that is given its
+    /// spawn.
     fn member_joins(&self, act: impl FnOnce(Arc<World>, swarm_protocol::SpawnId) + Send + 'static) {
         let world = self.world.clone();
         self.model.on(move |_| {
@@ -162,7 +163,8 @@ async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
                     .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
-            // What needs no turn is cleared away and the lead looks around: it must be there for the next one too.
+            // What needs no turn is cleared away and the lead looks around: it must be there for
+            // the next one too.
             for _ in 0..3 {
                 idle_notice(&world.store, "bob", None);
                 swarm_testkit::wait_for("the lead to look", || {
@@ -310,7 +312,8 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     assert_eq!(world.store.teams().unwrap(), [team()]);
 }
 
-/// Makes a directory of the transcript when the lead is told that a member could not be brought back.
+/// Makes a directory of the transcript when the lead is told that a member could not be brought
+/// back.
 #[derive(Debug)]
 struct BreaksTranscript(std::path::PathBuf);
 

@@ -117,7 +117,8 @@ async fn a_report_reaches_the_lead_when_a_shutdown_request_meets_the_reminder() 
     let model = Arc::new(FakeModel::default());
     claims(&model);
     let asker = Arc::clone(&world);
-    // It comes while the last words are written: nobody looks at the mail between them and the turn's end.
+    // It comes while the last words are written: nobody looks at the mail between them and the
+    // turn's end.
     model.on(move |_| {
         asker.ask_to_stop();
         say("I looked at it.")

@@ -29,7 +29,8 @@ use tokio::task::JoinHandle;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
 use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
 
-/// How long a condition may take. Generous, since the machine may be busy; a test that passes never waits for it.
+/// How long a condition may take. Generous, since the machine may be busy; a test that passes never
+/// waits for it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 pub(crate) fn bob() -> MemberName {
@@ -350,8 +351,8 @@ impl World {
         report.map(|report| report.state)
     }
 
-    /// Waits until bob says that he is in a state. He is idle only when nothing waits for him: that he works is written
-    /// when his request is out, and before his mail counts as read.
+    /// Waits until bob says that he is in a state. He is idle only when nothing waits for him: that
+    /// he works is written when his request is out, and before his mail counts as read.
     pub(crate) async fn in_state(&self, state: MemberState) {
         until(state.name(), || {
             let waits = state == MemberState::Idle && self.unread("bob") > 0;
