@@ -124,7 +124,8 @@ impl FileTeam {
         self.at.config().is_file()
     }
 
-    /// Holds the roster. May be held while taking the task list, requests or an inbox.
+    /// Runs `work` with the roster locked. The task list, requests or an inbox may be locked
+    /// meanwhile.
     pub(crate) fn with_roster_lock<T>(
         &self,
         work: impl FnOnce(&LockGuard) -> Result<T>,
@@ -132,7 +133,7 @@ impl FileTeam {
         self.locked(&self.at.config_lock(), &[self.at.config()], work)
     }
 
-    /// Holds an inbox. No other lock may be taken while it is held.
+    /// Runs `work` with an inbox locked. No other lock may be taken meanwhile.
     pub(crate) fn with_inbox_lock<T>(
         &self,
         name: &MemberName,
@@ -140,8 +141,8 @@ impl FileTeam {
     ) -> Result<T> {
         let sidecar = self.at.inbox_lock(name);
         if !is_there(&sidecar) {
-            // A member that another program entered has none yet. A deleted team has no directory
-            // for it either.
+            // A member added by another program has no sidecar yet. In a deleted team its directory
+            // is missing.
             let created = self
                 .refuse_links()
                 .and_then(|()| refuse_linked_directory(&sidecar))
@@ -151,7 +152,7 @@ impl FileTeam {
         self.locked(&sidecar, &[self.at.inbox(name)], work)
     }
 
-    /// Holds the queue of requests, which no other program knows.
+    /// Runs `work` with the request queue locked. Other programs do not use the queue.
     pub(crate) fn with_requests_lock<T>(
         &self,
         work: impl FnOnce(&LockGuard) -> Result<T>,

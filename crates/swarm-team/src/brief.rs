@@ -1,22 +1,22 @@
-//! A team in a few lines, for a model that has lost sight of it.
+//! A short summary of a team for a model.
 
 use swarm_protocol::{MemberName, RequestState, Task};
 use swarm_store::blocking::Team;
 use swarm_store::{StoreError, TaskList};
 
-/// Bytes of the lines of one part. All parts with their headings have less than 2 KiB.
+/// Maximum bytes of the lines of one part. All parts with their headings are below 2 KiB.
 const MEMBERS: usize = 600;
 const TASKS: usize = 800;
 const REQUESTS: usize = 400;
 
-/// Bytes of a line.
+/// Maximum bytes of a line.
 const LINE: usize = 120;
 
-/// Members and their states, the tasks that are not done, and the requests that wait for a person,
-/// in at most 2 KiB. `reader` is the member that reads it.
+/// Lists members with their states, open tasks and open requests in at most 2 KiB. `reader` is the
+/// member that reads it.
 ///
 /// # Errors
-/// [`StoreError`] where the team's files cannot be read.
+/// [`StoreError`] if the team's files cannot be read.
 pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreError> {
     let members = team.member_view()?;
     let others = members.iter().filter(|view| view.member.name != *reader);
@@ -58,7 +58,7 @@ fn task_line(task: &Task, list: &TaskList) -> String {
     format!("#{} [{state}{owner}] {}", task.id, task.subject)
 }
 
-/// A heading with a line for each item; those without room are counted.
+/// Formats a heading with a line for each item; omitted items are counted.
 fn part(heading: &str, items: &[String], bytes: usize) -> String {
     let heading = one_line(heading);
     if items.is_empty() {

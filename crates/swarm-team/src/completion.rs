@@ -1,4 +1,4 @@
-//! What comes before a task is completed.
+//! Checks before a task is completed: hooks and merging.
 
 use swarm_hooks::AgentHooks;
 use swarm_protocol::{TaskId, TaskStatus};
@@ -10,38 +10,38 @@ use crate::WorkMerger;
 use crate::merged::require_merged;
 use crate::task_hooks::completed_hooks;
 
-/// A change that may complete a task, and who looks at it before.
+/// A change that may complete a task, with the merger of its work.
 #[derive(Debug, Clone, Copy)]
 pub struct Completion<'a> {
     /// The team.
     pub team: &'a dyn Team,
     /// The task.
     pub id: TaskId,
-    /// What shall change.
+    /// The change.
     pub change: &'a TaskChange,
-    /// Who changes it.
+    /// The actor.
     pub by: &'a Actor,
-    /// Who merges the work of the owner, if anybody does.
+    /// Merges the work of the owner, if configured.
     pub merger: Option<&'a dyn WorkMerger>,
 }
 
-/// A task is not completed; it stays as it is.
+/// The task cannot be completed. It is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum CompletionError {
-    /// The task list says no.
+    /// Rejected by the task list.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A hook says no.
+    /// Rejected by a hook.
     #[error("{0}")]
     Hook(String),
-    /// Its work is not in the target.
+    /// The work is not merged into the target.
     #[error("{0}")]
     Merge(String),
 }
 
 impl Completion<'_> {
-    /// Lets hooks look at the task and merges its owner's work, in this order and only while the
-    /// task may be completed. Any other change passes.
+    /// Runs the hooks and then merges the owner's work, if the change completes the task and the
+    /// task can be completed. Other changes pass.
     ///
     /// # Errors
     /// [`CompletionError`].
@@ -59,7 +59,7 @@ impl Completion<'_> {
         completed_hooks(team, &id, hooks, cancel)
             .await
             .map_err(CompletionError::Hook)?;
-        // A hook may take minutes, in which others change the list.
+        // A hook may take minutes, during which the list may change.
         check()?;
         require_merged(team, &id, self.by, self.merger)
             .await

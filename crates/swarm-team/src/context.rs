@@ -1,4 +1,4 @@
-//! A member's place at the table: who it is and which team it sits in.
+//! The context of a member: its identity and its team.
 
 use std::fmt;
 use std::path::Path;
@@ -14,42 +14,42 @@ use swarm_protocol::{
 use swarm_store::blocking::{Team, TeamStore};
 use swarm_store::{Actor, Draft, StoreError};
 
-/// Makes a team for a lead that acts before it has one.
+/// Creates a team for a lead that needs one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
-    /// Makes the team and returns its name.
+    /// Creates the team and returns its name.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// Errors of the store.
     fn create_team(&self) -> Result<TeamName, StoreError>;
 }
 
-/// A tool needed a team and there is none.
+/// A tool needs a team but there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum NoTeam {
-    /// No team and nobody who may make one.
+    /// There is no team, and none can be created here.
     #[error("there is no team yet: call TeamCreate first")]
     None,
-    /// The team could not be made.
+    /// The team could not be created.
     #[error("the team could not be created: {0}")]
     Creating(#[from] StoreError),
 }
 
 type EventFn = dyn Fn(AgentEvent) + Send + Sync;
 
-/// Who acts through the team tools.
+/// The member that uses the team tools.
 pub struct MemberContext {
-    /// The one owner of the files.
+    /// The store of the team's files.
     pub store: Arc<dyn TeamStore>,
-    /// Time for frames.
+    /// Clock for frames.
     pub clock: Arc<dyn Clock>,
-    /// The member's name.
+    /// Name of the member.
     pub name: MemberName,
-    /// This spawn of it.
+    /// ID of the current spawn.
     pub spawn_id: SpawnId,
-    /// Its colour, which its messages carry. The lead's carry none.
+    /// Colour of its messages; `None` for the lead.
     pub color: Option<Color>,
     team: Mutex<Option<Arc<dyn Team>>>,
-    /// Cuts the waits of the team's handle for locks short.
+    /// Interrupts waits for the team's locks.
     lock_interrupt: LockInterrupt,
     creator: Option<Arc<dyn TeamCreator>>,
     hooks: OnceLock<AgentHooks>,
@@ -73,7 +73,7 @@ impl fmt::Debug for MemberContext {
 }
 
 impl MemberContext {
-    /// A teammate's context in its team.
+    /// Creates a teammate's context.
     pub fn teammate(
         store: Arc<dyn TeamStore>,
         clock: Arc<dyn Clock>,
@@ -100,7 +100,7 @@ impl MemberContext {
         }
     }
 
-    /// The lead's context; its team may come later, made by `creator` when a tool first needs one.
+    /// Creates the lead's context. `creator` creates the team when a tool first needs one.
     pub fn lead(
         store: Arc<dyn TeamStore>,
         clock: Arc<dyn Clock>,
@@ -127,15 +127,15 @@ impl MemberContext {
         }
     }
 
-    /// The team, if there is one.
+    /// Returns the team, if there is one.
     pub fn team(&self) -> Option<Arc<dyn Team>> {
         self.team.lock().clone()
     }
 
-    /// The team; a lead without one gets it made.
+    /// Returns the team; creates one for a lead without a team.
     ///
     /// # Errors
-    /// [`NoTeam`] when there is none and none can be made.
+    /// [`NoTeam`] if there is none and none can be created.
     pub fn team_or_found(&self) -> Result<Arc<dyn Team>, NoTeam> {
         let mut team = self.team.lock();
         if let Some(team) = &*team {
@@ -147,7 +147,7 @@ impl MemberContext {
         Ok(created)
     }
 
-    /// Takes a context in a team.
+    /// Sets the team.
     pub fn join(&self, team: &TeamName) -> Arc<dyn Team> {
         let team = self.handle(team);
         *self.team.lock() = Some(Arc::clone(&team));
@@ -160,37 +160,37 @@ impl MemberContext {
             .with_lock_interrupt(&self.lock_interrupt)
     }
 
-    /// What cuts the member's waits for locks short when it is to stop.
+    /// Returns the interrupt for lock waits, used when the member is to stop.
     pub fn lock_interrupt(&self) -> &LockInterrupt {
         &self.lock_interrupt
     }
 
-    /// Leaves the team.
+    /// Clears the team.
     pub fn leave(&self) {
         *self.team.lock() = None;
     }
 
-    /// Gives the member its hooks; the first word counts.
+    /// Sets the member's hooks. Only the first call has an effect.
     pub(crate) fn set_hooks(&self, hooks: AgentHooks) {
         self.hooks.get_or_init(|| hooks);
     }
 
-    /// The member's hooks; empty until it has any.
+    /// Returns the member's hooks; empty until they are set.
     pub fn hooks(&self) -> AgentHooks {
         self.hooks.get().cloned().unwrap_or_default()
     }
 
-    /// Whether this is the lead's.
+    /// Returns whether this is the lead's context.
     pub fn is_lead(&self) -> bool {
         self.name.is_lead()
     }
 
-    /// Who acts, as the task list sees it.
+    /// Returns the actor for the task list.
     pub fn actor(&self, team: &TeamName) -> Actor {
         Actor::member(team, self.name.clone(), Some(self.spawn_id))
     }
 
-    /// A control frame as this member sends it.
+    /// Builds a control frame from this member.
     pub fn control(&self, frame: &ControlFrame) -> Draft {
         Draft {
             color: self.color.map(|color| color.to_string()),
@@ -198,20 +198,21 @@ impl MemberContext {
         }
     }
 
-    /// Says who merges the work of members in worktrees; the first word counts.
+    /// Sets the merger for members in worktrees. Only the first call has an effect.
     pub fn merge_with(&self, merger: Arc<dyn WorkMerger>) {
         drop(self.merger.set(merger));
     }
 
-    /// Who merges the work of members in worktrees.
+    /// Returns the merger for members in worktrees.
     pub fn merger(&self) -> Option<&dyn WorkMerger> {
         self.merger.get().map(|merger| &**merger)
     }
 
-    /// Notes who leads, before the member's agent can change any file. The first call counts.
+    /// Records who leads the team, before the member's agent can change files. Only the first call
+    /// has an effect.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// Errors of the store.
     pub fn note_who_leads(&self, team: &dyn Team) -> Result<(), StoreError> {
         if self.led_by_another.get().is_none() {
             let led = is_led_by_another_program(team)?;
@@ -220,20 +221,20 @@ impl MemberContext {
         Ok(())
     }
 
-    /// Whether an answer counts that came by mail alone: only where another program leads, and has
-    /// done so since the member started. An agent that removes the life file of a lead of ours
-    /// gains nothing by it.
+    /// Returns whether an answer that came only by mail is valid: only if another program leads and
+    /// has led since the member started. So an agent cannot fake this by deleting the lead's life
+    /// file.
     pub(crate) fn takes_mailed_answers(&self, team: &dyn Team) -> Result<bool, StoreError> {
         let led_at_start = self.led_by_another.get().copied().unwrap_or(true);
         Ok(led_at_start && is_led_by_another_program(team)?)
     }
 
-    /// Shows something to whoever watches.
+    /// Emits an event.
     pub fn emit(&self, event: AgentEvent) {
         (self.events)(event);
     }
 
-    /// Shows a message that went out.
+    /// Emits a sent message.
     pub(crate) fn note_sent(&self, to: &MemberName, line: &str) {
         self.emit(AgentEvent::MailOut {
             to: to.to_string(),
@@ -242,8 +243,8 @@ impl MemberContext {
     }
 }
 
-/// Whether the team's lead is a process that is not ours: it has no life lock, and its answers come
-/// by mail alone.
+/// Returns whether the lead is a process of another program: it has no life lock, and its answers
+/// come only by mail.
 fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
     let config = team.config()?;
     let is_led = config.lead_process.is_some() || config.lead_session_id.is_some();
@@ -251,10 +252,10 @@ fn is_led_by_another_program(team: &dyn Team) -> Result<bool, StoreError> {
     Ok(is_led && probe(&life)? == Liveness::Foreign)
 }
 
-/// Brings the work in a worktree to where it is meant for.
+/// Merges the work in a worktree into its target.
 #[async_trait]
 pub trait WorkMerger: Send + Sync + fmt::Debug {
-    /// Returns once the commits in a worktree are in its target, or need not be. Otherwise the
-    /// error says, for the one who worked there, what is in the way and what to do.
+    /// Returns once the commits in a worktree are in its target or need not be merged. The error
+    /// tells the owner what prevents the merge and what to do.
     async fn merge(&self, worktree: &Path) -> Result<(), String>;
 }

@@ -1,5 +1,4 @@
-//! Who is told when tasks change: an assigned owner, and whoever can start on a task that became
-//! free.
+//! Effects of changes: messages about assigned and unblocked tasks, and cleanup after dead members.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +14,14 @@ use crate::SpawnOrder;
 use crate::marked::processes_of_members;
 use crate::send::summary_of;
 
-/// How long the processes of a spawn that is no more get to end by themselves.
+/// Grace period for the processes of a former spawn to exit.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
-/// Tells a member that a task is its own. Nothing is sent to the one who assigned, nor to somebody
-/// unknown, nor about a task that nobody can work on: the owner of a blocked one hears of it when
-/// it can start.
+/// Notifies a member of a task assigned to it. Nothing is sent to the assigner, to an unknown
+/// member, or about a blocked task: its owner is notified when the task becomes unblocked.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn announce_assignment(
     team: &dyn Team,
     task: &Task,
@@ -53,12 +51,11 @@ pub fn announce_assignment(
         .map(drop)
 }
 
-/// Tells whoever can act that tasks became free: the owner of each, or the lead where it has none,
-/// since nobody is given work that was not meant for it. One that cannot be told keeps nobody else
-/// from hearing of it.
+/// Sends notices of unblocked tasks: to the owner of each, or to the lead if it has none. A failure
+/// for one receiver does not affect the others.
 ///
 /// # Errors
-/// The first of whatever the store says; the tasks are free all the same.
+/// The first error of the store; the tasks are unblocked in any case.
 pub fn announce_unblocked(
     team: &dyn Team,
     tasks: &[Task],
@@ -78,7 +75,7 @@ pub fn announce_unblocked(
     told
 }
 
-/// What is said about a task that became free, and to whom.
+/// Builds the message about an unblocked task, with its receiver.
 fn news_of<'a>(
     task: &Task,
     members: &'a [MemberView],
@@ -103,14 +100,13 @@ fn news_of<'a>(
     )
 }
 
-/// What the program says; the first line is its summary.
+/// Builds a system message; the first line is its summary.
 fn system(text: &str) -> Draft {
     Draft::system(text).with_summary(summary_of(text, None))
 }
 
-/// Ends what spawns that are no more have left: what a dead member's shell left running, and what a
-/// spawner that died had begun to start. All at the same time, so that the processes of this
-/// machine are looked through once.
+/// Terminates processes of former spawns: what a dead member's shell left running, and what a dead
+/// spawner had started. All together, so that the process list is scanned once.
 fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
     if spawns.is_empty() {
         return;
@@ -122,12 +118,12 @@ fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
     }
 }
 
-/// Brings a team's records in line as [`reconcile`] does, and tells how it stands then. Nearly
-/// always nothing has happened, and one look at the files is enough for both. On a disk that takes
-/// nothing more it stands as is to be seen, and the error tells why that is not entered.
+/// Reconciles a team like [`reconcile`] and returns its state. Usually nothing has changed, and the
+/// files are read once for both. On a full disk, returns the observed state with the error that
+/// prevented recording it.
 ///
 /// # Errors
-/// As [`reconcile`] otherwise.
+/// Otherwise as [`reconcile`].
 pub fn look(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreError> {
     let view = team.look()?;
     if !view.is_out_of_line {
@@ -140,13 +136,12 @@ pub fn look(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreErro
     }
 }
 
-/// Brings a team's records in line with who is alive, and ends what members left running that died
-/// and what spawns began whose spawner died. Whoever opens a team calls this; one of all callers
-/// notices each death.
+/// Reconciles a team's records with its running processes, and terminates processes left by dead
+/// members and by spawns of dead spawners. Every command that opens a team calls this; each death
+/// is recorded by one of them.
 ///
 /// # Errors
-/// The first of whatever the store says; every death is entered that can be, and what those left is
-/// ended.
+/// The first error of the store; other deaths are still recorded and their processes terminated.
 pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
     let mut done = ReconcileReport::default();
     let outcome = team.reconcile_into(&mut done);
@@ -154,10 +149,11 @@ pub fn reconcile(team: &dyn Team) -> Result<ReconcileReport, StoreError> {
     outcome.map(|()| done)
 }
 
-/// Holds a place for a spawn, and ends what an earlier one of that name left running.
+/// Reserves a roster entry for a spawn, and terminates processes left by an earlier spawn of that
+/// name.
 ///
 /// # Errors
-/// Whatever [`swarm_store::Roster::reserve_into`] says.
+/// Errors of [`swarm_store::Roster::reserve_into`].
 pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, StoreError> {
     let mut done = ReconcileReport::default();
     let reserved = team.asynchronous().reserve_into(new, &mut done).await;
@@ -171,10 +167,10 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
     reserved
 }
 
-/// Looks after what members that died and spawns that were undone have left beside the records.
+/// Cleans up processes and order files of dead members and rolled back spawns.
 fn attend(team: &dyn Team, done: &ReconcileReport) {
     for undone in &done.rolled_back {
-        // Its spawner died, perhaps before the child took its order, with the keys in it.
+        // The spawner died, perhaps before the child read its order, which contains keys.
         let directory = team.member_dir(&undone.member);
         if let Err(error) = SpawnOrder::discard(&directory, undone.spawn_id) {
             tracing::error!(team = %team.name(), member = %undone.member, %error, "spawn order not removed");

@@ -1,19 +1,19 @@
-//! Frames that programs handle, as sentences for a model that is shown one all the same.
+//! Text of control frames, for models and people.
 
 use swarm_protocol::{
     ControlFrame, PermissionRequestFrame, PermissionResult, PlanApprovalRequest,
     PlanApprovalResponse,
 };
 
-/// A frame in words, and whose words they are.
+/// Text of a frame, with its author.
 pub(crate) enum FrameText {
-    /// The sender's.
+    /// Written by the sender.
     OfSender(String),
-    /// The program's own: what it says about a change of rights must not pass for a wish of a peer.
+    /// Written by the program: a notice about permissions must not look like a request of a peer.
     OfProgram(String),
 }
 
-/// A frame as a model reads it.
+/// Returns a frame as text for a model.
 pub(crate) fn frame_text(frame: &ControlFrame) -> FrameText {
     use FrameText::{OfProgram, OfSender};
     match frame {
@@ -49,7 +49,7 @@ pub(crate) fn frame_text(frame: &ControlFrame) -> FrameText {
     }
 }
 
-/// A frame in a few words, for people.
+/// Returns a short description of a frame, for people.
 pub(crate) fn frame_line(frame: &ControlFrame) -> String {
     match frame {
         ControlFrame::PermissionRequest(frame) => format!("asks: {}", frame.description),
@@ -124,8 +124,7 @@ mod tests {
 
     use crate::Incoming;
 
-    /// Each frame of the wire that a model might be shown: who sends it, and words that its text
-    /// has.
+    /// Every frame that a model might be shown, with its sender and a part of its text.
     const FRAMES: [(&str, &str, &str); 7] = [
         (
             "bob",

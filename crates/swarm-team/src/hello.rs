@@ -1,4 +1,4 @@
-//! Hello: the child reports the values in force, the spawner compares them with what it ordered.
+//! Hello: the child reports its effective values, and the spawner compares them with its order.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -8,20 +8,19 @@ use swarm_protocol::{DefinitionReport, Effort, Hello, PaneId, WorktreeReport};
 
 use crate::SpawnOrder;
 
-/// A value in force in the child is not the one that was ordered.
+/// An effective value in the child differs from the order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is `{reported}` in the child instead of the ordered `{ordered}`")]
 pub struct HelloMismatch {
-    /// Which value.
+    /// Name of the value.
     pub what: &'static str,
-    /// What was ordered.
+    /// The ordered value.
     pub ordered: String,
-    /// What the child reports.
+    /// The reported value.
     pub reported: String,
 }
 
-/// Compares a hello with the order and with the pane that was opened. What was asked for is in
-/// force, or the spawn fails.
+/// Compares a hello with the order and with the opened pane. Any difference fails the spawn.
 ///
 /// # Errors
 /// The first difference.
@@ -46,8 +45,8 @@ pub fn check_hello(order: &SpawnOrder, pane: &PaneId, hello: &Hello) -> Result<(
     same("pane", pane, hello.pane.as_ref().unwrap_or(pane))
 }
 
-/// A child that was to have a worktree of its own is in it, on its branch and at its commit: nobody
-/// works in the shared checkout because something went wrong on the way.
+/// Checks that a child with a worktree is in it, on its branch and at its commit, so that it does
+/// not work in the shared checkout by mistake.
 fn in_worktree(
     ordered: &WorktreeReport,
     reported: Option<&WorktreeReport>,
@@ -68,7 +67,7 @@ fn in_worktree(
     )
 }
 
-/// A child that was to be of a type is what the definition says.
+/// Checks that the child has the ordered definition.
 fn in_definition(
     order: &SpawnOrder,
     ordered: &AgentDefinition,
@@ -96,7 +95,7 @@ fn in_definition(
     same("initial prompt", &first, &reported.initial_prompt)
 }
 
-/// One directory may be reached by several paths; the child reports what the kernel calls it.
+/// A directory can have several paths; the child reports the kernel's.
 fn canonical(path: &Path) -> String {
     let found = path.canonicalize();
     found

@@ -1,4 +1,4 @@
-//! Mail as it comes in: what the program handles, and what the model reads.
+//! Incoming mail: frames for the program and text for the model.
 
 use crate::frame_text::{FrameText, frame_line, frame_text};
 use swarm_permissions::mark_handoff;
@@ -8,14 +8,14 @@ use swarm_protocol::{
     TaskAssignment,
 };
 
-/// The name under which the words of a person reach the lead.
+/// Sender name of messages from a person to the lead.
 pub const PERSON_SENDER: &str = "user";
 
-/// Characters of a text that any pane has room for in a line.
+/// Maximum characters of a text in one line of a pane.
 const SHORT: usize = 30;
 
-/// Under which name a message stands: its sender's, unless the program made it or a person wrote it
-/// to the lead. Names that are not a member's are not to be had by a member that is called so.
+/// Returns the displayed sender of a message: its sender, unless the program or a person wrote it.
+/// A member with a reserved name is displayed differently.
 pub fn speaker(from: &str, kind: Option<MarkKind>) -> String {
     let from = from.trim();
     match kind {
@@ -31,17 +31,17 @@ pub fn speaker(from: &str, kind: Option<MarkKind>) -> String {
     }
 }
 
-/// One message of an inbox.
+/// A message of an inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// The entry it came as.
+    /// The inbox entry.
     pub entry: InboxEntry,
-    /// The control frame that it carries, where its sender may send one of that type.
+    /// The control frame, if its sender may send one of that type.
     pub frame: Option<ControlFrame>,
 }
 
 impl Incoming {
-    /// Reads one entry.
+    /// Parses an entry.
     pub fn of(entry: InboxEntry) -> Self {
         Self {
             frame: ControlFrame::of_entry(&entry),
@@ -49,31 +49,30 @@ impl Incoming {
         }
     }
 
-    /// Whether the program itself wrote it, as text.
+    /// Returns whether it is text from the program.
     pub fn is_system(&self) -> bool {
         let mark = self.entry.swarm.as_ref();
         self.frame.is_none() && mark.is_some_and(|mark| mark.kind == Some(MarkKind::System))
     }
 
-    /// Whether a peer or a person wrote it, as text.
+    /// Returns whether it is text from a peer or a person.
     pub fn is_prose(&self) -> bool {
         self.frame.is_none() && !self.is_system()
     }
 
-    /// Whether a member wrote it that leads nobody: what such a text says is looked at before a
-    /// model reads it.
+    /// Returns whether a teammate wrote it: such text is checked before a model reads it.
     fn is_of_peer(&self) -> bool {
         let mark = self.entry.swarm.as_ref();
         let is_person = mark.is_some_and(|mark| mark.kind == Some(MarkKind::Person));
         self.is_prose() && !is_person && self.entry.from.trim() != LEAD_NAME
     }
 
-    /// Whether it is text that may be let in between two tool calls.
+    /// Returns whether it is text that may be delivered between two tool calls.
     pub fn is_urgent_text(&self) -> bool {
         self.frame.is_none() && self.entry.is_urgent()
     }
 
-    /// The shutdown request that it is.
+    /// Returns the shutdown request, if it is one.
     pub fn shutdown_request(&self) -> Option<&ShutdownRequest> {
         match &self.frame {
             Some(ControlFrame::ShutdownRequest(request)) => Some(request),
@@ -81,7 +80,7 @@ impl Incoming {
         }
     }
 
-    /// The request to compact the conversation that it is.
+    /// Returns the request to compact the conversation, if it is one.
     pub fn compact_request(&self) -> Option<&CompactRequest> {
         match &self.frame {
             Some(ControlFrame::CompactRequest(request)) => Some(request),
@@ -89,12 +88,12 @@ impl Incoming {
         }
     }
 
-    /// Its id. Entries taken from a mailbox always have one.
+    /// Returns its ID. Entries read from a mailbox always have one.
     pub fn id(&self) -> Option<&MessageId> {
         self.entry.msg_id.as_ref()
     }
 
-    /// The text that a model reads, in its envelope.
+    /// Returns the text for a model, in its envelope.
     pub fn render(&self) -> String {
         let entry = &self.entry;
         match &self.frame {
@@ -125,7 +124,8 @@ impl Incoming {
         }
     }
 
-    /// Under which name it stands. What the program says does not stand under the name of a peer.
+    /// Returns the displayed sender. Messages of the program are not shown under the name of a
+    /// peer.
     pub fn speaker(&self) -> String {
         match &self.frame {
             Some(ControlFrame::TaskAssignment(_)) => SYSTEM_SENDER.to_owned(),
@@ -133,7 +133,7 @@ impl Incoming {
         }
     }
 
-    /// How the pane of `reader` shows it, under the same name as in [`Self::render`].
+    /// Returns the display in the pane of `reader`, with the same sender as in [`Self::render`].
     pub fn shown(&self, reader: &MemberName) -> AgentEvent {
         let from = self.speaker();
         let is_member = from == self.entry.from;
@@ -145,7 +145,7 @@ impl Incoming {
         }
     }
 
-    /// The first words, for a pane.
+    /// Returns the first words, for a pane.
     pub fn line(&self) -> String {
         let entry = &self.entry;
         match &self.frame {
@@ -159,7 +159,7 @@ impl Incoming {
         }
     }
 
-    /// Everything that it says, for a list.
+    /// Returns the whole text, for a list.
     pub fn in_full(&self) -> String {
         match &self.frame {
             Some(ControlFrame::TaskAssignment(frame)) => {
@@ -182,8 +182,7 @@ impl Incoming {
         }
     }
 
-    /// All that it says, where that is more than a short [`Self::line`], and the command that shows
-    /// it, also after it was read.
+    /// Returns the whole text if [`Self::line`] shortens it, with the command that shows it later.
     pub fn more(&self, reader: &MemberName) -> Option<MailText> {
         let (line, text) = (self.line(), self.in_full());
         let text = text.trim();
@@ -199,7 +198,7 @@ fn assignment(frame: &TaskAssignment) -> String {
     format!("task #{}: {}", frame.task_id, frame.subject)
 }
 
-/// An idle notice, with as much of its report as `part` takes.
+/// Formats an idle notice with the part of its report that `part` selects.
 fn idle(frame: &IdleNotification, part: fn(&str) -> &str) -> String {
     let open = open_tasks(frame);
     match frame.result.as_deref().or(frame.failure_reason.as_deref()) {
@@ -213,7 +212,7 @@ fn idle(frame: &IdleNotification, part: fn(&str) -> &str) -> String {
     }
 }
 
-/// A text under the name of its sender.
+/// Formats a text with the name of its sender.
 fn in_the_name_of(entry: &InboxEntry, text: &str) -> String {
     Envelope {
         from: &speaker_of(entry),
@@ -270,7 +269,7 @@ fn first_line(text: &str) -> &str {
         .trim()
 }
 
-/// Reads the entries of an inbox, in order.
+/// Parses the entries of an inbox, in order.
 pub fn sort_mail(entries: Vec<InboxEntry>) -> Vec<Incoming> {
     entries.into_iter().map(Incoming::of).collect()
 }

@@ -1,5 +1,5 @@
 //! Interactions between members: messages and their routing, task tools, hello, permission
-//! bridging, and the shutdown handshake. Both halves of each handshake live here, side by side.
+//! bridging, and the shutdown handshake. Both sides of each handshake are in this crate.
 
 mod brief;
 mod completion;

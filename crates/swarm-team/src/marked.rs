@@ -1,5 +1,5 @@
-//! The processes of a spawn: the member itself, known by its life record, and what bears the mark
-//! of the spawn.
+//! Processes of a spawn: the member, identified by its life record, and processes with the spawn's
+//! mark in their environment.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,13 @@ use swarm_os::{Liveness, probe_and_read};
 use swarm_protocol::{LifeKind, LifeRecord, MemberName, ROOT_VARIABLE, SPAWN_MARK, SpawnId};
 use swarm_store::blocking::Team;
 
-/// What bears the mark of a spawn of the teams below a config directory. Those of another root bear
-/// the same mark where that root, or this one, is a copy; they are not meant.
+/// Identifies processes with the mark of a spawn of a team below a config directory. If the
+/// directory is a copy, processes of the original have the same mark but do not match.
 pub fn processes_of_spawn(root: &Path, spawn: SpawnId) -> Target {
     marked(root, [spawn])
 }
 
-/// The processes of some spawns of members: who holds the life lock for one of them, and what bears
-/// their marks.
+/// Returns the processes of spawns: holders of their life locks, and processes with their marks.
 pub fn processes_of_members<'a>(
     team: &dyn Team,
     members: impl IntoIterator<Item = (&'a MemberName, SpawnId)>,
@@ -28,7 +27,7 @@ pub fn processes_of_members<'a>(
     living_or_marked(team, lives, spawns)
 }
 
-/// The same for spawns of a team whose members' names are not known.
+/// Returns the processes of spawns of a team if the members' names are unknown.
 pub fn processes_of_spawns(team: &dyn Team, spawns: impl IntoIterator<Item = SpawnId>) -> Target {
     let names = team.names_on_disk().into_iter();
     let names = names.filter(|name| !name.is_lead());
@@ -36,7 +35,7 @@ pub fn processes_of_spawns(team: &dyn Team, spawns: impl IntoIterator<Item = Spa
     living_or_marked(team, lives, spawns.into_iter().collect())
 }
 
-/// Who holds one of these life locks for one of these spawns, and what bears their marks.
+/// Returns the holders of these life locks for these spawns, and processes with their marks.
 fn living_or_marked(team: &dyn Team, lives: Vec<PathBuf>, spawns: HashSet<SpawnId>) -> Target {
     let target = marked(root_of(&team.team_directory()), spawns.iter().copied());
     let find = move || {
@@ -61,24 +60,24 @@ fn marked(root: &Path, spawns: impl IntoIterator<Item = SpawnId>) -> Target {
     }
 }
 
-/// The config directory of a team: it is `teams/<team>` in there.
+/// Returns the config directory of a team, which is `teams/<team>` in it.
 fn root_of(team_directory: &Path) -> &Path {
     team_directory.ancestors().nth(2).unwrap_or(team_directory)
 }
 
-/// The process of a member, which cannot be inspected.
+/// The process of a member. It is protected from inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberProcess {
-    /// The member.
+    /// Name of the member.
     pub name: MemberName,
-    /// Its spawn.
+    /// ID of its spawn.
     pub spawn_id: SpawnId,
-    /// Its process.
+    /// PID of the process.
     pub process: Process,
 }
 
-/// The process that holds a life lock, and its spawn, if it runs in our pid namespace. The lock
-/// proves that it is the member's: that of a copied root is held by nobody.
+/// Returns the process that holds a life lock, with its spawn, if it runs in our PID namespace. In
+/// a copied config directory the lock is not held.
 fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
     let (Liveness::Alive, content) = probe_and_read(path).ok()? else {
         return None;
@@ -92,8 +91,8 @@ fn life_holder(path: &Path) -> Option<(SpawnId, Process)> {
     is_here.then_some((record.spawn_id, process))
 }
 
-/// The processes of all members of a team that live in our pid namespace, whether or not they are
-/// in its roster. Without the lead.
+/// Returns the processes of all members of a team in our PID namespace, whether or not they are in
+/// its roster. Excludes the lead.
 pub fn life_holders(team: &dyn Team) -> Vec<MemberProcess> {
     let names = team.names_on_disk().into_iter();
     names
@@ -111,8 +110,8 @@ fn holder_of(team: &dyn Team, name: MemberName) -> Option<MemberProcess> {
     })
 }
 
-/// Where the members of a team that are running work, and its lead process: the process of each and
-/// its recorded working directory, which nobody can look up in `/proc`.
+/// Returns the processes of the running members and of the lead, with their recorded working
+/// directories, which cannot be read from `/proc`.
 pub fn working_directories(team: &dyn Team) -> Vec<(MemberProcess, PathBuf)> {
     let names = team.names_on_disk().into_iter();
     let holders = names.filter_map(|name| holder_of(team, name));

@@ -1,4 +1,4 @@
-//! The hooks of a member, and what they are told of it.
+//! Hooks of a member and their input.
 
 use std::sync::{Arc, Weak};
 
@@ -8,8 +8,8 @@ use swarm_store::blocking::Team;
 
 use crate::MemberContext;
 
-/// Gives a member its hooks. `base` has what does not change about it, `mode` is asked for the mode
-/// in force; the team and the task that it has in progress are looked at whenever a hook runs.
+/// Sets the hooks of a member. `base` has its constant fields and `mode` returns its effective
+/// mode; the team and its current task are read whenever a hook runs.
 pub fn member_hooks(
     context: &Arc<MemberContext>,
     hooks: Hooks,
@@ -41,7 +41,7 @@ fn describe(context: &Weak<MemberContext>, subject: &mut HookInput) {
     subject.team = Some(team.name().clone());
 }
 
-/// The first task that the member has in progress.
+/// Returns the first task that the member has in progress.
 fn task(context: &MemberContext, team: &dyn Team) -> Option<TaskId> {
     let own = AgentId::new(context.name.clone(), team.name().clone());
     let list = team.tasks().ok()?;

@@ -1,4 +1,4 @@
-//! A task whose owner works in a worktree is done when its work is where others find it.
+//! Merging the work of a task's owner before the task is completed.
 
 use swarm_protocol::{TaskId, TaskStatus};
 use swarm_store::blocking::Team;
@@ -7,12 +7,11 @@ use swarm_store::{Actor, Draft};
 use crate::WorkMerger;
 use crate::send::{summary_of, told};
 
-/// Lets a task be completed only when the work of its owner is in the target, which is where it
-/// merges it. If that cannot be done the task stays as it is, and its owner is told, unless it
-/// asked itself.
+/// Merges the work of a task's owner into the target before the task is completed. If that fails,
+/// the task is unchanged and its owner is notified, unless the owner is the caller.
 ///
 /// # Errors
-/// What is in the way, for the one who asked.
+/// The reason for the caller.
 pub(crate) async fn require_merged(
     team: &dyn Team,
     id: &TaskId,
@@ -32,7 +31,7 @@ pub(crate) async fn require_merged(
         Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team.name()))),
         None => members.find(|member| &member.name == by.name()),
     };
-    // Whoever may not complete it does not merge it either; the task list says why.
+    // An actor that may not complete the task does not merge it; the task list reports why.
     let owner = owner.filter(|owner| &owner.name == by.name() || by.force);
     let Some((owner, worktree)) = owner.and_then(|owner| {
         let worktree = owner.worktree_path.as_deref()?;

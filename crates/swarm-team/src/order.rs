@@ -1,6 +1,6 @@
-//! The spawn order: everything a child is told, in a file of mode 0600 that it reads and unlinks
-//! before hello. It carries the provider keys, so it never becomes an argument or a variable that
-//! others can read.
+//! The spawn order: the parameters of a child, in a file of mode 0600 that the child reads and
+//! unlinks before hello. It contains provider keys, so it is never passed as an argument or
+//! environment variable.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,139 +18,138 @@ use swarm_protocol::{
     AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
 };
 
-/// An order cannot be used.
+/// The order is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
-    /// It is no file of ours, or cannot be read.
+    /// It is not a regular private file, or cannot be read.
     #[error("spawn order not taken: {0}")]
     File(#[from] OsError),
-    /// It is not there, or cannot be unlinked.
+    /// It does not exist, or cannot be unlinked.
     #[error("spawn order {path}: {source}")]
     Io {
-        /// Where it was looked for.
+        /// Path of the order.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It is not an order.
+    /// It is not a valid order.
     #[error("spawn order {path}: {source}")]
     Json {
-        /// Where it is.
+        /// Path of the order.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A rule in it is not a rule.
+    /// It contains an invalid permission rule.
     #[error(transparent)]
     Rule(#[from] RuleError),
 }
 
-/// Bounds of one member.
+/// Limits of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberLimits {
     /// Model requests in one turn.
     pub max_requests: u32,
-    /// Unread messages in one inbox beyond which the member cannot send another.
+    /// Maximum unread messages in an inbox to which the member sends.
     pub max_unread: usize,
-    /// Bytes of text in one message of the member.
+    /// Maximum bytes of text in a message of the member.
     pub max_message_bytes: usize,
-    /// Milliseconds after which an unanswered permission request means no; 0 waits for ever.
+    /// Milliseconds after which an unanswered permission request is denied; 0 waits indefinitely.
     pub permission_timeout_ms: u64,
-    /// Milliseconds a member in a turn may take before the program approves a shutdown for it.
+    /// Milliseconds after which the program approves a shutdown on behalf of a working member.
     pub shutdown_grace_ms: u64,
     /// Whether it is reminded of tasks that it leaves in progress.
     pub remind: bool,
-    /// What becomes of the member when the lead's process dies.
+    /// What the member does when the lead's process dies.
     pub on_lost: OnLost,
 }
 
 impl MemberLimits {
-    /// How long an answer to a permission request is waited for; `None` is for ever.
+    /// Returns the timeout of permission requests; `None` waits indefinitely.
     pub fn permission_timeout(&self) -> Option<Duration> {
         let ms = self.permission_timeout_ms;
         (ms > 0).then(|| Duration::from_millis(ms))
     }
 
-    /// How long a turn may go on after a shutdown request.
+    /// Returns how long a turn may continue after a shutdown request.
     pub fn shutdown_grace(&self) -> Duration {
         Duration::from_millis(self.shutdown_grace_ms)
     }
 }
 
-/// What a child is told.
+/// The parameters of a child.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpawnOrder {
-    /// Which spawn.
+    /// ID of the spawn.
     pub spawn_id: SpawnId,
     /// `name@team`.
     pub agent: AgentId,
-    /// Its colour.
+    /// Colour of the member.
     pub color: Option<Color>,
-    /// Type of its definition.
+    /// Agent type.
     pub agent_type: Option<String>,
-    /// Its definition, as it was when it was spawned.
+    /// The agent definition at the time of the spawn.
     pub definition: Option<AgentDefinition>,
     /// The configuration of its own agents.
     pub agent_config: AgentConfig,
     /// Working directory.
     pub cwd: PathBuf,
-    /// The worktree that the directory is in, where it is to have one of its own.
+    /// The member's worktree, if it has its own.
     #[serde(default)]
     pub worktree: Option<WorktreeReport>,
-    /// Whether its work is merged when it completes a task.
+    /// Whether completing a task merges the member's work.
     #[serde(default)]
     pub merges: bool,
-    /// How worktrees for its sub-agents are made, as the crate that makes them writes it.
+    /// Settings for creating worktrees for its sub-agents, serialized by the worktree crate.
     #[serde(default)]
     pub worktree_settings: Value,
     /// `provider/model`.
     pub model: String,
-    /// Who chose the model.
+    /// Source of the model choice.
     #[serde(default)]
     pub model_source: Option<ModelSource>,
-    /// Permission mode, already below the parent's ceiling.
+    /// Permission mode, already limited to the parent's ceiling.
     pub mode: PermissionMode,
-    /// The mode that it never rises above.
+    /// The most permissive mode that it may have.
     pub ceiling: PermissionMode,
-    /// Whether it has to have a plan approved before it changes anything. Its mode is `plan` then.
+    /// Whether a plan must be approved before it changes anything. Its mode is then `plan`.
     #[serde(default)]
     pub plan_required: bool,
     /// The mode in which it carries out an approved plan.
     pub work_mode: PermissionMode,
-    /// Rules in force: calls that run.
+    /// Allow rules.
     pub allow: Vec<RuleText>,
-    /// Rules in force: calls that are refused.
+    /// Deny rules.
     pub deny: Vec<RuleText>,
-    /// Rules in force: calls that are asked about.
+    /// Ask rules.
     pub ask: Vec<RuleText>,
-    /// Where relative rules start besides the working directory: they were written for its
-    /// spawner's.
+    /// Additional base directory of relative rules, which were written for the spawner's directory.
     #[serde(default)]
     pub anchors: Anchors,
-    /// The conversation to continue or begin.
+    /// The conversation to continue or start.
     pub session_id: SessionId,
-    /// Further text for the system prompt.
+    /// Additional text for the system prompt.
     pub instructions: Vec<String>,
     /// Environment of its shell commands.
     pub env: BTreeMap<String, String>,
     /// Provider keys and addresses, for the model client alone.
     pub provider: BTreeMap<String, String>,
-    /// Bounds.
+    /// Limits.
     pub limits: MemberLimits,
-    /// Draw with colours.
+    /// Whether the pane uses colours.
     pub color_output: bool,
-    /// Pace of a scripted model: 1 plays waits as written, 0 leaves them out.
+    /// Speed of a scripted model: 1 keeps the scripted waits, 0 skips them.
     pub pace: f64,
-    /// Version of the program that orders; another version refuses.
+    /// Version of the spawning program; a child of another version rejects the order.
     pub version: String,
-    /// When the spawner gives up.
+    /// When the spawner times out.
     pub deadline: UnixMs,
 }
 
 impl fmt::Debug for SpawnOrder {
-    /// Without the environment and the keys, so that no log holds them.
+    /// Omits the environment and the keys, so that they are not logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SpawnOrder")
             .field("spawn_id", &self.spawn_id)
@@ -163,7 +162,7 @@ impl fmt::Debug for SpawnOrder {
 }
 
 impl SpawnOrder {
-    /// File name of the order of one spawn, inside the member's directory.
+    /// Returns the file name of a spawn's order in the member's directory.
     pub fn file_name(spawn_id: SpawnId) -> String {
         format!("order-{spawn_id}.json")
     }
@@ -185,7 +184,7 @@ impl SpawnOrder {
         })
     }
 
-    /// Unlinks the order of a spawn that came to nothing, if its child has not done so.
+    /// Unlinks the order of an abandoned spawn, if its child has not done so.
     ///
     /// # Errors
     /// [`OrderError::Io`]; the keys in it are still there then.
@@ -199,10 +198,10 @@ impl SpawnOrder {
         }
     }
 
-    /// The rules in force.
+    /// Returns the effective rules.
     ///
     /// # Errors
-    /// [`OrderError::Rule`] naming the text that is no rule.
+    /// [`OrderError::Rule`] with the invalid text.
     pub fn rules(&self) -> Result<RuleSet, OrderError> {
         let parse = |texts: &[RuleText]| -> Result<Vec<SourcedRule>, OrderError> {
             texts

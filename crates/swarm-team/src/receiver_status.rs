@@ -1,4 +1,4 @@
-//! When a receiver reads a message that waits for it, as its sender is told.
+//! When a receiver will read a queued message, reported to the sender.
 
 use serde::Serialize;
 use swarm_os::Liveness;
@@ -15,37 +15,37 @@ pub enum Reads {
     BeforeNextCall,
     /// When the receiver's turn ends.
     AtTurnEnd,
-    /// When it has started.
+    /// After it has started.
     WhenReady,
-    /// When a person lets it go on.
+    /// After a person continues it.
     WhenContinued,
     /// When its team has a lead again.
     WhenLed,
     /// When it is spawned again.
     WhenSpawned,
-    /// Perhaps not at all: it is about to end.
+    /// Perhaps never: it is about to stop.
     PerhapsNever,
-    /// When a person looks: no program reads for it.
+    /// When a person reads it: no program runs.
     ByHand,
-    /// Not known: it belongs to another program.
+    /// Unknown: it belongs to another program.
     Unknown,
 }
 
-/// What a receiver was doing when a message was put into its inbox.
+/// The state of a receiver when a message was queued for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiverStatus {
-    /// Its state by the facts: the last word of a dead one is not what it does.
+    /// Its derived state, not the last report of a dead member.
     pub state: MemberState,
-    /// Since when, where that is known.
+    /// Start of the state, if known.
     pub since: Option<UnixMs>,
-    /// The call, request or reason that belongs to the state.
+    /// Call, request or reason of the state.
     pub detail: Option<String>,
     /// When it reads the message.
     pub reads: Reads,
 }
 
 impl ReceiverStatus {
-    /// What a member is doing, and when it reads a message that is urgent or is not.
+    /// Returns the state of a member and when it reads an urgent or normal message.
     pub fn of(view: &MemberView, urgent: bool) -> Self {
         let report = view.report.as_ref();
         let died = view.member.swarm.as_ref().and_then(|mark| mark.died_at);
@@ -60,8 +60,7 @@ impl ReceiverStatus {
         }
     }
 
-    /// The second half of a sentence that a model is told: what the receiver is doing and when it
-    /// reads the message.
+    /// Returns a clause for a model: the receiver's state and when it reads the message.
     pub fn for_model(&self, now: UnixMs) -> String {
         let mut doing = self.state.name().to_owned();
         if let Some(since) = self.since {
@@ -116,7 +115,7 @@ fn reads(view: &MemberView, urgent: bool) -> Reads {
         MemberState::Paused => Reads::WhenContinued,
         MemberState::Parked => Reads::WhenLed,
         MemberState::Stopping => Reads::PerhapsNever,
-        // A lead that has ended is not spawned but followed by another.
+        // A lead that has stopped is not respawned but replaced by another.
         MemberState::Stopped | MemberState::Dead if view.member.name.is_lead() => Reads::WhenLed,
         MemberState::Stopped | MemberState::Dead => Reads::WhenSpawned,
         MemberState::Foreign if view.member.name.is_lead() => Reads::ByHand,

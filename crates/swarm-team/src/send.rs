@@ -1,4 +1,4 @@
-//! Who may be written to, and the sending of prose.
+//! Recipients and sending of messages.
 
 use swarm_protocol::{AgentId, MemberName, SwarmMark, TeamConfig, TeamName};
 use swarm_store::blocking::Team;
@@ -9,16 +9,16 @@ use crate::{MemberContext, NoTeam, ReceiverStatus};
 /// Longest summary in characters; Claude Code cuts there.
 const SUMMARY_CHARS: usize = 200;
 
-/// To whom a message goes.
+/// Recipient of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
     /// One member.
     Member(MemberName),
-    /// All but the sender.
+    /// All members but the sender.
     Everybody,
 }
 
-/// A text names nobody who can be written to.
+/// The text is not a valid recipient.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecipientError {
     /// Empty, or not a name.
@@ -27,16 +27,16 @@ pub enum RecipientError {
     /// A member of another team.
     #[error("{0} is in another team: a message goes to members of {1} only")]
     OtherTeam(AgentId, TeamName),
-    /// A transport that is not there.
+    /// An unavailable transport.
     #[error("`{}` names another transport, which is not available: use a member's name", .0.escape_debug())]
     Transport(String),
 }
 
 impl Recipient {
-    /// Reads a recipient: a name, an agent id of this team, or `*`.
+    /// Parses a recipient: a name, an agent ID of this team, or `*`.
     ///
     /// # Errors
-    /// [`RecipientError`] that says what to write instead.
+    /// [`RecipientError`] with a suggestion.
     pub fn parse(text: &str, team: &TeamName) -> Result<Self, RecipientError> {
         let text = text.trim();
         if text == "*" {
@@ -60,25 +60,25 @@ impl Recipient {
     }
 }
 
-/// A message could not be sent.
+/// The message could not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// No team.
+    /// There is no team.
     #[error(transparent)]
     NoTeam(#[from] NoTeam),
-    /// Nobody to write to.
+    /// The recipient is invalid.
     #[error(transparent)]
     Recipient(#[from] RecipientError),
-    /// An empty message.
+    /// The message is empty.
     #[error("the message is empty")]
     Empty,
-    /// To oneself.
+    /// The recipient is the sender.
     #[error("{0} is the sender: choose another recipient")]
     ToSelf(MemberName),
-    /// To everybody, and there is nobody.
+    /// A broadcast in a team without other members.
     #[error("team {0} has no other members yet")]
     Nobody(TeamName),
-    /// Some of everybody got it.
+    /// A broadcast failed for some members.
     #[error(
         "queued for {}, but not for {}: {}. Send it to those again by name",
         list(.queued),
@@ -86,20 +86,19 @@ pub enum SendError {
         told(.error)
     )]
     Partly {
-        /// Who will read it.
+        /// Members to which the message was sent.
         queued: Vec<MemberName>,
-        /// Who will not.
+        /// Members to which it was not sent.
         failed: Vec<MemberName>,
-        /// Why the first of them will not.
+        /// The first failure.
         error: Box<StoreError>,
     },
-    /// Whatever the store says.
+    /// Errors of the store.
     #[error("{}", told(.0))]
     Store(#[from] StoreError),
 }
 
-/// An error of the store as a model is told it: with the names to choose from, and without commands
-/// of the shell.
+/// Formats an error of the store for a model: with the valid names, and without shell commands.
 pub(crate) fn told(error: &StoreError) -> String {
     match error {
         StoreError::MemberNotFound { known, .. } => {
@@ -122,26 +121,25 @@ fn list(names: &[MemberName]) -> String {
 pub struct Sent {
     /// Its receiver.
     pub to: MemberName,
-    /// What the store did.
+    /// Result of the store.
     pub posted: Posted,
-    /// What the receiver was doing, when that can be told.
+    /// State of the receiver, if known.
     pub receiver: Option<ReceiverStatus>,
 }
 
-/// What became of one text for all its receivers.
+/// Result of sending a text to several receivers.
 #[derive(Debug, Default)]
 pub struct Delivered {
-    /// Those who will read it.
+    /// Successful deliveries.
     pub sent: Vec<Sent>,
-    /// Those who will not, and why.
+    /// Failures by receiver.
     pub failed: Vec<(MemberName, StoreError)>,
 }
 
-/// Puts a text into the inboxes of its receivers. One that cannot be written to keeps nobody else
-/// from getting it.
+/// Sends a text to its receivers. A failure for one receiver does not affect the others.
 ///
 /// # Errors
-/// Whatever the store says; nothing was queued then.
+/// Errors of the store; nothing was queued then.
 pub fn post(
     team: &dyn Team,
     receivers: Vec<MemberName>,
@@ -152,8 +150,8 @@ pub fn post(
         (to, draft)
     };
     let letters: Vec<_> = receivers.into_iter().map(letter).collect();
-    // Before it is sent: an idle receiver is at work on the message before it could be looked at
-    // afterwards. What cannot be told of receivers is no reason not to send.
+    // Read before sending: afterwards, an idle receiver would already be working on the message. A
+    // failure to read the states does not prevent sending.
     let views = team.member_view().unwrap_or_default();
     let receiver = |name: &MemberName, urgent: bool| {
         let view = views.iter().find(|view| &view.member.name == name)?;
@@ -174,21 +172,21 @@ pub fn post(
     Ok(delivered)
 }
 
-/// Prose to be sent.
+/// A text message to send.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Prose<'a> {
-    /// What it says.
+    /// The text.
     pub text: &'a str,
-    /// A few words for lists; without them the first line.
+    /// Summary for lists; defaults to the first line.
     pub summary: Option<&'a str>,
-    /// Whether it may be let in between two tool calls.
+    /// Whether it may be delivered between two tool calls.
     pub urgent: bool,
-    /// Takes the place of what the sender last wrote under this key, as long as that is unread.
+    /// Replaces the sender's unread message with this key.
     pub supersede: Option<&'a str>,
 }
 
-/// A summary for lists, of at most 200 characters: the words that were given, else the first line
-/// that has any.
+/// Returns a summary for lists, of at most 200 characters: the given one, else the first non-empty
+/// line.
 pub fn summary_of(text: &str, given: Option<&str>) -> String {
     let line = given
         .filter(|given| !given.trim().is_empty())
@@ -197,11 +195,11 @@ pub fn summary_of(text: &str, given: Option<&str>) -> String {
     line.trim().chars().take(SUMMARY_CHARS).collect()
 }
 
-/// Sends prose to one member or to all but the sender. A broadcast is one message for each; one
-/// that cannot be written to keeps nobody else from getting it.
+/// Sends a text to one member or to all but the sender. A broadcast is a separate message to each;
+/// a failure for one member does not affect the others.
 ///
 /// # Errors
-/// [`SendError`]; only with [`SendError::Partly`] was anything queued.
+/// [`SendError`]; messages were queued only with [`SendError::Partly`].
 pub fn send_text(
     context: &MemberContext,
     to: &str,
@@ -242,7 +240,7 @@ pub fn send_text(
     })
 }
 
-/// Everybody in the team but the sender.
+/// Returns all members but the sender.
 ///
 /// # Errors
 /// [`SendError::Nobody`].

@@ -25,7 +25,7 @@ use crate::{
 pub struct SendMessageTool {
     context: Arc<MemberContext>,
     shutdown: Option<Arc<PendingShutdown>>,
-    /// Sub-agents of this process. A member's name is the member's.
+    /// Sub-agents of this process. Names of members take precedence.
     background: Option<Weak<dyn BackgroundAgents>>,
     /// Whether the caller is a coordinator, which writes to its workers.
     to_workers: bool,
@@ -48,7 +48,7 @@ struct Input {
     supersede: Option<String>,
 }
 
-/// What a coordinator is offered of it.
+/// The input schema for a coordinator.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -99,7 +99,7 @@ enum Structured {
     },
 }
 
-/// Models write the word as well, as Claude Code allows it.
+/// Models also write the word as a string, as Claude Code allows.
 fn yes_or_no<'de, D: Deserializer<'de>>(input: D) -> Result<bool, D::Error> {
     match Value::deserialize(input)? {
         Value::Bool(yes) => Ok(yes),
@@ -139,7 +139,7 @@ fn message_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Reads the message: serde's own words for an enum without a tag do not say what is wrong.
+/// Parses the message: serde's errors for an untagged enum are not helpful.
 fn message<'de, D: Deserializer<'de>>(input: D) -> Result<Message, D::Error> {
     match Value::deserialize(input)? {
         Value::String(text) => Ok(Message::Text(text)),
@@ -186,7 +186,7 @@ impl SendMessageTool {
         self
     }
 
-    /// Whether a name is that of a member of the team.
+    /// Returns whether a name belongs to a member of the team.
     fn is_member(&self, name: &str) -> bool {
         let (team, name) = (self.context.team(), MemberName::parse(name));
         let (Some(team), Ok(name)) = (team, name) else {
@@ -196,11 +196,11 @@ impl SendMessageTool {
             .is_ok_and(|config| config.member(&name).is_some())
     }
 
-    /// What became of a text to a sub-agent; none where `to` is a member or nobody.
+    /// Returns the result of a text to a sub-agent; `None` if `to` is not a sub-agent.
     async fn to_sub_agent(&self, to: &str, text: &str) -> Option<ToolOutput> {
         let agents = self.background.as_ref()?.upgrade()?;
         let to = to.trim();
-        // The team is read only where both may be meant.
+        // The team is read only if the name is ambiguous.
         if !agents.knows(to) || self.is_member(to) {
             return None;
         }
@@ -258,7 +258,7 @@ impl SendMessageTool {
         }
     }
 
-    /// Asks every teammate; one that cannot be asked keeps nobody else from being asked.
+    /// Asks every teammate; a failure for one does not affect the others.
     async fn request_of_all(
         &self,
         team: &dyn swarm_store::Team,
@@ -297,7 +297,7 @@ impl SendMessageTool {
         }
     }
 
-    /// Tells a teammate to change its mode, up to the lead's own one.
+    /// Tells a teammate to change its mode, up to the lead's mode.
     fn set_mode(&self, to: &str, mode: PermissionMode, own: PermissionMode) -> ToolOutput {
         if !self.context.is_lead() {
             return refused("only the team lead sets permission modes");
@@ -369,7 +369,7 @@ fn by_lead(reason: Option<&str>) -> ShutdownAsk<'_> {
     }
 }
 
-/// What became of an answer to a request of a member.
+/// Returns the result of an answer to a member's request.
 fn answered(outcome: Result<RequestRecord, String>) -> ToolOutput {
     match outcome {
         Ok(record) => {

@@ -12,21 +12,21 @@ use swarm_store::{Draft, StoreError};
 
 use crate::MemberContext;
 
-/// Who asks a member to stop, and how.
+/// Parameters of a shutdown request.
 #[derive(Debug, Clone, Copy)]
 pub struct ShutdownAsk<'a> {
     /// The reason that the member gets.
     pub reason: Option<&'a str>,
-    /// The asker, as the journal names it.
+    /// The requester's name in the journal.
     pub by: &'a str,
     /// Stops the member immediately instead of asking its model.
     pub force: bool,
 }
 
-/// Asks a member to stop. Returns the id that its answer will name.
+/// Asks a member to stop. Returns the ID of the request, which the answer contains.
 ///
 /// # Errors
-/// Whatever the store says, such as an unknown member.
+/// Errors of the store, such as an unknown member.
 pub async fn request_shutdown(
     team: &dyn swarm_store::Team,
     member: &MemberName,
@@ -56,7 +56,7 @@ pub async fn request_shutdown(
 /// The member's program agrees to stop.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn approve_shutdown(
     context: &MemberContext,
     team: &dyn Team,
@@ -79,7 +79,7 @@ pub fn approve_shutdown(
 /// not it could be added to the journal.
 ///
 /// # Errors
-/// Whatever the store says; the lead was not told then.
+/// Errors of the store; the lead was not notified then.
 pub fn reject_shutdown(
     context: &MemberContext,
     team: &dyn Team,

@@ -14,12 +14,12 @@ pub struct StateKeeper {
 #[derive(Debug)]
 struct Kept {
     report: StateReport,
-    /// Others see an older one.
+    /// The written report is older.
     is_ahead: bool,
 }
 
 impl StateKeeper {
-    /// A keeper for one spawn of a member, which is starting.
+    /// Creates a keeper for a starting spawn of a member.
     pub fn new(name: MemberName, spawn_id: SpawnId, now: UnixMs) -> Self {
         let report = StateReport {
             spawn_id,
@@ -42,13 +42,12 @@ impl StateKeeper {
         }
     }
 
-    /// The report as it stands.
+    /// Returns the current report.
     pub fn report(&self) -> StateReport {
         self.kept.lock().report.clone()
     }
 
-    /// Follows an event. Writes the report into the files of `team` when there is something new to
-    /// see.
+    /// Follows an event. Writes the report to the files of `team` if it has visibly changed.
     pub fn follow(&self, event: &AgentEvent, team: Option<&dyn Team>, now: UnixMs) {
         let mut kept = self.kept.lock();
         if follow(&mut kept.report, event, now)
@@ -64,7 +63,7 @@ impl StateKeeper {
         kept.is_ahead |= follow(&mut kept.report, event, now);
     }
 
-    /// Writes the report if there is something new in it.
+    /// Writes the report if it has changed.
     pub fn catch_up(&self, team: &dyn Team) {
         let mut kept = self.kept.lock();
         if kept.is_ahead {
@@ -76,20 +75,20 @@ impl StateKeeper {
         kept.is_ahead = false;
         let report = &kept.report;
         if let Err(error) = team.write_state(&self.name, report) {
-            // A state that cannot be written is stale at worst; neither life nor mail rests on it.
+            // A failed write only leaves a stale state; liveness and mail do not depend on it.
             tracing::warn!(team = %team.name(), member = %self.name, %error, "state report not written");
         }
     }
 }
 
-/// Brings a report in line with an event. Whether there is something new to see.
+/// Updates a report from an event. Returns whether it has visibly changed.
 fn follow(report: &mut StateReport, event: &AgentEvent, now: UnixMs) -> bool {
     report.progress += 1;
     match event {
         AgentEvent::State { state, detail } => {
             let changed = report.state != *state || report.detail != *detail;
             if changed {
-                // A call that ended within a turn is no new beginning of the turn.
+                // The end of a call within a turn does not restart the turn.
                 if report.state != *state || *state != MemberState::Working {
                     report.since = now;
                 }

@@ -1,4 +1,4 @@
-//! The journal's account of what happens inside an agent: ends of sub-agents, and compactions.
+//! Journal events of an agent: ends of sub-agents, and compactions.
 
 use swarm_protocol::{AgentEvent, Event, MemberName};
 use swarm_store::blocking::Team;
@@ -30,7 +30,7 @@ pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent)
     }
 }
 
-/// The same for a compaction of the member's own conversation.
+/// Records a compaction of the member's own conversation.
 pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
     let AgentEvent::Compacted {
         trigger,

@@ -1,5 +1,5 @@
-//! Hooks of tasks, for the tools and the command line alike: whoever makes the change runs them, so
-//! that each change has them once.
+//! Task hooks, for tools and commands. The process that makes a change runs them, so that they run
+//! once for each change.
 
 use swarm_hooks::AgentHooks;
 use swarm_permissions::HookEvent;
@@ -8,11 +8,11 @@ use swarm_store::Actor;
 use swarm_store::blocking::Team;
 use tokio_util::sync::CancellationToken;
 
-/// Lets hooks look at tasks that were just made. Where one of them is refused all are taken back,
-/// as one change makes them all.
+/// Runs the hooks for created tasks. If a hook rejects one of them, all are deleted, because they
+/// were created by one change.
 ///
 /// # Errors
-/// The hook's words, or why the tasks could not be taken back.
+/// The hook's reason, or why the tasks could not be deleted.
 pub async fn created_hooks(
     team: &dyn Team,
     ids: &[TaskId],
@@ -27,7 +27,7 @@ pub async fn created_hooks(
     for id in ids {
         let task = team.task(id).map_err(|error| error.to_string())?;
         let outcome = hooks.fire_task(HookEvent::TaskCreated, &task, cancel).await;
-        // It may end an agent in Claude Code neither.
+        // As in Claude Code, these hooks cannot stop an agent.
         let why = outcome.refusal();
         refused
             .extend(why.map(|why| format!("task #{id} was not created, a hook refuses it: {why}")));
@@ -43,11 +43,10 @@ pub async fn created_hooks(
     Err(refused.join("; "))
 }
 
-/// Lets hooks look at a task that is to be completed. One that is completed already is not asked
-/// about again.
+/// Runs the hooks for a task to be completed. They do not run for a completed task.
 ///
 /// # Errors
-/// The hook's words; the task stays as it is.
+/// The hook's reason; the task is unchanged.
 pub(crate) async fn completed_hooks(
     team: &dyn Team,
     id: &TaskId,

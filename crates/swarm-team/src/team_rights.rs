@@ -1,6 +1,5 @@
-//! Changes of members' rights: their modes, and rules for a whole team. They go out by mail, and
-//! what swarm's own members obey is what a command has entered in the journal, as with answers to
-//! requests.
+//! Changes of members' permissions: modes, and rules for a whole team. They are sent by mail, but
+//! swarm's members only apply changes that a command has recorded in the journal.
 
 use serde_json::json;
 use swarm_permissions::{Behavior, Destination, Rule, RuleValue, Suggestion};
@@ -11,13 +10,13 @@ use swarm_protocol::{
 use swarm_store::blocking::Team;
 use swarm_store::{Draft, StoreError};
 
-/// Where rules for a whole team say that they come from.
+/// Source of rules for a whole team.
 const TEAM_RULE: &str = "swarm allow --team";
 
-/// Tells a member to change its mode. It obeys up to its ceiling.
+/// Tells a member to change its mode, up to its ceiling.
 ///
 /// # Errors
-/// Whatever the store says; nothing is sent then.
+/// Errors of the store; nothing is sent then.
 pub fn request_mode(
     team: &dyn Team,
     member: &MemberName,
@@ -40,10 +39,11 @@ pub fn request_mode(
     team.send(member, draft).map(drop)
 }
 
-/// The mode that a frame sets, if the journal has it as the last one for this spawn of the member.
+/// Returns the mode that a frame sets, if it is the last one recorded in the journal for this
+/// spawn.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn ordered_mode(
     team: &dyn Team,
     spawn_id: SpawnId,
@@ -63,11 +63,11 @@ pub fn ordered_mode(
         .and_then(|mode| mode.parse().ok()))
 }
 
-/// Gives a rule that allows calls to everybody in the team, now and later. A rule about a directory
-/// is entered in the roster, too, where other programs look for it.
+/// Adds an allow rule for all current and future members of the team. A rule about a directory is
+/// also added to the roster, where other programs read it.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<(), StoreError> {
     let config = team.config()?;
     team.journal(Event::TeamRuleAdded {
@@ -102,15 +102,15 @@ pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<()
             (name.clone(), draft)
         })
         .collect();
-    // One that cannot be told keeps no other from it.
+    // A failure for one member does not affect the others.
     let sent = team.post_all(&letters)?.into_iter();
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
-/// The grant that a frame carries, if the journal has its rule.
+/// Returns the grant of a frame, if its rule is recorded in the journal.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn ordered_rules(
     team: &dyn Team,
     frame: &TeamPermissionUpdate,
@@ -135,10 +135,10 @@ pub fn ordered_rules(
     }))
 }
 
-/// The rules that everybody in the team has, for a member that joins.
+/// Returns the team's rules, for a member that joins.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn team_rules(team: &dyn Team) -> Result<Vec<RuleText>, StoreError> {
     let events = team.events()?.entries.into_iter();
     let mut rules: Vec<RuleText> = Vec::new();

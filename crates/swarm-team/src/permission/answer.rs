@@ -1,4 +1,4 @@
-//! A person's half: yes or no to a request in the queue.
+//! Answering permission requests.
 
 use serde_json::{Value, json};
 use swarm_protocol::{
@@ -9,20 +9,20 @@ use swarm_protocol::{
 use swarm_store::blocking::Team;
 use swarm_store::{Draft, StoreError};
 
-/// What the model is told where no reason was given.
+/// Text for the model when a request is denied without a reason.
 pub(super) const DENIED: &str = "Permission denied by the user.";
 
-/// What the model is told of a plan that was rejected without a reason.
+/// Text for the model when a plan is rejected without a reason.
 const NEEDS_REVISION: &str = "The plan needs revision.";
 
-/// What the model is told of a request that expired.
+/// Text for the model when a request times out.
 pub(super) const NOBODY_ANSWERED: &str =
     "The permission request timed out, so the call was not made.";
 
-/// A person says yes to a request as it was shown. Exactly one answer wins.
+/// Approves a request as it was shown. Exactly one answer wins.
 ///
 /// # Errors
-/// Not found, already answered, or by now about another call.
+/// Not found, already answered, or changed since it was shown.
 pub fn approve(
     team: &dyn Team,
     shown: &RequestRecord,
@@ -36,7 +36,7 @@ pub fn approve(
     settle(team, shown, answer, by)
 }
 
-/// A person says yes to a request with another input than the one that was asked about.
+/// Approves a request with a changed input.
 ///
 /// # Errors
 /// As [`approve`].
@@ -53,8 +53,8 @@ pub fn approve_edited(
     settle(team, shown, answer, by)
 }
 
-/// A person answers the questions of a call as it was shown, one answer for each, or says something
-/// with a yes to a plan. Exactly one answer wins.
+/// Answers the questions of a call as it was shown, one answer for each, or approves a plan with a
+/// remark. Exactly one answer wins.
 ///
 /// # Errors
 /// As [`approve`].
@@ -67,7 +67,7 @@ pub fn answer(
     settle(team, shown, Answer::Answered { answers }, by)
 }
 
-/// A person says no to a request as it was shown.
+/// Denies a request as it was shown.
 ///
 /// # Errors
 /// As [`approve`].
@@ -88,25 +88,24 @@ fn settle(
 ) -> Result<RequestRecord, StoreError> {
     let id = &shown.id;
     let record = team.answer_request(id, Some(&shown.request), answer, by)?;
-    // The lead asks through the queue alone, so its record is all it waits for.
+    // The lead only uses the queue, so no mail is needed.
     let Some(frame) = answer_frame(&record).filter(|_| !record.from.is_lead()) else {
         return Ok(record);
     };
     let sent = team.send(&record.from, Draft::control(LEAD_NAME, &frame).urgent());
     if record.spawn_id.is_none() {
-        // A member of another program knows nothing of the record: it hears of the answer by mail
-        // alone.
+        // A member of another program does not read the queue: it gets the answer only by mail.
         sent?;
         team.close_request(id)?;
     } else if let Err(error) = sent {
-        // The record already holds the answer and the asker reads it at its next look, so a member
-        // that has left in the meantime is no failure of the answer.
+        // The record already holds the answer and the asker reads it at its next look, so a failure
+        // to notify a departed member is ignored.
         tracing::debug!(request = %id, %error, "answer not mailed");
     }
     Ok(record)
 }
 
-/// The answer of a settled request as the frame that Claude Code's members understand.
+/// Returns the answer as the frame that Claude Code's members expect.
 pub fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
     let RequestState::Answered { answer, at } = &record.state else {
         return None;
@@ -171,8 +170,7 @@ fn permission_result(request: &RequestKind, answer: &Answer) -> PermissionResult
             }
             response
         }
-        // What does not fit the questions was refused before it was entered; if it was not, nothing
-        // is answered.
+        // Invalid answers are rejected before they are recorded; any that remain are ignored.
         Answer::Answered { answers } => {
             let input = request.input();
             let updated = swarm_tools::answered(&input, answers);
@@ -184,7 +182,7 @@ fn permission_result(request: &RequestKind, answer: &Answer) -> PermissionResult
     }
 }
 
-/// What is said to a plan with the answer.
+/// Returns the remark to a plan.
 pub(super) fn plan_feedback(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Approved { .. } => None,

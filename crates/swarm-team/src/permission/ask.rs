@@ -1,4 +1,4 @@
-//! The member's half: the request into the queue, and the wait for its answer.
+//! Asking for permission: adding a request to the queue and waiting for its answer.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ use super::outcome;
 use super::question;
 use crate::{Incoming, MemberContext, sort_mail};
 
-/// A request that waits, with the call that it is about.
+/// An open request with its call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenRequest {
-    /// As it was put into the queue.
+    /// The record in the queue.
     pub record: RequestRecord,
     /// The request.
     pub request: PermissionRequest,
 }
 
-/// Puts the request into the queue and tells the lead. Without a `timeout` it waits for ever. A
-/// plan is written into its file first.
+/// Adds the request to the queue and notifies the lead. Without a `timeout` it waits indefinitely.
+/// A plan is written to its file first.
 ///
 /// # Errors
-/// Whatever the store says; nothing waits in the queue then.
+/// Errors of the store; the queue is unchanged then.
 pub fn open_request(
     context: &MemberContext,
     team: &dyn Team,
@@ -67,21 +67,19 @@ pub fn open_request(
     Ok(OpenRequest { record, request })
 }
 
-/// Wakes when something may have happened to the member's mail or to the queue of requests.
-/// Spurious wakes are fine.
+/// Wakes on changes of the member's mail or of the request queue. Spurious wakeups are allowed.
 #[async_trait]
 pub trait ChangeSignal: Send {
     /// Resolves at the next change.
     async fn changed(&mut self);
 }
 
-/// Waits for the answer to a request that was opened. It counts if a command has entered it in the
-/// team's journal; a response by mail counts by itself only where another program leads, which
-/// knows nothing of our records, and then for this one request. Silence until `timeout` means no,
-/// and when `cancel` falls the question is withdrawn.
+/// Waits for the answer to an open request. It is valid if a command has recorded it in the team's
+/// journal; a response by mail alone is valid only if another program leads, and only for this
+/// request. After `timeout` the request is denied; on `cancel` it is withdrawn.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub async fn wait_for_answer(
     context: &MemberContext,
     team: &dyn Team,
@@ -90,7 +88,7 @@ pub async fn wait_for_answer(
     timeout: impl Into<Option<Duration>>,
     cancel: &CancellationToken,
 ) -> Result<PermissionOutcome, StoreError> {
-    // One that is too far away for the clock is none.
+    // A deadline that overflows the clock counts as none.
     let deadline = timeout
         .into()
         .and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
@@ -106,7 +104,7 @@ pub async fn wait_for_answer(
                 return Ok(PermissionOutcome::unanswered("the turn was interrupted"));
             }
             () = until(deadline) => {
-                // Somebody may answer in this very moment; whoever settles the record first wins.
+                // It may be answered concurrently; the first recorded answer wins.
                 if settle(team, id, Answer::Expired, AnsweredBy::system())? {
                     team.close_request(id)?;
                     return Ok(PermissionOutcome::unanswered(NOBODY_ANSWERED));
@@ -124,7 +122,7 @@ async fn until(deadline: Option<tokio::time::Instant>) {
     }
 }
 
-/// The answer, if there is one by now. The request leaves the queue with it.
+/// Returns the answer, if there is one, and removes the request from the queue.
 fn answered(
     context: &MemberContext,
     team: &dyn Team,
@@ -132,7 +130,7 @@ fn answered(
 ) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
     loop {
-        // An answer is entered before its copy is mailed, so the mail is looked at first.
+        // An answer is recorded before its copy is mailed, so the mail is read first.
         let response = mailed(context, team, id)?;
         let why = match team.look_up_answer(&open.record)? {
             AnswerLookup::Answered(record) => {
@@ -167,7 +165,7 @@ fn answered(
     }
 }
 
-/// Tells people that something looked like an answer and was none.
+/// Reports an invalid answer that was ignored.
 fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecord, why: &str) {
     let name = &context.name;
     let short = request.short();
@@ -194,7 +192,7 @@ fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecor
     }
 }
 
-/// The answer that a mailed response is in the queue: it never grants more than this call.
+/// Converts a mailed response to an answer: it never grants more than this call.
 fn for_the_record(outcome: &PermissionOutcome) -> Answer {
     match outcome {
         PermissionOutcome::Allow { .. } => Answer::once(),
@@ -204,7 +202,7 @@ fn for_the_record(outcome: &PermissionOutcome) -> Answer {
     }
 }
 
-/// Enters an answer; tells whether it was the first.
+/// Records an answer; returns whether it was the first.
 fn settle(
     team: &dyn Team,
     id: &RequestId,
@@ -218,13 +216,13 @@ fn settle(
     }
 }
 
-/// Takes a question back that nobody waits for any more, so that no person answers it in vain.
+/// Withdraws a request that is no longer needed.
 fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
     settle(team, id, Answer::Expired, AnsweredBy::system())?;
     team.close_request(id)
 }
 
-/// The answer that came by mail, which is marked as read. The mail of a lead is left to its mail
+/// Returns the answer from the mail and marks it as read. A lead's mail is left to its mail
 /// handler.
 fn mailed(
     context: &MemberContext,

@@ -1,5 +1,4 @@
-//! Questions of members that another program runs: they come by mail alone and are answered by
-//! mail.
+//! Requests of members that another program runs: they arrive and are answered only by mail.
 
 use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
@@ -10,12 +9,12 @@ use swarm_store::blocking::Team;
 
 use crate::Incoming;
 
-/// Puts the question of a member that swarm does not run into the queue, where it waits for ever.
-/// `None` for a message that is no such question; the one that is on file for one that was put
-/// there before. `mode` is the lead's: an approved plan is carried out in it.
+/// Adds the request of a member that swarm does not run to the queue, without a timeout. Returns
+/// `None` for other messages, and the existing record if it was added before. `mode` is the lead's:
+/// an approved plan is executed in it.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn adopt_request(
     team: &dyn Team,
     incoming: &Incoming,
@@ -54,7 +53,7 @@ pub fn adopt_request(
     }
 }
 
-/// What a frame asks, in the form of the queue.
+/// Converts a frame to the queue's form.
 fn asked(frame: &ControlFrame, mode: PermissionMode) -> Option<(RequestId, RequestKind, String)> {
     Some(match frame {
         ControlFrame::PermissionRequest(frame) => {
@@ -96,11 +95,11 @@ fn plan_line(frame: &PlanApprovalRequest) -> String {
     format!("plan: {first}")
 }
 
-/// Puts what members of other programs ask the lead of a team without a lead process into the
-/// queue. Their mail counts as read then.
+/// Adds requests of members of other programs to the queue, in a team without a lead process, and
+/// marks their mail as read.
 ///
 /// # Errors
-/// Whatever the store says.
+/// Errors of the store.
 pub fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
     let config = team.config()?;
     let has_foreign = config.teammates().any(|member| member.swarm.is_none());

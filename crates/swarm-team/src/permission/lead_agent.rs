@@ -1,5 +1,5 @@
-//! Answers of the lead's model. It decides about plans in the person's place; of other requests it
-//! can only deny, since an agent does not consent for a person.
+//! Answers of the lead's model. It may approve plans; other requests it can only deny, since an
+//! agent cannot consent for a person.
 
 use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
@@ -10,11 +10,11 @@ use super::answer::{answer, approve, deny};
 use crate::MemberContext;
 use crate::send::told;
 
-/// The lead's model approves or rejects a plan. It approves none that would be carried out in a
-/// mode above its own, `mode`.
+/// The lead's model approves or rejects a plan. A plan in a mode above its own, `mode`, cannot be
+/// approved.
 ///
 /// # Errors
-/// Why nothing was answered, for the model.
+/// The reason for the model.
 pub(crate) fn answer_plan(
     context: &MemberContext,
     to: &str,
@@ -47,7 +47,7 @@ pub(crate) fn answer_plan(
 /// The lead's model denies a request.
 ///
 /// # Errors
-/// Why nothing was answered, for the model.
+/// The reason for the model.
 pub(crate) fn deny_permission(
     context: &MemberContext,
     to: &str,
@@ -66,7 +66,7 @@ pub(crate) fn deny_permission(
     deny(&*team, &record, Some(why), AnsweredBy::lead_agent()).map_err(|error| told(&error))
 }
 
-/// The request of this member that waits.
+/// Returns the open request of this member.
 fn open_request_of(
     context: &MemberContext,
     to: &str,

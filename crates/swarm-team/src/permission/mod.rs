@@ -1,6 +1,6 @@
-//! Permission between processes. A member whose call needs a yes puts a request into the team's
-//! queue and tells the lead; a person answers; the answer is bound to the exact call. Silence means
-//! no.
+//! Permissions across processes. A member whose call needs approval adds a request to the team's
+//! queue and notifies the lead; a person answers; the answer is bound to the exact call. A timeout
+//! means no.
 
 mod answer;
 mod ask;

@@ -1,4 +1,4 @@
-//! What an answer means for the call that waits.
+//! The outcome of a permission request for its call.
 
 use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
@@ -12,8 +12,8 @@ use super::question::plan_of;
 
 const FOR_ANOTHER_CALL: &str = "The approval was for another call, so this one was not made.";
 
-/// The outcome of a request that is answered in the queue. What is granted and run is what was
-/// asked, whatever the record says by now; a record of another call is a refusal.
+/// Returns the outcome of a request answered in the queue. Only the original call is granted,
+/// whatever the record says now; a record of another call is a denial.
 pub(super) fn recorded(
     record: &RequestRecord,
     request: &PermissionRequest,
@@ -62,7 +62,7 @@ pub(super) fn recorded(
     })
 }
 
-/// The outcome of an answer to a plan.
+/// Returns the outcome of an answer to a plan.
 fn planned(answer: &Answer, request: &PermissionRequest) -> PermissionOutcome {
     let feedback = plan_feedback(answer);
     match answer {
@@ -86,8 +86,7 @@ fn with_feedback(input: &Value, feedback: &str) -> Value {
     input
 }
 
-/// The outcome of a response that another program's lead mailed; a frame that answers nothing is a
-/// refusal.
+/// Returns the outcome of a response mailed by another program's lead; any other frame is a denial.
 pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> PermissionOutcome {
     match response {
         ControlFrame::PermissionResponse(response) => mailed_permission(response, request),
@@ -96,8 +95,8 @@ pub(super) fn mailed(response: &ControlFrame, request: &PermissionRequest) -> Pe
     }
 }
 
-/// For this one call, so its grants are left out. An approval that names another call is a refusal;
-/// one that names none comes from an older lead and counts.
+/// Valid for this call only, so its grants are ignored. An approval for another call is a denial;
+/// one without a call comes from an older lead and is valid.
 fn mailed_permission(
     response: &PermissionResponse,
     request: &PermissionRequest,
@@ -121,7 +120,7 @@ fn mailed_permission(
     }
 }
 
-/// The mode that the lead names is granted as far as the member's ceiling allows it.
+/// The lead's mode is limited by the member's ceiling.
 fn mailed_plan(response: &PlanApprovalResponse, request: &PermissionRequest) -> PermissionOutcome {
     let feedback = response.feedback.as_deref();
     let feedback = feedback.filter(|feedback| !feedback.trim().is_empty());

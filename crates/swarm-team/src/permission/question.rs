@@ -1,4 +1,4 @@
-//! What a member asks, as a record in the queue and as a frame to the lead.
+//! The request of a member, as a record in the queue and as a frame to the lead.
 
 use serde_json::json;
 use swarm_permissions::PermissionRequest;
@@ -11,7 +11,7 @@ use swarm_store::blocking::Team;
 
 use crate::MemberContext;
 
-/// What a request asks. A plan is written into its file.
+/// Builds the kind of a request. A plan is written to its file.
 pub(super) fn kind(
     context: &MemberContext,
     team: &dyn Team,
@@ -39,12 +39,12 @@ pub(super) fn kind(
     })
 }
 
-/// The plan that a call puts forward.
+/// Returns the plan of a call.
 pub(super) fn plan_of(request: &PermissionRequest) -> &str {
     request.input["plan"].as_str().unwrap_or_default()
 }
 
-/// The request as the frame that leads of any program understand.
+/// Converts the request to the frame that leads of any program understand.
 pub(super) fn frame(record: &RequestRecord) -> ControlFrame {
     let (request_id, from) = (record.id.clone(), record.from.to_string());
     match &record.request {

@@ -1,4 +1,4 @@
-//! What the task tools check before they change anything.
+//! Input checks of the task tools.
 
 use serde_json::Value;
 use swarm_protocol::MemberName;
@@ -8,8 +8,8 @@ use swarm_store::blocking::Team;
 use crate::MemberContext;
 use crate::send::told;
 
-/// Looks at whom a task is to be given. A teammate may only name members. The lead may plan with
-/// one that it is about to spawn; then what to say about that is returned.
+/// Checks the owner of a task. A teammate may only name members. The lead may name a teammate that
+/// it will spawn later; the remark about that is returned.
 pub(super) fn check_owner(
     context: &MemberContext,
     team: &dyn Team,
@@ -34,7 +34,7 @@ pub(super) fn check_owner(
     }))
 }
 
-/// Refuses a subject that says nothing.
+/// Rejects an empty subject.
 pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
     if subject.trim().is_empty() {
         return Err(format!(
@@ -44,7 +44,7 @@ pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The id of the task that an input names, for a line on the screen.
+/// Returns the task ID of an input, for display.
 pub(super) fn named_task(input: &Value) -> String {
     match &input["taskId"] {
         Value::String(id) => id.clone(),

@@ -1,4 +1,4 @@
-//! The four task tools together.
+//! The set of task tools.
 
 use std::sync::Arc;
 

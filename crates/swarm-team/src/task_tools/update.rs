@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::checks::{check_owner, check_subject, named_task};
 use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
 
-/// What a pane shows of a change that was made.
+/// Display text of a change.
 const DONE: &str = "ok";
 
 #[derive(Debug)]
@@ -133,8 +133,7 @@ impl TaskUpdate {
         Ok(output)
     }
 
-    /// A member that starts on a task without naming an owner claims it. What else it would change
-    /// comes after that.
+    /// A member that starts a task without naming an owner claims it. Other changes follow.
     fn claim(&self, team: &dyn Team, id: TaskId, change: TaskChange) -> Result<ToolOutput, String> {
         let context = &self.0;
         let actor = context.actor(team.name());
@@ -167,7 +166,7 @@ impl TaskUpdate {
         Ok(ToolOutput::ok(format!("Task #{id} deleted"), "deleted"))
     }
 
-    /// Tells a new owner of its task, and whoever can act of those that became free.
+    /// Notifies a new owner of its task, and others of unblocked tasks.
     fn announce(&self, team: &dyn Team, updated: &TaskUpdated) -> Result<(), String> {
         let (context, task) = (&self.0, &updated.task);
         if updated.changed_fields.contains(&"owner") {
@@ -225,7 +224,7 @@ fn answer(context: &MemberContext, id: TaskId, updated: &TaskUpdated) -> ToolOut
     if updated.task.status == TaskStatus::Completed && !context.is_lead() {
         text.push_str(". Call TaskList to see what can be done next.");
     }
-    // The call itself is shown with the status that it asks for.
+    // The display of the call already has the status.
     let line = match updated.unblocked.len() {
         0 => DONE.to_owned(),
         count => format!("{DONE}, {count} no longer blocked"),
