@@ -1,4 +1,4 @@
-//! One member assembled from its setup: permissions, hooks, tools, transcript and conversation.
+//! Assembly of a member from its setup: permissions, hooks, tools, transcript and conversation.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ use crate::person::{Person, PersonCommands};
 use crate::reporter::Reporter;
 use crate::role::{InboxWatch, MemberLoop};
 
-/// What a lead and a teammate are assembled from.
+/// The setup of a lead or a teammate.
 pub(crate) struct MemberSetup {
     pub(crate) mail: Arc<MailHandler>,
     pub(crate) reporter: Arc<Reporter>,
@@ -43,43 +43,43 @@ pub(crate) struct MemberSetup {
     pub(crate) watcher: Arc<DirectoryWatcher>,
     pub(crate) runtime: Arc<dyn AgentRuntime>,
     pub(crate) model: Arc<dyn Model>,
-    /// Its name as `provider/model`.
+    /// Model name as `provider/model`.
     pub(crate) model_name: String,
     /// Creates the models of sub-agents.
     pub(crate) models: Arc<dyn ModelFactory>,
     pub(crate) isolator: Option<Arc<dyn Isolator>>,
     pub(crate) agent_config: Arc<AgentConfig>,
     pub(crate) definition: Option<AgentDefinition>,
-    /// The type that hooks get.
+    /// The agent type for hooks.
     pub(crate) agent_type: Option<String>,
     /// The blocks of the system prompt; the environment section becomes the second.
     pub(crate) system: Vec<String>,
-    /// Directories outside of `cwd` in which it may work too.
+    /// Additional working directories outside of `cwd`.
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) send_message: SendMessageTool,
-    /// The tools of its role.
+    /// The tools of the role.
     pub(crate) role_tools: Vec<Arc<dyn Tool>>,
     pub(crate) limits: SessionLimits,
-    /// How long a permission request waits for an answer; `None` is for ever.
+    /// Timeout of permission requests; `None` waits indefinitely.
     pub(crate) permission_timeout: Option<Duration>,
-    /// Files that deny rules keep from it.
+    /// Files that deny rules protect.
     pub(crate) unreadable: ReadFilter,
-    /// The directories outside of which it writes nothing.
+    /// The directories to which its writes are restricted.
     pub(crate) confine: Option<Confinement>,
     pub(crate) root: PathBuf,
     pub(crate) home: Option<PathBuf>,
     pub(crate) cwd: PathBuf,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) session: SessionId,
-    /// The file of its conversation, which goes on where it exists.
+    /// The transcript file. An existing conversation continues.
     pub(crate) transcript: PathBuf,
-    /// The machine, for system prompts.
+    /// Description of the machine, for system prompts.
     pub(crate) host: HostFacts,
     /// Version of the program.
     pub(crate) version: String,
 }
 
-/// A member that has its tools; its conversation is not open yet.
+/// A member with its tools, before its conversation is opened.
 pub(crate) struct Assembled {
     pub(crate) agent: AgentParts,
     transcript: TranscriptFile,
@@ -99,7 +99,7 @@ impl Assembled {
     /// into its terminal.
     ///
     /// # Errors
-    /// [`AgentError`] when the transcript cannot be used.
+    /// [`AgentError`] if the transcript is unusable.
     pub(crate) fn open<R>(
         self,
         role: R,
@@ -143,10 +143,10 @@ impl Assembled {
 }
 
 impl MemberSetup {
-    /// Puts the member together. `spawner` adds teammates for it.
+    /// Assembles the member. `spawner` adds teammates for it.
     ///
     /// # Errors
-    /// [`AgentError`] when the transcript cannot be opened.
+    /// [`AgentError`] if the transcript cannot be opened.
     pub(crate) fn assemble(
         self,
         servers: &ProcessServers,
@@ -281,7 +281,7 @@ impl MemberSetup {
         member_hooks(&self.mail.context, hooks, base, move || rights.mode())
     }
 
-    /// What watches files for hooks.
+    /// Creates the file watcher for hooks.
     fn hook_watch(&self, hooks: &AgentHooks) -> Option<HookWatch> {
         let places = Places {
             cwd: &self.cwd,
@@ -292,7 +292,7 @@ impl MemberSetup {
         HookWatch::new(hooks, &self.watcher, &places)
     }
 
-    /// The models that hooks may ask: the provider's small one, else the member's own.
+    /// The model of prompt hooks: the provider's small one, else the member's own.
     fn hook_models(&self) -> HookModels {
         let small = self.agent_config.models.small(&self.model_name);
         HookModels {
@@ -302,7 +302,7 @@ impl MemberSetup {
         }
     }
 
-    /// Where its instruction files come from, unless its definition omits them.
+    /// Source of its instruction files, unless its definition omits them.
     fn instructions(&self) -> Option<Arc<InstructionSources>> {
         let definition = self.definition.as_ref();
         definition
@@ -343,11 +343,11 @@ impl MemberSetup {
     }
 }
 
-/// The team of a member at the moment.
+/// The current team of a member.
 #[derive(Debug)]
 struct TeamBrief {
     context: Arc<MemberContext>,
-    /// Has the descriptions of agent types.
+    /// Source of the descriptions of agent types.
     agent_config: Arc<AgentConfig>,
 }
 
@@ -358,7 +358,7 @@ impl Brief for TeamBrief {
         match team_brief(&*team, &context.name) {
             Ok(text) => Some(text),
             Err(error) => {
-                // The summary has what the member knew of its team.
+                // The summary contains what the member knew about its team.
                 tracing::warn!(team = %team.name(), member = %context.name, %error, "cannot summarize the team");
                 None
             }
@@ -369,7 +369,7 @@ impl Brief for TeamBrief {
         let Some(team) = self.context.team() else {
             return Vec::new();
         };
-        // Without a readable roster it learns by mail who else is there.
+        // Without a readable roster, it learns about other members by mail.
         let Ok(config) = team.config() else {
             return Vec::new();
         };
@@ -384,7 +384,7 @@ impl Brief for TeamBrief {
     }
 }
 
-/// The name of a model at its provider.
+/// Returns the name of a model at its provider.
 pub(crate) fn short_model_name(name: &str) -> String {
     ModelName::parse(name).map_or_else(|_| name.to_owned(), |name| name.model)
 }

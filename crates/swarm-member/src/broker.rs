@@ -19,19 +19,18 @@ use crate::reporter::Reporter;
 /// The answer to a request that was withdrawn because of a shutdown request.
 const WITHDRAWN: &str = "the request was withdrawn because you were asked to shut down";
 
-/// Asks through the queue of the team.
+/// Asks for permission through the team's queue.
 #[derive(Debug)]
 pub(crate) struct PermissionBroker {
-    /// The member's mail. A shutdown request in it withdraws the question.
+    /// The member's mail. A shutdown request in it withdraws the permission request.
     pub(crate) mail: Arc<MailHandler>,
     pub(crate) watcher: Arc<DirectoryWatcher>,
     pub(crate) reporter: Arc<Reporter>,
-    /// How long a request waits for an answer; `None` is for ever.
+    /// Timeout of a request; `None` waits indefinitely.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Woken by changes of the member's own inbox and of requests, not by the locks that reading them
-/// takes.
+/// Wakes on changes of the member's inbox and of requests, but not on the locks taken to read them.
 pub(crate) struct AnswerWake {
     pub(crate) inbox: Subscription,
     pub(crate) requests: Subscription,
@@ -114,7 +113,7 @@ impl PermissionBroker {
         })
     }
 
-    /// Resolves when the member is asked to shut down: the request needs no answer any more.
+    /// Resolves when the member is asked to shut down, after which the request needs no answer.
     async fn shutdown_asked(&self, team: &dyn Team) {
         if self.mail.shutdown().is_none() {
             return std::future::pending().await;

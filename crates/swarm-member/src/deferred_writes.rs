@@ -1,4 +1,4 @@
-//! Writes to a team's files that are done while the model is already asked.
+//! Writes to a team's files that run concurrently with the model request.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,8 +12,8 @@ use swarm_store::StoreError;
 type Outcome = Result<(), StoreError>;
 type Write = dyn FnOnce() -> Outcome + Send;
 
-/// Writes that nothing depends on before the member next looks at its team's files. They are done
-/// one after the other, by a thread that ends after the last of them.
+/// Writes on which nothing depends until the member next reads its team's files. A thread runs them
+/// in order and exits after the last one.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredWrites(Arc<Shared>);
 
@@ -26,14 +26,14 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Box<Write>>,
-    /// Whether a thread is working on it.
+    /// Whether a thread is running the writes.
     claimed: bool,
     /// The first error.
     failure: Option<StoreError>,
 }
 
 impl DeferredWrites {
-    /// Adds a write. It is done after those before it, once [`Self::begin`] or [`Self::finish`] is
+    /// Adds a write. It runs after the earlier ones, once [`Self::begin`] or [`Self::finish`] is
     /// called.
     pub(crate) fn add(&self, write: impl FnOnce() -> Outcome + Send + 'static) {
         self.0.queue.lock().waiting.push_back(Box::new(write));
@@ -62,12 +62,12 @@ impl DeferredWrites {
         }
         let writes = Self(Arc::clone(&self.0));
         let finished = tokio::task::spawn_blocking(move || writes.finish());
-        // A panic of a write is caught where it happens; a runtime that shuts down drops whoever
-        // waits here.
+        // A panic of a write is caught in its thread; a runtime that shuts down drops its waiting
+        // tasks.
         finished.await.unwrap_or(Ok(()))
     }
 
-    /// Returns once all writes are done. Those that were not started are done by the caller.
+    /// Returns once all writes are done. The caller runs those that were not started.
     ///
     /// # Errors
     /// The first error of a write since the last call.
@@ -84,14 +84,14 @@ impl DeferredWrites {
 }
 
 impl Shared {
-    /// Claims waiting writes that no thread works on. A caller that gets `true` has to drain the
+    /// Claims pending writes that no thread is running. A caller that gets `true` has to drain the
     /// queue.
     fn claim(&self) -> bool {
         let mut queue = self.queue.lock();
         !queue.waiting.is_empty() && !mem::replace(&mut queue.claimed, true)
     }
 
-    /// The outcome of the writes so far, if none waits or is under way.
+    /// Returns the result of the writes, if none is pending or running.
     fn outcome_if_idle(&self) -> Option<Outcome> {
         let mut queue = self.queue.lock();
         let is_idle = queue.waiting.is_empty() && !queue.claimed;
@@ -101,7 +101,7 @@ impl Shared {
     fn drain(&self) {
         while let Some(write) = self.next() {
             let done = catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| {
-                // What was not written is found missing at the next look.
+                // A missing write is detected at the next read.
                 tracing::error!("a deferred write panicked");
                 Ok(())
             });

@@ -1,4 +1,4 @@
-//! Changes of this member's rights that the lead sends.
+//! Permission changes sent by the lead.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use swarm_team::{ordered_mode, ordered_rules};
 use crate::mail::Handling;
 use crate::reporter::Reporter;
 
-/// The rights that frames of the lead may change, up to their ceiling.
+/// The permissions that frames of the lead may change, up to the ceiling.
 #[derive(Debug)]
 pub(crate) struct GrantedRights {
     pub(crate) rights: Arc<Rights>,
@@ -19,8 +19,8 @@ pub(crate) struct GrantedRights {
 }
 
 impl GrantedRights {
-    /// Applies a frame and says so. One that no command has entered in the journal changes nothing;
-    /// one that cannot be looked up there is kept for the next look at the inbox.
+    /// Applies a frame and reports it. A frame that no command has recorded in the journal is
+    /// ignored; if the journal cannot be read, it is retried at the next read of the inbox.
     pub(crate) fn apply(&self, team: &dyn Team, frame: &ControlFrame) -> Handling {
         let applied = match frame {
             ControlFrame::ModeSetRequest(frame) => {

@@ -1,5 +1,4 @@
-//! Files whose changes hooks hear of: those that matchers of `FileChanged` name, settings files,
-//! and skills.
+//! Watches files for hooks: those named by matchers of `FileChanged`, settings files, and skills.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,37 +13,37 @@ use swarm_permissions::HookEvent;
 use swarm_protocol::Skill;
 use tokio_util::sync::CancellationToken;
 
-/// The machine's settings, as in Claude Code.
+/// Managed settings of the machine, as in Claude Code.
 const POLICY: &str = "/etc/claude-code/managed-settings.json";
 
-/// Where the files are.
+/// Directories of the watched files.
 pub(crate) struct Places<'a> {
-    /// The member's working directory, from which names of files start.
+    /// The member's working directory, the base of relative paths.
     pub(crate) cwd: &'a Path,
     /// The config directory.
     pub(crate) root: &'a Path,
-    /// The top of the project.
+    /// The root directory of the project.
     pub(crate) project: &'a Path,
     pub(crate) skills: &'a [Skill],
 }
 
-/// Runs the hooks of files that change.
+/// Runs hooks when files change.
 pub(crate) struct HookWatch {
     hooks: AgentHooks,
     files: Vec<Watched>,
 }
 
-/// A file.
+/// A watched file.
 struct Watched {
     event: HookEvent,
-    /// What matchers are held against: the file's name in the matcher, or whose settings they are.
+    /// The value that matchers are compared with: the file name, or the settings source.
     matched: String,
     path: PathBuf,
     seen: Option<Stamp>,
     changes: Subscription,
 }
 
-/// What tells one content of a file from another.
+/// Identifies the content of a file by its metadata.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -53,7 +52,7 @@ struct Stamp {
 }
 
 impl HookWatch {
-    /// Begins to watch; `None` where no hook wants to hear of files.
+    /// Starts watching; `None` if no hook needs it.
     pub(crate) fn new(
         hooks: &AgentHooks,
         watcher: &DirectoryWatcher,
@@ -71,7 +70,7 @@ impl HookWatch {
         let files: Vec<Watched> = wanted
             .filter_map(|(event, matched, path)| {
                 let name = path.file_name()?.to_owned();
-                // Before the first look.
+                // Created before the first check, so that no change is missed.
                 let changes = watcher.subscribe(path.parent()?, NameFilter::Exact(vec![name]));
                 Some(Watched {
                     event,
@@ -102,7 +101,7 @@ impl HookWatch {
 }
 
 impl Watched {
-    /// The fields of the event, if the file has changed since the last look.
+    /// Returns the fields of the event, if the file has changed since the last check.
     fn look(&mut self) -> Option<Value> {
         let now = stamp(&self.path);
         let before = std::mem::replace(&mut self.seen, now);

@@ -39,13 +39,12 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether what is typed into this member's terminal is a prompt to the model, as it stands.
-    /// Else it is a message.
+    /// Whether input in this member's terminal is a prompt to the model. Otherwise it is a message.
     fn takes_prompts(&self) -> bool {
         false
     }
 
-    /// What the model is to be told beside its next messages, which costs no turn.
+    /// Returns text for the model to accompany its next messages; it does not start a turn.
     fn notes(&self, _team: &dyn Team) -> Vec<String> {
         Vec::new()
     }
@@ -61,19 +60,19 @@ pub(crate) struct MailHandler {
     role: Arc<dyn MailRole>,
     /// Messages that a person typed into this member's terminal.
     typed: Mutex<HashSet<MessageId>>,
-    /// Such messages that were typed while there was no team, and so no inbox to put them into.
+    /// Messages typed while there was no team and therefore no inbox.
     without_inbox: Mutex<Vec<Incoming>>,
     /// Requests to compact the conversation, which stay unread until that is done.
     compaction: Mutex<Option<CompactionAsk>>,
-    /// The same, asked for in this member's terminal.
+    /// The request made in this member's terminal.
     typed_compaction: Mutex<Option<CompactionAsk>>,
     writes: DeferredWrites,
 }
 
-/// What a person asks who wants the conversation compacted.
+/// A person's request to compact the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CompactionAsk {
-    /// What the summary is to observe; of several requests the last one's.
+    /// Instructions for the summary; those of the last request.
     pub(crate) instructions: Option<String>,
     ids: Vec<MessageId>,
 }
@@ -91,7 +90,7 @@ impl MailHandler {
         }
     }
 
-    /// The shutdown request to this member; `None` for a lead, which nobody asks by mail.
+    /// Returns the shutdown request to this member; `None` for a lead, which is not asked by mail.
     pub(crate) fn shutdown(&self) -> Option<&PendingShutdown> {
         self.role.shutdown()
     }
@@ -101,7 +100,7 @@ impl MailHandler {
         self.typed.lock().insert(id);
     }
 
-    /// Whether a message was typed into this member's terminal.
+    /// Returns whether a message was typed into this member's terminal.
     pub(crate) fn is_typed_here(&self, incoming: &Incoming) -> bool {
         incoming
             .id()
@@ -129,8 +128,7 @@ impl MailHandler {
         Ok(sort_mail(unread))
     }
 
-    /// Handles the frames that are for the program and returns what the model is to read, oldest
-    /// first and still unread.
+    /// Handles frames for the program and returns the unread messages for the model, oldest first.
     ///
     /// # Errors
     /// A failed read of the inbox, or the failure of an earlier deferred write.
@@ -168,8 +166,7 @@ impl MailHandler {
         });
     }
 
-    /// What was asked last of compacting the conversation: in the terminal, or by what the last
-    /// look at the inbox found.
+    /// Returns the last request to compact the conversation, from the terminal or the inbox.
     pub(crate) fn compaction(&self) -> Option<CompactionAsk> {
         let typed = self.typed_compaction.lock().clone();
         typed.or_else(|| self.compaction.lock().clone())
@@ -190,7 +187,8 @@ impl MailHandler {
         }
     }
 
-    /// Handles the frames that change this member's rights, which hold for the next call of a turn.
+    /// Handles the frames that change this member's permissions, effective from the next call of a
+    /// turn.
     ///
     /// # Errors
     /// A failed read of the inbox, or of its acknowledgement.
@@ -210,7 +208,7 @@ impl MailHandler {
         self.acknowledge(&*team, &handled).await
     }
 
-    /// What is added to the conversation between two tool calls: urgent text and shutdown requests.
+    /// Returns the messages to add between two tool calls: urgent text and shutdown requests.
     pub(crate) async fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finished().await?;
         let Some(team) = self.context.team() else {
@@ -287,7 +285,7 @@ impl MailHandler {
         injected.collect()
     }
 
-    /// What the model is told beside its next messages.
+    /// Returns text for the model to accompany its next messages.
     pub(crate) fn notes(&self) -> Vec<Injected> {
         let Some(team) = self.context.team() else {
             return Vec::new();
@@ -337,7 +335,7 @@ impl MailHandler {
         let context = Arc::clone(&self.context);
         Some(move || {
             if let Some(Err(error)) = sync_handle.as_ref().map(SyncHandle::wait) {
-                // They stay unread and come again; the session reports the error.
+                // They stay unread and are delivered again; the session reports the error.
                 tracing::warn!(member = %context.name, %error, "cannot save mail in the transcript");
                 return Ok(());
             }
@@ -345,7 +343,7 @@ impl MailHandler {
         })
     }
 
-    /// Adds a write that is done while the model is asked, after those added before.
+    /// Adds a write that runs concurrently with the model request, after the earlier ones.
     pub(crate) fn write_later(&self, write: impl FnOnce() + Send + 'static) {
         self.writes.add(|| {
             write();
@@ -432,7 +430,7 @@ impl Interjections for MailHandler {
         let name = self.context.name.clone();
         self.write_later(move || {
             if let Err(error) = write() {
-                // It is in the transcript, and is marked when it comes again after the turn.
+                // It is in the transcript, and is marked when it is delivered again after the turn.
                 tracing::warn!(member = %name, %error, "urgent mail not acknowledged");
             }
         });

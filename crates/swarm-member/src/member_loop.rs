@@ -15,15 +15,15 @@ use crate::role::{Compacted, MemberLoop, Recovery, Role, Trouble};
 
 /// The shortest and the longest wait after an error.
 const RETRY_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// How long hooks of the end of a session may take.
+/// Timeout of `SessionEnd` hooks.
 pub(crate) const END_HOOKS: Duration = Duration::from_secs(10);
 
-/// What a member is told whose process is not the one in which its conversation began.
+/// Text for a member whose conversation continues in a new process.
 const RESUMED: &str =
     "Your process was restarted, and your conversation continues. Current state of your team:";
 
-/// The full name of a model that was asked for as `asked` and is called `name` at its provider:
-/// with the provider that was named, or else that of `before`.
+/// Returns the full name of a model requested as `asked` whose provider calls it `name`: with the
+/// requested provider, or else that of `before`.
 fn of_same_provider(before: &str, asked: &str, name: &str) -> String {
     let full = if asked.contains('/') { asked } else { before };
     match full.split_once('/') {
@@ -65,7 +65,7 @@ impl<R: Role> MemberLoop<R> {
         if let Some(end) = R::mail_taken(self).await? {
             return Ok(Some(end));
         }
-        // What was taken from the inbox is unread still, and comes again.
+        // Messages taken from the inbox are still unread and are delivered again.
         if self.compact_if_asked().await? {
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl<R: Role> MemberLoop<R> {
         let may_turn = is_asked || !self.role.is_suspended();
         let takes_turn = may_turn && self.session.needs_turn();
         if !takes_turn {
-            // A turn begins with its request, and these come after it.
+            // A turn begins with its request; these follow it.
             self.mail.begin_writes();
         }
         if let Some(end) = R::mail_read(self).await? {
@@ -115,7 +115,7 @@ impl<R: Role> MemberLoop<R> {
         let compacted = self.run_compaction(ask.instructions.as_deref()).await;
         match compacted {
             Compacted::Done => {}
-            // It is done once the member continues.
+            // It runs once the member continues.
             Compacted::Suspended => return Ok(true),
             Compacted::Failed(reason) => {
                 self.reporter.notice(reason.as_str());
@@ -127,7 +127,7 @@ impl<R: Role> MemberLoop<R> {
         Ok(true)
     }
 
-    /// Changes what the person at the terminal wants changed. Returns whether there was anything.
+    /// Applies the changes requested at the terminal. Returns whether there were any.
     fn change_as_asked(&mut self) -> Result<bool, R::Error> {
         let mut has_changed = false;
         while let Some(change) = self.person.next_change() {
@@ -171,7 +171,7 @@ impl<R: Role> MemberLoop<R> {
     /// Adds messages to the transcript and marks them as read once they are on disk; the model may
     /// be asked before that. Returns whether any of them is new to the conversation.
     async fn receive(&mut self, messages: Vec<Incoming>) -> Result<bool, R::Error> {
-        // Earlier lines count as there, so they have to be on disk.
+        // Earlier lines count as delivered, so they must be on disk.
         self.session.flush()?;
         let (known, fresh): (Vec<_>, Vec<_>) = messages
             .into_iter()
@@ -202,8 +202,8 @@ impl<R: Role> MemberLoop<R> {
             self.reporter.state_later(MemberState::Working, None);
         }
         if !ids.is_empty() {
-            // Before the mail counts as read: at no moment does this member look idle with nothing
-            // to do.
+            // Before the mail is marked as read, so that this member never appears idle without
+            // work.
             let reporter = Arc::clone(&self.reporter);
             self.mail.write_later(move || reporter.catch_up());
         }
@@ -228,8 +228,7 @@ impl<R: Role> MemberLoop<R> {
         });
     }
 
-    /// Adds an event to the journal. The journal only records what happened: nothing fails because
-    /// of it.
+    /// Adds an event to the journal. A failure is only logged.
     pub(crate) fn journal(&self, event: Event) {
         let context = &self.mail.context;
         let Some(team) = context.team() else {
@@ -256,7 +255,7 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) fn report(&mut self, state: (MemberState, Option<String>)) {
         if self.reported.as_ref() != Some(&state) {
             self.reported = Some(state.clone());
-            // A lead without a word to say waits for its teammates, not for a person.
+            // A lead without text waits for its teammates, not for a person.
             let context = self.context();
             if state.0 == MemberState::Idle && (!context.is_lead() || state.1.is_some()) {
                 let message = format!("{} is waiting for your input", context.name);
@@ -303,7 +302,7 @@ impl<R: Role> MemberLoop<R> {
         }
     }
 
-    /// Runs the `SessionStart` hooks. What they add stands before the first message.
+    /// Runs the `SessionStart` hooks. Their output precedes the first message.
     pub(crate) async fn begin_session(&mut self, is_resumed: bool) {
         let source = if is_resumed { "resume" } else { "startup" };
         let fields = json!({"source": source});
@@ -312,7 +311,8 @@ impl<R: Role> MemberLoop<R> {
         self.context.extend(hook_context(&fired.await));
     }
 
-    /// Tells a model that goes on in a new process how its team stands, before the first message.
+    /// Tells a model that continues in a new process the state of its team, before the first
+    /// message.
     pub(crate) fn tell_team(&mut self) {
         let brief = self.session.parts().brief.as_ref();
         if let Some(brief) = brief.and_then(|brief| brief.brief()) {

@@ -1,12 +1,12 @@
-//! The other members of a team, as one of them is told.
+//! Description of the other members of a team, for one of them.
 
 use swarm_permissions::AgentCatalog;
 use swarm_protocol::{Member, MemberName};
 
-/// Characters of a description.
+/// Maximum characters of a description.
 const DESCRIPTION: usize = 100;
 
-/// The members but `reader`, each with its type and what that type is for: `team-lead, alice
+/// Lists the members except `reader`, each with its type and its purpose: `team-lead, alice
 /// (reviewer: Reviews changes)`.
 pub(crate) fn peers(members: &[Member], reader: &MemberName, agents: &AgentCatalog) -> String {
     let others = members.iter().filter(|member| member.name != *reader);
@@ -24,7 +24,7 @@ pub(crate) fn peers(members: &[Member], reader: &MemberName, agents: &AgentCatal
     others.join(", ")
 }
 
-/// A type, and the first sentence of its description where there is one.
+/// Formats a type with the first sentence of its description, if any.
 fn role(kind: &str, agents: &AgentCatalog) -> String {
     let definition = agents.find(kind);
     let description = definition.map_or("", |definition| definition.description.trim());

@@ -1,10 +1,10 @@
-//! What a person types into the member's terminal.
+//! Input from a person in the member's terminal.
 //!
-//! A line becomes a message in the member's own inbox, so it is as durable as any other message and
-//! takes the same path. A teammate gets it in the name of the lead, and a lead in the name of the
-//! person, as from `swarm send`. A lead without a team has no inbox, and gets it directly. It
-//! carries no rights: nothing that is typed here answers a request or grants anything, because
-//! whoever can send keys to the terminal, such as an agent's shell through tmux, is not known.
+//! A line becomes a message in the member's own inbox, so it is as durable as any other message. A
+//! teammate gets it in the name of the lead, and a lead in the name of the person, as from `swarm
+//! send`. A lead without a team has no inbox and gets it directly. Input cannot answer requests or
+//! grant permissions, because other programs, such as an agent's shell through tmux, can send keys
+//! to the terminal.
 
 use std::collections::VecDeque;
 use std::mem::Discriminant;
@@ -29,25 +29,25 @@ const ASKED_HERE: &str = "requested in its pane";
 const COMMANDS: &str = "commands here: /compact [INSTRUCTIONS], /model [NAME], /mode [MODE], /status, /help, \
     /mcp__SERVER__PROMPT [ARGUMENTS]. Everything else is a command of `swarm` in a shell";
 
-/// The modes through which a key leads.
+/// The modes that a key cycles through.
 const CYCLE: [PermissionMode; 3] = [
     PermissionMode::Default,
     PermissionMode::AcceptEdits,
     PermissionMode::Plan,
 ];
 
-/// What a person wants changed between two turns.
+/// A change to apply between two turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Another model.
+    /// Use another model.
     Model(String),
-    /// The conversation to begin anew.
+    /// Start a new conversation.
     Clear,
-    /// Text to stand before the next message.
+    /// Text to insert before the next message.
     Context(String),
 }
 
-/// What the commands of a terminal are about.
+/// Context of the terminal's commands.
 #[derive(Debug)]
 pub(crate) struct PersonCommands {
     pub(crate) rights: Arc<Rights>,
@@ -66,7 +66,7 @@ pub(crate) struct Person {
     mail: Arc<MailHandler>,
     reporter: Arc<Reporter>,
     rights: Arc<Rights>,
-    /// The model that answers.
+    /// The current model.
     pub(crate) model: String,
     skills: Arc<[Skill]>,
     changes: VecDeque<Change>,
@@ -77,7 +77,7 @@ pub(crate) struct Person {
     prompts: ServerPrompts,
 }
 
-/// Prompts of MCP servers that were typed as commands, on their way from their servers.
+/// Prompts of MCP servers that were typed as commands and are being fetched.
 #[derive(Debug)]
 struct ServerPrompts {
     servers: Option<Arc<McpServers>>,
@@ -86,8 +86,8 @@ struct ServerPrompts {
 }
 
 impl ServerPrompts {
-    /// Asks for the prompt of a line such as `/mcp__tickets__review 7`. Its text comes out of the
-    /// receiver.
+    /// Requests the prompt of a line such as `/mcp__tickets__review 7`. The receiver returns its
+    /// text.
     fn ask(&self, line: &str, reporter: &Arc<Reporter>) {
         let (command, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let (command, arguments) = (command.to_owned(), arguments.trim().to_owned());
@@ -99,12 +99,12 @@ impl ServerPrompts {
                 None => Err(format!("/{command}: no MCP servers are available")),
             };
             match asked {
-                // As Claude Code marks a command. The text begins with no `/`, so it is not taken
-                // for one.
+                // In Claude Code's form for commands. The text does not start with `/`, so it is
+                // not parsed as a command.
                 Ok(text) => {
                     let head = format!("<command-name>/{command}</command-name>");
                     let args = format!("<command-args>{arguments}</command-args>");
-                    // A person who has gone needs no prompt.
+                    // The receiver is gone if the member has stopped.
                     drop(sender.send(format!("{head}\n{args}\n\n{text}")));
                 }
                 Err(why) => reporter.notice(why),
@@ -150,7 +150,7 @@ impl Person {
         };
         let input = tokio::select! {
             input = typed => input,
-            // The sender is ours, so there is always another one.
+            // The sender is owned here, so the channel stays open.
             prompt = prompts.recv() => prompt.map(PaneInput::Line),
         };
         if let Some(input) = input {
@@ -160,7 +160,7 @@ impl Person {
         Box::pin(self.next()).await
     }
 
-    /// Puts an input into the inbox. `when` says when a line will be read, where that is not
+    /// Sends an input to the inbox. `when` says when a line will be read, where that is not
     /// immediately.
     pub(crate) fn take(&mut self, input: PaneInput, when: Option<&str>) {
         let Some(input) = self.unless_command(input) else {
@@ -173,8 +173,8 @@ impl Person {
         self.post();
     }
 
-    /// The input, unless it is a command to the program, which is carried out. The model never sees
-    /// one.
+    /// Returns the input, unless it is a command to the program, which is executed. The model does
+    /// not see commands.
     fn unless_command(&mut self, input: PaneInput) -> Option<PaneInput> {
         match &input {
             PaneInput::Line(line) if self.is_prompt_of_server(line) => {}
@@ -195,7 +195,7 @@ impl Person {
         None
     }
 
-    /// Whether a line names the prompt of an MCP server, which is asked for then.
+    /// Returns whether a line names the prompt of an MCP server, and requests it.
     fn is_prompt_of_server(&self, line: &str) -> bool {
         let Some(prompt) = line.trim().strip_prefix('/') else {
             return false;
@@ -207,7 +207,7 @@ impl Person {
         is_prompt
     }
 
-    /// Whether a prompt to a lead may begin with this name as a command.
+    /// Returns whether a prompt to a lead may start with this command.
     fn is_skill(&self, name: &str) -> bool {
         self.mail.context.name.is_lead() && self.skills.iter().any(|skill| skill.name == name)
     }
@@ -228,7 +228,7 @@ impl Person {
             ("model", Some(name)) => self.changes.push_back(Change::Model(name)),
             ("model", None) => self.reporter.notice(format!("model: {}", self.model)),
             ("mode", Some(word)) => match word.parse::<PermissionMode>() {
-                // Anyone may type into a pane, so what is typed there makes nothing less strict.
+                // Other programs may type into a pane, so input there cannot relax permissions.
                 Ok(mode) if self.rights.mode().covers(mode) => self.set_mode(Some(mode), false),
                 Ok(mode) => self.reporter.notice(format!(
                     "{mode} is less strict than {}: in a pane the mode can only become stricter",
@@ -255,8 +255,7 @@ impl Person {
         }
     }
 
-    /// Sets the mode, or the next one that a key leads to. `may_raise` allows what is above the
-    /// ceiling.
+    /// Sets the mode, or the next one in the cycle. `may_raise` allows modes above the ceiling.
     fn set_mode(&self, mode: Option<PermissionMode>, may_raise: bool) {
         let (present, ceiling) = (self.rights.mode(), self.rights.ceiling());
         let next = || {
@@ -279,18 +278,18 @@ impl Person {
         self.reporter.notice(format!("permission mode: {mode}"));
     }
 
-    /// The next change that a person wants between two turns.
+    /// Returns the next change to apply between two turns.
     pub(crate) fn next_change(&mut self) -> Option<Change> {
         self.changes.pop_front()
     }
 
-    /// Whether there is something to do before the next turn.
+    /// Returns whether there are changes to apply before the next turn.
     pub(crate) fn wants_change(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// Puts everything into the inbox that was typed until now. Between turns only: during a turn
-    /// an interruption is the turn's.
+    /// Sends all pending input to the inbox. Between turns only: during a turn, the turn handles
+    /// interruptions.
     pub(crate) fn post_all(&mut self) {
         while let Some(input) = self
             .inputs
@@ -303,8 +302,8 @@ impl Person {
         self.post();
     }
 
-    /// Tries again what could not be put into the inbox. Lines keep their order, and a shutdown
-    /// waits for none of them.
+    /// Retries input that could not be sent to the inbox. Lines keep their order; a shutdown does
+    /// not wait for them.
     pub(crate) fn post(&mut self) {
         let team = self.mail.context.team();
         let mut trouble = None;
@@ -344,7 +343,7 @@ impl Person {
                 };
                 match team {
                     Some(team) => match team.send(&context.name, draft.clone()) {
-                        // A lead needs no inbox for what is typed here.
+                        // A lead does not need an inbox for input.
                         Err(StoreError::MessageTooLarge { .. }) if context.name.is_lead() => {
                             self.mail.keep_typed(draft);
                         }
@@ -353,7 +352,7 @@ impl Person {
                     None => self.mail.keep_typed(draft),
                 }
             }
-            // Nobody asks a lead by mail to stop: the program that runs it does.
+            // A lead is not stopped by mail but by the program that runs it.
             (PaneInput::Shutdown, Some(team)) if !context.name.is_lead() => {
                 let now = context.clock.now();
                 let ask = ShutdownAsk {
@@ -387,7 +386,7 @@ impl Person {
     }
 }
 
-/// Reports a line that no inbox would ever take.
+/// Reports a line that no inbox can accept.
 fn too_large(bytes: usize, limit: usize) -> String {
     format!(
         "what you typed was dropped: it has {bytes} bytes and a message may have {limit}. Put it into a file and name \

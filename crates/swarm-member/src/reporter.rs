@@ -1,4 +1,4 @@
-//! Where a member's events go: to its view, its state report, and the team's journal.
+//! Reporting of a member's events: to its view, its state report, and the team's journal.
 
 use std::fmt;
 use std::io::Write;
@@ -15,7 +15,7 @@ use swarm_ui::PaneView;
 pub(crate) struct ReporterParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) name: MemberName,
-    /// The present team; a lead may have none yet.
+    /// The current team; a lead may have none yet.
     pub(crate) team: Box<dyn Fn() -> Option<Arc<dyn Team>> + Send + Sync>,
     pub(crate) keeper: StateKeeper,
     /// The view: a pane, or the terminal of a run.
@@ -57,7 +57,7 @@ impl Reporter {
         self.emit(AgentEvent::State { state, detail });
     }
 
-    /// Shows a state and reports it to others with the next event, or when [`Self::catch_up`] is
+    /// Shows a state and writes the report with the next event, or when [`Self::catch_up`] is
     /// called.
     pub(crate) fn state_later(&self, state: MemberState, detail: Option<String>) {
         let event = AgentEvent::State { state, detail };
@@ -67,7 +67,7 @@ impl Reporter {
             .follow_later(&event, self.parts.clock.now());
     }
 
-    /// Reports a state that [`Self::state_later`] has only shown.
+    /// Writes the report of a state that [`Self::state_later`] has only shown.
     pub(crate) fn catch_up(&self) {
         if let Some(team) = (self.parts.team)() {
             self.parts.keeper.catch_up(&*team);
@@ -84,7 +84,7 @@ impl Reporter {
         self.parts.view.emit(event.clone());
     }
 
-    /// Adds a detail to the present state.
+    /// Adds a detail to the current state.
     pub(crate) fn detail(&self, detail: String) {
         let state = self.parts.keeper.report().state;
         self.state(state, Some(detail));
@@ -95,7 +95,7 @@ impl Reporter {
         self.emit(AgentEvent::Notice { line: line.into() });
     }
 
-    /// The mail that was sent during the present turn.
+    /// Returns the mail that was sent during the current turn.
     pub(crate) fn turn_mail(&self) -> TurnMail {
         self.sums.lock().mail.clone()
     }
@@ -123,7 +123,7 @@ impl EventSink for Reporter {
 /// Longest part of a message to a peer in an idle notice, as in Claude Code.
 const SUMMARY_CHARS: usize = 80;
 
-/// The mail that a member sent during its present turn.
+/// The mail that a member sent during its current turn.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct TurnMail {
     pub(crate) last_to_peer: Option<String>,
@@ -132,7 +132,7 @@ pub(crate) struct TurnMail {
 
 impl TurnMail {
     /// Follows the events of a turn. A message to the lead counts as the turn's report unless work
-    /// goes on after it.
+    /// continues after it.
     pub(crate) fn follow(&mut self, event: &AgentEvent) {
         match event {
             AgentEvent::TurnStarted => *self = Self::default(),

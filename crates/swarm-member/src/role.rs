@@ -20,22 +20,21 @@ use crate::mail::MailHandler;
 use crate::person::Person;
 use crate::reporter::Reporter;
 
-/// What the loop does about an error of a step.
+/// How the loop handles an error of a step.
 pub(crate) enum Recovery<End> {
-    /// The member cannot go on.
+    /// The member cannot continue.
     Fail,
-    /// The member ends without a failure.
+    /// The member stops without a failure.
     End(End),
-    /// The member waits and tries again.
+    /// The member waits and retries.
     Retry,
 }
 
-/// The part of a lead or of a teammate in [`MemberLoop`]. A hook that returns an end stops the
-/// loop.
+/// The role of a lead or a teammate in [`MemberLoop`]. A method that returns an end stops the loop.
 pub(crate) trait Role: Sized {
     /// How the loop ends.
     type End;
-    /// Why the loop cannot go on.
+    /// Why the loop cannot continue.
     type Error: From<StoreError> + From<AgentError> + fmt::Display;
     /// What the role watches during a turn.
     type TurnEvent;
@@ -48,7 +47,7 @@ pub(crate) trait Role: Sized {
     /// Runs at the beginning of each step, before the mail is read.
     fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
-    /// Whether the member takes no turns at present.
+    /// Whether the member currently takes no turns.
     fn is_suspended(&self) -> bool {
         false
     }
@@ -90,7 +89,7 @@ pub(crate) trait Role: Sized {
     /// Handles an event during a turn.
     async fn on_turn_event(&mut self, turn: &Turn, event: Self::TurnEvent);
 
-    /// Looks at mail that arrives during a turn.
+    /// Handles mail that arrives during a turn.
     async fn on_turn_mail(&mut self, turn: &Turn);
 
     /// Runs after a turn, when all deferred writes are done.
@@ -112,21 +111,21 @@ pub(crate) struct MemberLoop<R> {
     pub(crate) sub_agents: Arc<SubAgents>,
     pub(crate) inbox: InboxWatch,
     pub(crate) person: Person,
-    /// Runs hooks of files that change, as long as this lives.
+    /// Runs hooks when files change, until dropped.
     pub(crate) _hook_watch: JoinSet<()>,
-    /// Where another model comes from.
+    /// Creates other models.
     pub(crate) models: Arc<dyn ModelFactory>,
     /// Its model, for the journal.
     pub(crate) model: String,
     /// Cancelled when the member is to stop. It interrupts turns and waits.
     pub(crate) stop: CancellationToken,
-    /// Text before the first message, until there is one.
+    /// Text before the first message, until there is a message.
     pub(crate) initial_prompt: Option<String>,
-    /// What hooks add before the next message.
+    /// Text from hooks to insert before the next message.
     pub(crate) context: Vec<Injected>,
-    /// The state that was reported last, where it still holds.
+    /// The last reported state, if still valid.
     pub(crate) reported: Option<(MemberState, Option<String>)>,
-    /// The error that keeps the member from going on.
+    /// The error that blocks the member.
     pub(crate) trouble: Option<Trouble>,
 }
 
@@ -137,7 +136,7 @@ pub(crate) struct Trouble {
     pub(crate) wait: Duration,
 }
 
-/// Watches the inbox of a member's present team.
+/// Watches the inbox of a member's current team.
 pub(crate) struct InboxWatch {
     watcher: Arc<DirectoryWatcher>,
     context: Arc<MemberContext>,
@@ -190,7 +189,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Whether the turn was told to end.
+    /// Returns whether the turn was interrupted.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.signals.cancel.is_cancelled()
     }
@@ -215,11 +214,11 @@ impl Turn {
     }
 }
 
-/// What came of a compaction that a person asked for.
+/// Result of a compaction that a person requested.
 #[derive(Debug)]
 pub(crate) enum Compacted {
     Done,
-    /// The member is to stop or to take no turns; it is asked again when it continues.
+    /// The member is to stop or to take no turns; it is retried when it continues.
     Suspended,
     Failed(String),
 }

@@ -35,7 +35,7 @@ pub(crate) async fn start_servers(
 /// Checks that the servers that a definition needs have tools.
 ///
 /// # Errors
-/// [`TeammateError::Servers`], with what became of those that failed.
+/// [`TeammateError::Servers`], with the reason of each failure.
 pub(crate) fn require(
     definition: &AgentDefinition,
     servers: &ProcessServers,

@@ -10,8 +10,8 @@ use swarm_agent::{TurnOutcome, TurnSignals};
 use crate::person::Person;
 use crate::role::{Compacted, InboxWatch, MemberLoop, Role, Turn};
 
-/// How long a turn runs before anything else is watched: its mail has just been taken, and the
-/// request for an answer goes first.
+/// How long a turn runs before other events are watched: its mail was just read, and the model
+/// request has priority.
 const HEAD_START: Duration = Duration::from_millis(5);
 
 impl<R: Role> MemberLoop<R> {
@@ -71,8 +71,7 @@ impl<R: Role> MemberLoop<R> {
     }
 }
 
-/// Lets work on the conversation go on to its end while mail, the person at the terminal and the
-/// role are watched.
+/// Runs work on the conversation to its end while watching mail, the terminal and the role.
 async fn watched<R: Role, T>(
     mut running: Pin<&mut impl Future<Output = T>>,
     role: &mut R,

@@ -3,7 +3,7 @@
 use swarm_agent::TurnOutcome;
 use swarm_protocol::MemberState;
 
-/// Why a turn failed, in one line, and what state that is.
+/// Describes why a turn failed, in one line, with the resulting state.
 pub(crate) fn failure(outcome: &TurnOutcome) -> Option<(MemberState, String)> {
     let TurnOutcome::Failed { error, .. } = outcome else {
         return None;

@@ -3,8 +3,8 @@
 use swarm_protocol::{AgentEvent, Event, MemberName};
 use swarm_store::blocking::Team;
 
-/// Enters in the journal that a sub-agent of `member` has ended; other events are passed over. The
-/// journal is an account of what happened, and nothing may fail for lack of it.
+/// Records in the journal that a sub-agent of `member` has ended; ignores other events. A failure
+/// is only logged.
 pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
     let AgentEvent::SubAgentEnded {
         id,

@@ -1,4 +1,4 @@
-//! A lead assembled from its parts.
+//! Assembly of a lead.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,12 +28,12 @@ use crate::reporter::{Reporter, ReporterParts};
 use crate::role::MemberLoop;
 use crate::servers::start_servers;
 
-/// Starts the MCP servers. Members get the list of their tools and start a server only when they
-/// call one.
+/// Starts the MCP servers. Members get the list of tools and start a server at the first call of
+/// one.
 pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     let dep = &parts.spawn_context;
     let settings = &dep.agent_config.mcp;
-    // Next to the transcript: the team, and the lead's directory in it, may come later.
+    // Next to the transcript, because the team and the lead's directory may be created later.
     let logs = Some(transcript(parts).with_extension("").join("mcp"));
     let has_logs =
         |logs: &PathBuf| !settings.servers.is_empty() && ensure_private_dir(logs).is_ok();
@@ -48,28 +48,27 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     servers
 }
 
-/// Turns the configuration into that of a coordinator, where the lead is one, and creates its
-/// scratchpad.
+/// Adapts the configuration for a coordinator and creates its scratchpad, if the lead is one.
 fn coordinate(parts: &mut LeadParts) -> Result<(), AgentError> {
     if !parts.is_coordinator {
         return Ok(());
     }
     let dep = &mut parts.spawn_context;
     let session = parts.session.to_string();
-    // Not next to the transcript: file tools do not write there.
+    // Not next to the transcript, where file tools cannot write.
     let scratchpad = dep.root.join("scratchpad").join(session);
     ensure_private_dir(&scratchpad).map_err(|source| AgentError::Scratchpad {
         path: scratchpad.clone(),
         source,
     })?;
-    // Rules are compared with paths without links.
+    // Rules match canonical paths.
     let scratchpad = scratchpad.canonicalize().unwrap_or(scratchpad);
     let agent_config = AgentConfig::clone(&dep.agent_config);
     dep.agent_config = Arc::new(coordinated(agent_config, scratchpad));
     Ok(())
 }
 
-/// A lead that is ready for its prompt.
+/// An assembled lead.
 pub(super) fn assemble(
     mut parts: LeadParts,
     leadership: Arc<Leadership>,
@@ -151,7 +150,7 @@ pub(super) fn assemble(
     };
     let assembled = setup.assemble(servers, Arc::new(spawner))?;
     let stop = parts.stop.child_token();
-    // In a task of its own: the loop may be what waits for a lock.
+    // In a separate task, because the loop itself may be waiting for a lock.
     let (stopped, interrupt) = (stop.clone(), context.lock_interrupt().clone());
     tokio::spawn(async move {
         stopped.cancelled().await;
@@ -222,7 +221,7 @@ fn tools(
     tools
 }
 
-/// This process as worktree records name it.
+/// Describes this process for worktree records.
 fn process_mark(parts: &LeadParts) -> ProcessMark {
     let process = &parts.spawn_context.process;
     ProcessMark {
@@ -231,8 +230,7 @@ fn process_mark(parts: &LeadParts) -> ProcessMark {
     }
 }
 
-/// The environment of the lead's shell commands and MCP servers, with the marks by which they are
-/// found.
+/// Environment of the lead's shell commands and MCP servers, with the marks that identify them.
 fn shell_env(parts: &LeadParts) -> BTreeMap<String, String> {
     let dep = &parts.spawn_context;
     let mut env = dep.shell_env.clone();

@@ -1,26 +1,26 @@
-//! When everything of a run that is cut short is to have ended.
+//! Deadline for cleaning up a stopped run.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Longest time from the stop of a run to its end: the lead's call, hooks, members, servers and
-/// what they left.
+/// Maximum time from stopping a run to its end, including the lead's call, hooks, members, servers
+/// and leftover processes.
 const LONGEST: Duration = Duration::from_millis(1700);
 
-/// What a step gets that begins after that: enough to signal.
+/// Minimum time for a step that starts after the deadline: enough to send a signal.
 const LEAST: Duration = Duration::from_millis(50);
 
-/// When everything is to have ended.
+/// The deadline, once started.
 #[derive(Debug, Default)]
 pub(super) struct EndDeadline(OnceLock<Instant>);
 
 impl EndDeadline {
-    /// Starts the time, unless it runs already.
+    /// Starts the deadline, unless it is already started.
     pub(super) fn begin(&self) {
         self.left();
     }
 
-    /// How long a step may take that would take at most `most` by itself.
+    /// Returns the time for a step: at most `most`, limited by the deadline.
     pub(super) fn within(&self, most: Duration) -> Duration {
         self.left().max(LEAST).min(most)
     }

@@ -1,5 +1,5 @@
-//! The end of a run that is cut short: one deadline for everything that still runs, and the members
-//! stop while the lead's own call does.
+//! Stopping a run early: one deadline for all running work; members stop in parallel with the
+//! lead's call.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::role::LeadRole;
 use super::run_end::end_members;
 use crate::role::MemberLoop;
 
-/// Members that stop while the lead's turn does; `None` where there was nobody to stop.
+/// Members that stop in parallel with the lead's turn; `None` if there were none.
 pub(super) type EarlyEnd = AbortOnDropHandle<Option<Result<TeamStopReport, LeadError>>>;
 
 impl MemberLoop<LeadRole> {
-    /// Starts the deadline as soon as the run is stopped, and stops the members then unless they
-    /// outlive the lead.
+    /// Starts the deadline when the run is stopped, and then stops the members unless they outlive
+    /// the lead.
     pub(super) fn follow_stop(&self) -> EarlyEnd {
         let parts = &self.role.parts;
         let is_left = outlived(parts);
@@ -36,8 +36,8 @@ impl MemberLoop<LeadRole> {
     }
 }
 
-/// Whether members outlive a lead that was stopped: nobody asked for their end, its terminal was
-/// closed or its time was up.
+/// Returns whether members outlive a stopped lead: its terminal was closed or it reached its time
+/// limit, and stopping them was not requested.
 pub(super) fn outlived(parts: &LeadParts) -> impl Fn() -> bool + Send + 'static {
     let (stop, hangup, kill) = (parts.stop.clone(), parts.hangup.clone(), parts.kill.clone());
     let remove_team = parts.remove_team;

@@ -21,17 +21,17 @@ use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
 use crate::reporter::Reporter;
 
-/// What the program does with a lead's frames.
+/// Handler of a lead's frames.
 #[derive(Debug)]
 pub(super) struct LeadMail {
     spawn_context: SpawnContext,
     reporter: Arc<Reporter>,
     rights: Arc<Rights>,
-    /// Whether a person leads through it.
+    /// Whether the lead is interactive.
     is_interactive: bool,
-    /// Whether a person is at its terminal, who answers what members ask.
+    /// Whether a person at its terminal answers requests of members.
     has_person: bool,
-    /// What members have asked, until the model knows how it was answered.
+    /// Requests of members, until the model knows the answers.
     questions: OpenQuestions,
     /// Removals of members that have agreed to stop.
     pub(super) departures: TaskTracker,
@@ -61,12 +61,12 @@ impl LeadMail {
         }
     }
 
-    /// The same where a person is at the terminal, or is not.
+    /// Sets whether a person is at the terminal.
     pub(super) fn attended(self, has_person: bool) -> Self {
         Self { has_person, ..self }
     }
 
-    /// Whether the lead has read something from a person since the last call.
+    /// Returns whether the lead has read a message from a person since the last call.
     pub(super) fn person_wrote(&self) -> bool {
         self.person_wrote.swap(false, Ordering::Relaxed)
     }
@@ -76,20 +76,20 @@ impl LeadMail {
         !self.departures.is_empty()
     }
 
-    /// Waits for the removals that are under way.
+    /// Waits for the removals in progress.
     pub(super) async fn wait_for_departures(&self) {
         self.departures.close();
         self.departures.wait().await;
     }
 
-    /// Shows what a member asks. Where nobody is at the terminal, the model reads it too, and may
+    /// Shows a member's request. Without a person at the terminal, the model reads it too and may
     /// answer.
     fn question(&self, team: &dyn Team, incoming: &Incoming, id: &RequestId) -> Handling {
         let record = match self.record_of(team, incoming, id) {
             Ok(Some(record)) => record,
             // It was answered or withdrawn meanwhile.
             Ok(None) if is_ours(team, &incoming.entry.from) => return Handling::Acknowledge,
-            // Whoever wrote it is in no roster: a mere text.
+            // The sender is not in the roster, so it is treated as text.
             Ok(None) => return Handling::Read,
             Err(error) => {
                 tracing::warn!(team = %team.name(), request = %id, %error, "cannot process a member's question");
@@ -110,8 +110,8 @@ impl LeadMail {
         }
     }
 
-    /// The request in the queue that a frame is about. That of a member of another program is put
-    /// there now.
+    /// The request in the queue that a frame is about. A request of a member of another program is
+    /// added now.
     fn record_of(
         &self,
         team: &dyn Team,
@@ -140,7 +140,7 @@ impl LeadMail {
         let departed = Arc::clone(&self.departed);
         self.departures.spawn(async move {
             match remove_departed(&spawn_context, &team, &name).await {
-                // The other two mean that another process has removed it.
+                // The other two mean that another process has already removed it.
                 Ok(())
                 | Err(LeadError::Store(
                     StoreError::MemberNotFound { .. } | StoreError::TeamNotFound { .. },
@@ -179,8 +179,8 @@ impl MailRole for LeadMail {
                 self.await_departure(team, frame);
                 Handling::Acknowledge
             }
-            // The lead waits for the record in the queue, not for its copy by mail, and nobody sets
-            // its rights by mail.
+            // The lead waits for the record in the queue, not for its copy by mail, and its
+            // permissions cannot be changed by mail.
             Some(
                 ControlFrame::PermissionResponse(_)
                 | ControlFrame::PlanApprovalResponse(_)
@@ -221,7 +221,7 @@ fn is_ours(team: &dyn Team, name: &str) -> bool {
         .is_some_and(|member| member.swarm.is_some())
 }
 
-/// Whether a member has written something that the lead's model has still to read.
+/// Returns whether there is an unread message from a member for the lead's model.
 pub(super) fn has_unread_report(
     context: &MemberContext,
     team: &dyn Team,
@@ -235,8 +235,8 @@ pub(super) fn has_unread_report(
 }
 
 /// Removes a member from the roster once its process has ended, if it last reported that it stops.
-/// One that crashed meanwhile, or whose approval came from an earlier spawn, is left to the
-/// reconcile, which reports its death.
+/// If it crashed, or the approval came from an earlier spawn, the reconciliation reports its death
+/// instead.
 async fn remove_departed(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -262,9 +262,9 @@ async fn remove_departed(
     Ok(())
 }
 
-/// A frame in which the lead asks itself to stop, or reports to itself that it stops or is idle. No
-/// program sends one: it was written into the file by hand, and a model must not take it for an
-/// instruction.
+/// Returns whether the lead appears to ask itself to stop, or to report to itself that it stops or
+/// is idle. No program sends such a frame: it was written to the file by hand, and a model must not
+/// follow it.
 fn is_about_the_lead(incoming: &Incoming) -> bool {
     use ControlFrame::{IdleNotification, ShutdownApproved, ShutdownRejected, ShutdownRequest};
     let kind = matches!(

@@ -1,4 +1,4 @@
-//! The lead: a prompt or a person, a team, and an end without leftovers.
+//! The lead: runs a prompt or an interactive session with a team.
 
 mod assemble;
 mod end_deadline;

@@ -1,5 +1,5 @@
-//! What the lead's model is told about the questions of members: that one waits for a person, and
-//! how it was answered.
+//! Notices to the lead's model about requests of members: that they wait for a person, and how they
+//! were answered.
 
 use parking_lot::Mutex;
 use swarm_protocol::{
@@ -8,7 +8,7 @@ use swarm_protocol::{
 use swarm_store::StoreError;
 use swarm_store::blocking::Team;
 
-/// Questions of members, until the model knows how they were answered.
+/// Requests of members, until the model knows the answers.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions(Mutex<Vec<Question>>);
 
@@ -17,12 +17,12 @@ struct Question {
     id: RequestId,
     /// `p3 of bob (Bash make)`.
     name: String,
-    /// Whether the model knows that it waits.
+    /// Whether the model knows about it.
     is_told: bool,
 }
 
 impl OpenQuestions {
-    /// Adds a question. Returns `false` for one that is there already.
+    /// Adds a request. Returns `false` if it is already known.
     pub(super) fn add(&self, record: &RequestRecord) -> bool {
         let mut questions = self.0.lock();
         if questions.iter().any(|question| question.id == record.id) {
@@ -41,7 +41,7 @@ impl OpenQuestions {
         true
     }
 
-    /// What the model does not know yet. Answered questions are forgotten with it.
+    /// Returns the news for the model and removes answered requests.
     pub(super) fn news(&self, team: &dyn Team) -> Vec<String> {
         let mut questions = self.0.lock();
         if questions.is_empty() {
@@ -67,7 +67,7 @@ impl OpenQuestions {
     }
 }
 
-/// Whether a request is still open. One that cannot be read is looked at again.
+/// Returns whether a request is still open. An unreadable request is checked again later.
 fn waits(team: &dyn Team, id: &RequestId) -> bool {
     match team.request(id) {
         Ok(record) => record.state == RequestState::Open,
@@ -76,7 +76,7 @@ fn waits(team: &dyn Team, id: &RequestId) -> bool {
     }
 }
 
-/// How a question was answered; none for what the model has answered itself.
+/// Describes how a request was answered; `None` if the model answered it itself.
 fn verdict(journal: &[JournalEntry], question: &Question) -> Option<String> {
     let name = &question.name;
     let answered = journal.iter().rev().find_map(|entry| match &entry.event {

@@ -1,4 +1,4 @@
-//! What the program that starts a lead gives it.
+//! Inputs for starting a lead.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,24 +15,24 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::SpawnContext;
 
-/// What a lead begins with.
+/// Initial team of a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beginning {
-    /// No team. It creates one, at once if the team has a name.
+    /// No team. It creates one when needed, or immediately if the team has a name.
     New,
-    /// A team that it takes over, with the conversation of the last lead.
+    /// An existing team that it takes over, with the conversation of the last lead.
     TakeOver,
-    /// The same, and dead members are spawned again.
+    /// The same, and dead members are respawned.
     Respawn,
 }
 
-/// Everything that a lead works with.
+/// Inputs for a lead.
 pub struct LeadParts {
     /// How members are started and stopped.
     pub spawn_context: SpawnContext,
     /// The user's home directory, for rules that begin with `~/`.
     pub home: Option<PathBuf>,
-    /// The worktree outside of which the lead writes nothing, if it has one of its own.
+    /// The lead's worktree, if it has one; the lead writes only there.
     pub worktree: Option<PathBuf>,
     /// The id of the lead's conversation.
     pub session: SessionId,
@@ -40,41 +40,41 @@ pub struct LeadParts {
     pub team: Option<TeamName>,
     /// Whether that team is new.
     pub beginning: Beginning,
-    /// What answers in its conversation.
+    /// The model client.
     pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
     pub model: Arc<dyn Model>,
     /// Creates the models of sub-agents.
     pub models: Arc<dyn ModelFactory>,
-    /// The lead's own rules.
+    /// The lead's permission rules.
     pub rules: RuleSet,
     /// The view of the run.
     pub events: Arc<dyn EventSink>,
-    /// What a person types into the terminal of the run; `None` where nobody can type.
+    /// Input from the terminal; `None` without one.
     pub person: Option<UnboundedReceiver<PaneInput>>,
-    /// The machine, for the system prompt.
+    /// Description of the machine, for the system prompt.
     pub host: HostFacts,
-    /// Further text for the system prompt.
+    /// Additional text for the system prompt.
     pub instructions: Vec<String>,
-    /// Whether a person leads through it: it has no end of its own and waits for them after each
-    /// turn. Else it works without anybody at its terminal until the work is done.
+    /// Whether the session is interactive: it waits for input after each turn and ends on request.
+    /// Otherwise it runs until the work is done.
     pub is_interactive: bool,
-    /// Whether it only delegates, to workers that are its sub-agents.
+    /// Whether it is a coordinator, which only delegates to sub-agents.
     pub is_coordinator: bool,
-    /// Model requests in one turn.
+    /// Maximum model requests in one turn.
     pub max_requests: u32,
-    /// How long a run waits for commands in the background once nothing else is left to do.
+    /// How long a run waits for background commands when nothing else remains.
     pub command_wait: Duration,
-    /// Ends the run after this time; the members park unless the team is removed.
+    /// Time limit of the run; the members park then unless the team is removed.
     pub timeout: Option<Duration>,
-    /// Removes the team at the end.
+    /// Whether to delete the team at the end.
     pub remove_team: bool,
-    /// Cancelled when a person asks for a graceful end.
+    /// Cancelled to stop gracefully.
     pub stop: CancellationToken,
-    /// Cancelled, like `stop`, when the terminal is gone: the run ends and its members wait for
+    /// Cancelled, like `stop`, when the terminal is gone: the run stops and its members wait for
     /// another lead.
     pub hangup: CancellationToken,
-    /// Cancelled when a person asks for an immediate end.
+    /// Cancelled to stop immediately.
     pub kill: CancellationToken,
 }
 

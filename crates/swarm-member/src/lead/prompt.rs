@@ -5,7 +5,7 @@ use swarm_tools::prompt;
 
 use super::LeadParts;
 
-/// Returns the blocks of the system prompt but for the environment, the same for the whole
+/// Returns the blocks of the system prompt, except the environment. They are constant for the
 /// conversation.
 pub(super) fn system_prompt(parts: &LeadParts) -> Vec<String> {
     let coordinator = &parts.spawn_context.agent_config.coordinator;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskState, TeamName, Usage};
 use swarm_supervisor::LeftWorktree;
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
 pub enum Outcome {
@@ -16,7 +16,7 @@ pub enum Outcome {
     LeadFailed(String),
     /// A hook of the user stopped the lead's turn (`continue: false`), for this reason.
     StoppedByHook(String),
-    /// Tasks are open and every member waits.
+    /// Tasks are open and all members are idle.
     Stalled,
     /// The time limit was reached.
     TimedOut,
@@ -25,7 +25,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The kind of failure, if the run failed.
+    /// Returns the kind of failure, if the run failed.
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self {
             Outcome::Completed => None,
@@ -46,7 +46,7 @@ impl Outcome {
         }
     }
 
-    /// The word that `SessionEnd` hooks get.
+    /// Returns the reason for `SessionEnd` hooks.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
@@ -81,15 +81,15 @@ impl Outcome {
 /// One task at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLine {
-    /// Its id.
+    /// ID of the task.
     pub id: TaskId,
-    /// Its title.
+    /// Title of the task.
     pub subject: String,
-    /// Its state.
+    /// State of the task.
     pub state: TaskState,
-    /// Its owner.
+    /// Owner of the task.
     pub owner: Option<String>,
-    /// Its result.
+    /// Result of the task.
     pub result: Option<String>,
 }
 
@@ -98,33 +98,33 @@ pub struct TaskLine {
 pub struct MemberLine {
     /// The name of the member.
     pub name: MemberName,
-    /// How it ended.
+    /// The outcome.
     pub end: String,
-    /// Turns it took.
+    /// Number of turns.
     pub turns: u64,
-    /// Tokens it used.
+    /// Tokens used.
     pub usage: Usage,
 }
 
 /// The report of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// How it ended.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The lead's final text.
+    /// Final text of the lead.
     pub result: String,
     /// The team, if there was one.
     pub team: Option<TeamName>,
-    /// Its tasks.
+    /// Tasks of the team.
     pub tasks: Vec<TaskLine>,
-    /// Its members.
+    /// Members of the team.
     pub members: Vec<MemberLine>,
     /// The members' worktrees that still exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<LeftWorktree>,
     /// Tokens of lead and members together.
     pub usage: Usage,
-    /// Milliseconds from start to end.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }

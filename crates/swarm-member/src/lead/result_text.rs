@@ -22,8 +22,7 @@ impl ResultText {
         self.is_report = is_work_finished && !self.text.is_empty();
     }
 
-    /// A person has written, or a command is waited for: whatever the lead says next replaces the
-    /// text.
+    /// A person has written, or a command is pending: the next text of the lead replaces this one.
     pub(super) fn is_provisional(&mut self) {
         self.is_report = false;
     }

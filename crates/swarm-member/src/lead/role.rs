@@ -28,28 +28,28 @@ use super::{Beginning, LeadParts};
 use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::turn_failure::failure;
 
-/// The part of a lead in its loop.
+/// The lead's role in the member loop.
 pub(super) struct LeadRole {
     pub(super) parts: LeadParts,
     pub(super) leadership: Arc<Leadership>,
     pub(super) mail: Arc<LeadMail>,
     supervisor: Supervisor,
     pub(super) result: ResultText,
-    /// When everything is to have ended once the run is stopped.
+    /// The deadline after the run is stopped.
     pub(super) deadline: Arc<EndDeadline>,
-    /// A reconcile that an interrupted step has begun.
+    /// A reconciliation started by an interrupted step.
     pub(super) reconciling: Option<Reconciling>,
-    /// The open tasks of which the lead was last told that nobody works on them.
+    /// The open tasks last reported to the lead as stalled.
     nudged: Option<String>,
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
-    /// Until when the run waits for commands in the background: nothing else is left to do.
+    /// Until when the run waits for background commands, when nothing else remains.
     commands_until: Option<Instant>,
     /// The state in which the last turn left the lead, if it failed.
     pub(super) failed_as: Option<MemberState>,
-    /// Whether somebody can type into the terminal of the run.
+    /// Whether the run has a terminal for input.
     has_person: bool,
-    /// Whether the person there says how it goes on: they have interrupted the last turn of a run.
+    /// Whether the run waits for input, because a person interrupted its last turn.
     awaits_person: bool,
 }
 
@@ -77,7 +77,7 @@ impl LeadRole {
         }
     }
 
-    /// How the run was cut short, if it was: by a person, or else by its time limit.
+    /// Returns how the run was stopped early, if it was: by a person or by its time limit.
     pub(super) fn cut_short(&self, stop: &CancellationToken) -> Option<Outcome> {
         if !self.parts.stop.is_cancelled() {
             return stop.is_cancelled().then_some(Outcome::TimedOut);
@@ -91,13 +91,13 @@ impl LeadRole {
         })
     }
 
-    /// Whether the work goes on when a person says how, and not before.
+    /// Returns whether the run continues only after input from a person.
     fn waits_for_person(&self) -> bool {
         self.parts.is_interactive || self.awaits_person
     }
 
-    /// Brings the team's records up to date. Returns `false` when it was interrupted by `stop`; the
-    /// next call goes on with it.
+    /// Brings the team's records up to date. Returns `false` if it was interrupted by `stop`; the
+    /// next call continues it.
     async fn reconcile(
         &mut self,
         team: &Arc<dyn Team>,
@@ -122,7 +122,7 @@ impl Role for LeadRole {
     type Error = LeadError;
     type TurnEvent = std::convert::Infallible;
 
-    /// Only the prompt of a run passes them.
+    /// Only the prompt of a run passes through the hooks.
     fn mail_fires_prompt_hooks(&self) -> bool {
         self.parts.is_interactive
     }
@@ -146,7 +146,7 @@ impl Role for LeadRole {
             .supervisor
             .watch_all(team.name(), config.teammates());
         let before = team.asynchronous().member_view().await?;
-        // After the look: the death of a member that was dead in it is then reported by mail.
+        // After reading the members: a death in that view is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
             return Ok(None);
         }
@@ -254,14 +254,13 @@ impl Role for LeadRole {
             .map(|(state, why)| (state, Some(why)));
         let state = state.unwrap_or_else(|| member.role.idle_state());
         member.report(state);
-        // Whoever leads sees what went wrong and says how it goes on.
+        // In an interactive session, the person sees the error and decides how to continue.
         Ok(end.filter(|_| is_run))
     }
 
     fn recovery(error: &LeadError) -> Recovery<Outcome> {
         match error {
-            // Somebody does not release a lock. Nothing is lost: what was not written is written
-            // later.
+            // Another process holds a lock. Nothing is lost: the write is retried later.
             LeadError::Store(StoreError::Fs(OsError::LockTimeout { .. })) => Recovery::Retry,
             _ => Recovery::Fail,
         }
@@ -269,8 +268,7 @@ impl Role for LeadRole {
 }
 
 impl MemberLoop<LeadRole> {
-    /// Everything that the lead does until its work is over. `taken` is the team that it takes
-    /// over.
+    /// Runs the lead until its work is done. `taken` is the team that it takes over.
     pub(super) async fn work(
         &mut self,
         taken: Option<Handover>,
@@ -282,7 +280,7 @@ impl MemberLoop<LeadRole> {
         if self.role.parts.is_interactive
             && let Some(text) = self.session.last_text()
         {
-            // Where the person left off.
+            // The person continues the conversation.
             self.reporter.emit(AgentEvent::CommandOutput { text });
         }
         self.begin_session(self.session.is_begun()).await;
@@ -318,7 +316,7 @@ impl MemberLoop<LeadRole> {
         Ok(withheld.map(|one| format!("a hook withheld the prompt: {}", one.why)))
     }
 
-    /// Tells the model how the team stands, and spawns dead members again if that was asked for.
+    /// Tells the model the state of the team, and respawns dead members if requested.
     async fn resume_team(&mut self, taken: &Handover) -> Result<(), LeadError> {
         let parts = &self.role.parts;
         let mut back = Vec::new();
@@ -345,7 +343,7 @@ impl MemberLoop<LeadRole> {
         let message = Envelope::system(&taken.for_the_lead(&back)).render();
         let message = Injected::prompt(message);
         if parts.is_interactive {
-            // It stands before the person's next prompt, and asks for nothing by itself.
+            // It precedes the person's next prompt and does not start a turn.
             self.context.push(message);
         } else {
             self.session.deliver(vec![message])?;
@@ -366,9 +364,9 @@ impl MemberLoop<LeadRole> {
         }
     }
 
-    /// Whether the run goes on because commands run in the background, of whose end the lead was
-    /// promised to be told. A server would never end, so the wait has a limit; it begins when
-    /// nothing else is left to do.
+    /// Returns whether the run waits for background commands, because the lead expects a notice
+    /// when they finish. The wait is limited, since a server never finishes, and starts when
+    /// nothing else remains.
     fn waits_for_commands(&mut self) -> bool {
         let commands = self.sub_agents.commands();
         if commands.is_empty() {
@@ -403,7 +401,7 @@ impl MemberLoop<LeadRole> {
         self.role.told_paused = paused;
     }
 
-    /// Tells the lead once that nobody works on the open tasks. The run ends if that changes
+    /// Tells the lead once that no member works on the open tasks. The run ends if that changes
     /// nothing.
     fn nudge(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
         let text = stalled_text(tasks);
@@ -418,7 +416,7 @@ impl MemberLoop<LeadRole> {
         Ok(None)
     }
 
-    /// Whether the work of the run is finished according to the team's files.
+    /// Returns whether the work of the run is finished according to the team's files.
     fn is_work_finished(&self) -> Result<bool, LeadError> {
         if self.sub_agents.is_busy() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! A lead from its start to its end.
+//! Running a lead from start to end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,15 +20,15 @@ use super::{Beginning, LeadParts};
 use crate::member_loop::END_HOOKS;
 use crate::role::MemberLoop;
 
-/// How long sub-agents, background commands and MCP servers may take to end.
+/// How long sub-agents, background commands and MCP servers may take to stop.
 const ENDING: Duration = Duration::from_secs(2);
 
 /// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it.
-/// Members that are still there are shut down; team and tasks are kept unless asked otherwise.
+/// Remaining members are shut down; team and tasks are kept unless requested otherwise.
 ///
 /// # Errors
-/// [`LeadError`] when the team's files or the transcript cannot be used. A failure of the agent is
-/// an outcome.
+/// [`LeadError`] if the team's files or the transcript are unusable. A failure of the agent is an
+/// [`Outcome`].
 pub async fn run_lead(
     mut parts: LeadParts,
     prompt: Option<String>,
@@ -36,7 +36,7 @@ pub async fn run_lead(
     let started = Instant::now();
     let implicit = match &parts.team {
         Some(team) => team.clone(),
-        // A session id is hex digits, which every name may hold.
+        // A session ID consists of hex digits, which are valid in names.
         None => implicit_team_name(parts.session).map_err(LeadError::Name)?,
     };
     let servers = start_mcp(&mut parts).await;
@@ -81,8 +81,8 @@ pub async fn run_lead(
 
 impl MemberLoop<LeadRole> {
     /// Stops the members or leaves them to another lead, writes the report, and gives up the lead.
-    /// Everything shares the deadline of a run that was stopped; one that ends by itself lets its
-    /// hooks finish first. `early` are members that have been stopping since then.
+    /// In a stopped run, all steps share the deadline; otherwise hooks finish first. `early` are
+    /// members that are already stopping.
     async fn finish(
         &mut self,
         outcome: Outcome,
@@ -123,7 +123,7 @@ impl MemberLoop<LeadRole> {
                 None => Ok(()),
             }
         };
-        // What takes longer is among the processes that are ended below.
+        // Slower processes are terminated below.
         let closing = tokio::time::timeout(deadline.within(ENDING), servers.close());
         let (closed, _) = tokio::join!(ending, closing);
         let dep = &self.role.parts.spawn_context;
@@ -132,8 +132,8 @@ impl MemberLoop<LeadRole> {
         closed.map(|()| report)
     }
 
-    /// Whether the members outlive this lead: it ends before the work is done, and nobody has
-    /// stopped the team.
+    /// Returns whether the members outlive this lead: it stops before the work is done, and the
+    /// team was not stopped.
     fn leaves_team(&self, outcome: &Outcome) -> bool {
         let is_unfinished = matches!(outcome, Outcome::TimedOut | Outcome::Interrupted);
         is_unfinished && outlived(&self.role.parts)()
@@ -165,7 +165,7 @@ impl MemberLoop<LeadRole> {
             tracing::warn!(%team, %error, "cannot read the lead's mail");
         }
         if ended.is_ok() {
-            // A member that cannot be stopped would never leave.
+            // A member that cannot be stopped would block deletion.
             role.mail.wait_for_departures().await;
         }
         if let Some(under_way) = role.reconciling.take()

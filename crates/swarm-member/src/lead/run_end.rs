@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::report::{MemberLine, RunReport, TaskLine};
 
-/// How long the end of a run may take before the person is told what it waits for.
+/// Time after which the person is told what the end of a run waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// Shuts all members down, or kills them when `at_once` is cancelled.
@@ -44,7 +44,7 @@ pub(super) async fn end_members(
     kill_team(spawn_context, team).await
 }
 
-/// Which members the end of the run waits for, and for how long at most.
+/// Describes the members for which the end of the run waits, and the limit.
 fn who_is_awaited(
     spawn_context: &SpawnContext,
     team: &TeamName,
@@ -73,7 +73,7 @@ fn who_is_awaited(
     }))
 }
 
-/// The worktrees of a team's members that still exist.
+/// Returns the existing worktrees of a team's members.
 pub(super) async fn left_worktrees(
     spawn_context: &SpawnContext,
     team: &TeamName,

@@ -1,24 +1,24 @@
-//! Whether the work of a run is done, still going on, or stalled.
+//! Detects whether the work of a run is done, in progress, or stalled.
 
 use swarm_protocol::{MemberState, TaskState};
 use swarm_store::{MemberView, TaskList};
 
-/// The situation according to the files.
+/// Progress of a run according to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Situation {
     /// Every task is terminal and no member works.
     Done,
     /// A member works or has unread mail.
     Busy,
-    /// Something changed between the two looks: a member may have handed work to another that was
+    /// Something changed between the two reads: a member may have given work to another that was
     /// already counted as idle.
     Moving,
-    /// Tasks are open and every member waits.
+    /// Tasks are open and all members are idle.
     Stalled,
 }
 
-/// Decides by the tasks and by two looks at the members, one before the tasks were read and one
-/// after. A look at many members takes time; only what both looks agree on was true at one moment.
+/// Decides by the tasks and by two reads of the members, one before and one after the tasks are
+/// read. Reading many members takes time, so only a state that both reads agree on is consistent.
 pub(super) fn situation(
     before: &[MemberView],
     tasks: &TaskList,
@@ -83,7 +83,7 @@ pub(super) fn paused_alone(members: &[MemberView]) -> Option<String> {
     (others.is_empty() && !names.is_empty()).then(|| names.join(", "))
 }
 
-/// Whether any task has failed.
+/// Returns whether any task has failed.
 pub(super) fn any_failed(tasks: &TaskList) -> bool {
     tasks
         .tasks
@@ -91,7 +91,7 @@ pub(super) fn any_failed(tasks: &TaskList) -> bool {
         .any(|task| tasks.state(task) == TaskState::Failed)
 }
 
-/// The message to the lead when every member waits and tasks are open.
+/// Returns the message to the lead when all members are idle and tasks are open.
 pub(super) fn stalled_text(tasks: &TaskList) -> String {
     let open: Vec<String> = tasks
         .tasks

@@ -1,4 +1,4 @@
-//! A teammate assembled from its order.
+//! Assembly of a teammate from its order.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,11 +34,11 @@ use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 /// The hint in a pane while the member waits for a sub-agent.
 const TO_BACKGROUND: &str = "to continue without waiting for it: Ctrl-B";
 
-/// A teammate that is ready to say hello.
+/// A teammate that is ready to send hello.
 pub(crate) struct Teammate {
     pub(crate) member: MemberLoop<TeammateRole>,
     pub(crate) tool_names: Vec<String>,
-    /// The part of its definition that is in force.
+    /// The effective part of its definition.
     pub(crate) definition: Option<DefinitionReport>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn assemble(
     assembled.agent.tools = tools;
     let stop = parts.terminate.token().clone();
     let mut member = assembled.open(role, stop, parts.person)?;
-    // A conversation that goes on had its first prompt before.
+    // A continued conversation already had its first prompt.
     if member.session.totals().requests == 0 && !member.session.needs_turn() {
         member.initial_prompt = order
             .definition
@@ -167,7 +167,7 @@ fn role(
     }
 }
 
-/// What its definition adds: a prompt, skills, rules and memory.
+/// Additions of its definition: a prompt, skills, rules and memory.
 fn load_definition(
     order: &SpawnOrder,
     root: &Path,
@@ -190,7 +190,7 @@ fn load_definition(
     Ok(loaded)
 }
 
-/// The part of its definition that is in force, for hello.
+/// Returns the effective part of its definition, for hello.
 fn report(
     order: &SpawnOrder,
     limits: &SessionLimits,
@@ -208,7 +208,7 @@ fn report(
     })
 }
 
-/// The tools that the filter layers leave it, the same in every backend.
+/// Returns the tools that remain after filtering, the same in every backend.
 fn offered(tools: Vec<Arc<dyn Tool>>, order: &SpawnOrder) -> Vec<Arc<dyn Tool>> {
     let request = PoolRequest {
         kind: AgentKind::TeammateProcess,
@@ -241,7 +241,7 @@ fn limits(order: &SpawnOrder) -> SessionLimits {
     }
 }
 
-/// The rights of the member, which it also writes to a file for people to read.
+/// Returns the permissions of the member, and writes them to a file for people.
 fn rights(context: &Arc<MemberContext>, order: &SpawnOrder, rules: RuleSet) -> Rights {
     let (context, agent, spawn_id) = (Arc::clone(context), order.agent.clone(), order.spawn_id);
     let rights = Rights::new(order.mode, rules, order.ceiling)

@@ -1,42 +1,42 @@
-//! Failures of a teammate.
+//! Errors of a teammate.
 
 use swarm_agent::{AgentError, SkillError};
 use swarm_os::OsError;
 use swarm_store::StoreError;
 use swarm_team::OrderError;
 
-/// A failure that stops the process.
+/// An error that stops the process.
 #[derive(Debug, thiserror::Error)]
 pub enum TeammateError {
-    /// The team's files.
+    /// The team's files are unusable.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The life lock.
+    /// The life lock cannot be taken.
     #[error("life lock: {0}")]
     Life(#[from] OsError),
-    /// The order.
+    /// The order is unusable.
     #[error(transparent)]
     Order(#[from] OrderError),
-    /// The transcript.
+    /// The transcript is unusable.
     #[error(transparent)]
     Engine(#[from] AgentError),
-    /// A skill of its definition.
+    /// A skill of its definition is unusable.
     #[error(transparent)]
     Skill(#[from] SkillError),
-    /// MCP servers that its type needs.
+    /// MCP servers that its type needs are missing.
     #[error(
         "agent type `{agent_type}` needs MCP servers that are not available: {}{why}",
         missing.join(", ")
     )]
     Servers {
-        /// The type.
+        /// The agent type.
         agent_type: String,
-        /// What it needs and has no tool of.
+        /// The required servers without tools.
         missing: Vec<String>,
-        /// What became of the servers, in brackets; empty where nothing is known.
+        /// Failures of the servers, in brackets; empty if unknown.
         why: String,
     },
-    /// A blocking step was lost.
+    /// A blocking operation was aborted.
     #[error("a blocking operation was aborted: {0}")]
     Join(#[from] tokio::task::JoinError),
 }

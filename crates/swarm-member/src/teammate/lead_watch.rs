@@ -1,4 +1,4 @@
-//! Whether the process that leads the team still runs, and what a teammate does when it does not.
+//! Watches the lead process for a teammate, and suspends the teammate when it is lost.
 
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ pub(crate) struct LeadWatch {
     pub(crate) on_lost: OnLost,
     /// Resolves when the life lock that a thread waits on is released.
     release: Option<oneshot::Receiver<()>>,
-    /// Watches for a new lead; only there once the lead is lost.
+    /// Watches for a new lead; set once the lead is lost.
     change: Option<LeadChange>,
-    /// What the last look found.
+    /// Result of the last check.
     lost: Option<LeadProcess>,
-    /// Whether the present turn depends on the lead, and whether the last look during it found the
+    /// Whether the current turn depends on the lead, and whether the last check during it found the
     /// lead lost.
     in_turn: Option<bool>,
 }
 
-/// What a look during a turn found.
+/// Result of a check during a turn.
 pub(crate) struct LeadLook {
     pub(crate) is_lost: bool,
-    /// The state to report, where that has changed.
+    /// The state to report, if it has changed.
     pub(crate) news: Option<(MemberState, String)>,
 }
 
@@ -55,16 +55,16 @@ impl LeadWatch {
         }
     }
 
-    /// The process that led the team and has died; `None` while it lives, where that cannot be
-    /// known, and in a team that a person leads by hand.
+    /// Returns the dead lead process; `None` while it is running, if that is unknown, and in a team
+    /// that a person leads from the shell.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
         let looked = self.team.config();
         let looked = looked.and_then(|roster| self.look(roster.lead_process));
         self.keep(looked)
     }
 
-    /// The lost lead according to a roster that was just read. Without one, what the last look
-    /// found. `None` for a member that does not need a lead.
+    /// The lost lead according to a roster that was just read. Without a roster, uses the last
+    /// result. `None` for a member that does not need a lead.
     pub(crate) fn lost_in(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
         if self.on_lost == OnLost::Continue {
             return None;
@@ -80,7 +80,7 @@ impl LeadWatch {
         match looked {
             Ok(lost) => self.lost = lost,
             Err(error) => {
-                // An unreadable file says nothing about the lead: what was known still counts.
+                // An unreadable file says nothing about the lead, so the last result is kept.
                 tracing::warn!(team = %self.team.name(), %error, "cannot check the lead");
             }
         }
@@ -103,7 +103,7 @@ impl LeadWatch {
         Ok(is_lost.then_some(lead))
     }
 
-    /// Lets the kernel wake us when the lead dies, however soon after the look that is.
+    /// Makes the kernel wake us when the lead dies, even right after the check.
     fn await_release(&mut self) {
         if self.release.is_some() {
             return;
@@ -126,8 +126,8 @@ impl LeadWatch {
         }
     }
 
-    /// Watches for a new lead. Returns `false` if that has begun before; otherwise one may have
-    /// come before the watch, and the caller has to look again.
+    /// Watches for a new lead. Returns `false` if it was already watching; otherwise the caller
+    /// must check again, because a new lead may have started before the watch.
     pub(crate) fn watch_for_change(&mut self) -> bool {
         let is_new = self.change.is_none();
         if is_new {
@@ -142,8 +142,8 @@ impl LeadWatch {
         self.change = None;
     }
 
-    /// Resolves when the lead may have died or, where that is watched, when there may be a new one.
-    /// Dropping the future loses nothing.
+    /// Resolves when the lead may have died or, if watched, when there may be a new one. Dropping
+    /// the future loses nothing.
     pub(crate) async fn changed(&mut self) {
         let changed = async {
             match &mut self.change {
@@ -165,7 +165,7 @@ impl LeadWatch {
         self.change = None;
     }
 
-    /// Resolves when a turn has a reason to look at the lead.
+    /// Resolves when a turn has a reason to check the lead.
     pub(crate) async fn changed_in_turn(&mut self) {
         match self.in_turn {
             Some(_) => self.changed().await,
@@ -173,7 +173,7 @@ impl LeadWatch {
         }
     }
 
-    /// Looks at the lead during a turn; `None` if the turn does not depend on it.
+    /// Checks the lead during a turn; `None` if the turn does not depend on it.
     pub(crate) fn look_in_turn(&mut self) -> Option<LeadLook> {
         let was_lost = self.in_turn?;
         let mut lost = self.lost();
@@ -189,7 +189,7 @@ impl LeadWatch {
         Some(LeadLook { is_lost, news })
     }
 
-    /// What the member does about the loss while its running call goes on.
+    /// Describes what the member does about the loss during its running call.
     fn consequence(&self, lead: &LeadProcess) -> (MemberState, String) {
         let loss = loss(lead);
         match self.on_lost {
@@ -205,11 +205,11 @@ impl LeadWatch {
     }
 }
 
-/// Resolves when the life lock is released that a thread waits for, if one does.
+/// Resolves when the life lock that a thread waits for is released.
 async fn released(release: &mut Option<oneshot::Receiver<()>>) {
     match release {
         Some(receiver) => {
-            // An error means that the thread has ended, which is as good.
+            // An error means that the thread has exited, which has the same effect.
             receiver.await.ok();
             *release = None;
         }
@@ -217,7 +217,7 @@ async fn released(release: &mut Option<oneshot::Receiver<()>>) {
     }
 }
 
-/// What changes when a team gets a lead, or when a person takes it over.
+/// Files that change when a team gets a lead or a person takes it over.
 #[derive(Debug)]
 struct LeadChange {
     roster: Subscription,

@@ -11,19 +11,20 @@ use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
 use crate::reporter::Reporter;
 
-/// What the program does with a teammate's frames.
+/// Handler of a teammate's frames.
 #[derive(Debug, Default)]
 pub(crate) struct TeammateMail {
     /// The open shutdown request, shared with the `SendMessage` tool.
     pub(crate) shutdown: Arc<PendingShutdown>,
     /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
-    /// What the lead may change.
+    /// Permissions that the lead may change.
     granted: OnceLock<GrantedRights>,
 }
 
 impl TeammateMail {
-    /// Lets frames of the lead change the rights of this spawn. The first call counts.
+    /// Lets frames of the lead change the permissions of this spawn. Only the first call has an
+    /// effect.
     pub(crate) fn may_change(
         &self,
         rights: &Arc<Rights>,
@@ -37,7 +38,7 @@ impl TeammateMail {
         });
     }
 
-    /// Sets when this spawn was added to the roster. The first call counts.
+    /// Sets when this spawn was added to the roster. Only the first call has an effect.
     pub(crate) fn joined(&self, at: UnixMs) {
         self.joined_at.get_or_init(|| at);
     }

@@ -1,4 +1,4 @@
-//! What the program that starts a teammate gives it.
+//! Inputs for starting a teammate.
 
 use std::fmt;
 use std::io::Write;
@@ -19,17 +19,17 @@ use tokio_util::sync::CancellationToken;
 pub struct ProcessFacts {
     /// Its PID.
     pub pid: u32,
-    /// Its start time in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub start: String,
     /// Name of the machine.
     pub host: String,
     /// Host and pid namespace, `host#pid:[inode]`.
     pub pid_space: String,
-    /// The machine, for the system prompt.
+    /// Description of the machine, for the system prompt.
     pub machine: HostFacts,
-    /// Its working directory.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// The worktree that it runs in, where its order names one.
+    /// The worktree that it runs in, if its order has one.
     pub worktree: Option<WorktreeReport>,
     /// The pane it runs in.
     pub pane: Option<PaneId>,
@@ -39,9 +39,9 @@ pub struct ProcessFacts {
     pub version: String,
 }
 
-/// Everything that a teammate works with.
+/// Inputs for a teammate.
 pub struct TeammateParts {
-    /// Its order.
+    /// The spawn order.
     pub order: SpawnOrder,
     /// The config directory.
     pub root: PathBuf,
@@ -49,9 +49,9 @@ pub struct TeammateParts {
     pub home: Option<PathBuf>,
     /// The team's files.
     pub store: Arc<dyn TeamStore>,
-    /// Time for frames.
+    /// Clock for frames.
     pub clock: Arc<dyn Clock>,
-    /// What answers in its conversation.
+    /// The model client.
     pub runtime: Arc<dyn AgentRuntime>,
     /// The model.
     pub model: Arc<dyn Model>,
@@ -63,9 +63,9 @@ pub struct TeammateParts {
     pub merger: Option<Arc<dyn WorkMerger>>,
     /// Creates worktrees for isolated sub-agents.
     pub isolator: Option<Arc<dyn Isolator>>,
-    /// Where the pane is drawn.
+    /// Output of the pane.
     pub screen: Box<dyn Write + Send>,
-    /// Width of the pane at any moment, in cells.
+    /// Current width of the pane, in cells.
     pub width: WidthSource,
     /// Input of a person in the pane; `None` without a terminal.
     pub person: Option<UnboundedReceiver<PaneInput>>,
@@ -82,10 +82,10 @@ impl fmt::Debug for TeammateParts {
     }
 }
 
-/// The cause that is reported where none was given.
+/// The default cause.
 const UNNAMED: &str = "its process was told to stop";
 
-/// Tells a teammate's process to stop. The first cause counts.
+/// Tells a teammate's process to stop. The first cause is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Termination {
     token: CancellationToken,

@@ -3,9 +3,8 @@
 use swarm_team::SpawnOrder;
 use swarm_tools::prompt;
 
-/// Returns the blocks of the system prompt but for the environment, with what its definition says.
-/// They stay the same for the whole conversation, so that a provider can keep them in its prompt
-/// cache.
+/// Returns the blocks of the system prompt, except the environment, with the text of its
+/// definition. They are constant for the conversation, so that a provider can cache them.
 pub(crate) fn system_prompt(order: &SpawnOrder, of_definition: &[String]) -> Vec<String> {
     let mut blocks = vec![format!(
         "{}\n\n{}",

@@ -23,10 +23,10 @@ use crate::teammate::suspension::{PauseWatch, Suspension, loss};
 use crate::teammate::turn_reporter::TurnReporter;
 use crate::teammate::{ProcessFacts, TeammateError};
 
-/// How often in a row hooks may keep a teammate from going idle.
+/// Maximum consecutive times that hooks may keep a teammate from going idle.
 const KEPT_BUSY: u32 = 8;
 
-/// The part of a teammate in its loop.
+/// The teammate's role in the member loop.
 pub(crate) struct TeammateRole {
     pub(crate) team: Arc<dyn Team>,
     pub(crate) mail: Arc<TeammateMail>,
@@ -37,13 +37,13 @@ pub(crate) struct TeammateRole {
     pub(crate) pause: PauseWatch,
     pub(crate) reports: TurnReporter,
     pub(crate) shutdown_deadline: Option<ShutdownDeadline>,
-    /// Why no turn is taken.
+    /// Why no turns are taken.
     pub(crate) suspension: Option<Suspension>,
     /// The process that led the team, if it is gone and that matters to this member.
     pub(crate) lost: Option<LeadProcess>,
     /// How often in a row hooks have kept it from going idle.
     pub(crate) kept_busy: u32,
-    /// Why a hook ends it.
+    /// The reason of a hook that stops it.
     pub(crate) ended_by_hook: Option<String>,
 }
 
@@ -64,13 +64,13 @@ pub(crate) enum TurnEvent {
     Pause,
 }
 
-/// What hooks decide about a teammate that is about to go idle.
+/// Decision of hooks about a teammate that is about to go idle.
 enum IdleVerdict {
     /// It goes idle.
     Idle,
-    /// It was told what is still to be done.
+    /// It was told to continue.
     GoesOn,
-    /// It ends, for this reason.
+    /// It stops, for this reason.
     Ends(String),
 }
 
@@ -141,15 +141,14 @@ impl Role for TeammateRole {
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
         let role = &mut member.role;
         match &role.suspension {
-            // A new lead may have come before it was watched for.
+            // A new lead may have started before the watch.
             Some(Suspension::Parked(_)) if role.lead.watch_for_change() => {}
             Some(Suspension::Parked(_)) => member.wait(None).await,
             Some(Suspension::Paused(_)) => {
                 member.wait(Some("read when this member continues")).await;
             }
             None => match role.reports.overdue() {
-                // Its sub-agents ended without a result that would have begun a turn: they were
-                // stopped.
+                // Its sub-agents were stopped, so no result starts a turn.
                 Some(outcome) if !member.sub_agents.is_busy() => member.end_turn(&outcome).await?,
                 _ => member.rest().await,
             },
@@ -254,7 +253,7 @@ impl TeammateRole {
         match turn.mail.waiting_shutdown().await {
             Ok(waiting) => self.set_deadline(waiting, turn),
             Err(error) => {
-                // The sender has a later deadline of its own.
+                // The sender has its own, later deadline.
                 tracing::warn!(member = %turn.mail.context.name, %error, "inbox not read during a turn");
             }
         }
@@ -289,7 +288,7 @@ impl TeammateRole {
         let suspend = &turn.signals.suspend;
         if look.is_lost && !suspend.is_cancelled() {
             suspend.cancel();
-            // The turn does not wait for sub-agents that ask no model any more. The resumed turn
+            // The turn does not wait for sub-agents that no longer ask a model. The resumed turn
             // gets their results.
             turn.sub_agents.hold(true);
             turn.sub_agents.send_to_background(None);
@@ -306,9 +305,9 @@ impl TeammateRole {
         turn.reporter.notice(line);
     }
 
-    /// The open shutdown request once nothing is left to wait for: it is forced, the model has read
-    /// it and ended its turn without a refusal, its deadline is over, or the model takes no turn in
-    /// which it could refuse.
+    /// Returns the open shutdown request once there is nothing to wait for: it is forced, the model
+    /// has read it and ended its turn without a refusal, its deadline is over, or the model takes
+    /// no turn in which it could refuse.
     fn agreed_shutdown(&self) -> Option<ShutdownRequest> {
         let request = self.mail.shutdown.open()?;
         let deadline = self.shutdown_deadline.as_ref();
@@ -324,8 +323,8 @@ impl TeammateRole {
 }
 
 impl MemberLoop<TeammateRole> {
-    /// The roster, read once for everything that is looked up in it; `None` where it cannot be
-    /// read, which says nothing about who is in it.
+    /// Reads the roster once for all lookups; `None` if it is unreadable, so that membership is
+    /// unknown.
     fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
         let team = &self.role.team;
         match team.config() {
@@ -391,7 +390,7 @@ impl MemberLoop<TeammateRole> {
         }
     }
 
-    /// Ends the member if a shutdown request is agreed. Mail that came since stays unread.
+    /// Ends the member if a shutdown request is agreed. Later mail stays unread.
     async fn shut_down_if_agreed(&mut self) -> Result<Option<Ending>, TeammateError> {
         let Some(request) = self.role.agreed_shutdown() else {
             return Ok(None);
@@ -409,8 +408,8 @@ impl MemberLoop<TeammateRole> {
         Ok(Some(Ending::ShutDown))
     }
 
-    /// What follows a turn. While a sub-agent works in the background the member is not idle: the
-    /// lead is told nothing, and the model is reminded of nothing, until that is over.
+    /// Handles the end of a turn. While a sub-agent works in the background the member is not idle:
+    /// the lead is not notified and the model is not reminded until it finishes.
     async fn end_turn(&mut self, outcome: &TurnOutcome) -> Result<(), TeammateError> {
         let goes_on = self.role.mail.shutdown.open().is_none();
         if goes_on && self.sub_agents.is_busy() && self.role.reports.waits(outcome) {
@@ -465,7 +464,7 @@ impl MemberLoop<TeammateRole> {
 /// Sets `isActive` in the roster, for other programs.
 fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
     if let Err(error) = team.set_active(&context.name, active) {
-        // Our own state report has the same information.
+        // swarm's state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
     }
 }
@@ -481,12 +480,12 @@ pub enum Ending {
     NotWanted,
     /// The process that led its team is gone, and the member was configured to stop then.
     LeadLost,
-    /// Its team or its place in the roster is gone.
+    /// Its team or its roster entry is gone.
     Removed,
 }
 
 impl Ending {
-    /// The word that `SessionEnd` hooks get.
+    /// Returns the reason for `SessionEnd` hooks.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::ShutDown => "shutdown",

@@ -24,10 +24,10 @@ use crate::teammate::{ProcessFacts, TeammateError, TeammateParts};
 /// first.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long its sub-agents and background commands may take to end.
+/// How long its sub-agents and background commands may take to stop.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What this process starts: its descendants, also those without a mark, and everything with the
+/// Processes started by this one: its descendants, even without a mark, and all processes with the
 /// mark of its spawn.
 fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     let own = process.pid.try_into().ok().zip(process.start.parse().ok());
@@ -39,8 +39,8 @@ fn started_by(process: &ProcessFacts, spawn: SpawnId) -> Target {
     }
 }
 
-/// Runs a teammate from the start of its process to its end. On return no process that it started
-/// is left.
+/// Runs a teammate from the start of its process to its end. On return, all processes that it
+/// started are terminated.
 ///
 /// # Errors
 /// [`TeammateError`] when the team's files or the transcript cannot be used.
@@ -91,8 +91,8 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     servers.close().await;
     process::end(started, process::GRACE).await;
     if matches!(ending, Ok(Ending::Terminated)) {
-        // Not by the handshake, so the lead hears of it as of any other death. Reported last:
-        // another member of this name may be started as soon as it is.
+        // Not a handshake, so it is reported to the lead like a death. Reported last, because a
+        // member of this name can be respawned after it.
         let cause = Some(termination.cause().to_owned());
         member.reporter.state(MemberState::Dead, cause);
     }
@@ -128,7 +128,7 @@ fn take_life(
     Ok(life)
 }
 
-/// What this process reports as in force.
+/// Returns the effective values that this process reports.
 fn hello(
     order: &SpawnOrder,
     process: &ProcessFacts,

@@ -9,7 +9,7 @@ use swarm_protocol::{
 use swarm_store::StoreError;
 use swarm_store::blocking::Team;
 
-/// What keeps a teammate from taking turns. Its mail stays queued meanwhile.
+/// Why a teammate is suspended. Its mail stays queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Suspension {
     /// The process that led the team is gone.
@@ -56,7 +56,7 @@ impl Suspension {
     }
 }
 
-/// What happened to the lead, as half a sentence.
+/// Describes what happened to the lead, as a clause.
 pub(crate) fn loss(lead: &LeadProcess) -> String {
     format!("its lead, process {}, is gone", lead.pid)
 }
@@ -93,7 +93,7 @@ impl PauseWatch {
         self.take(self.team.paused(&self.name))
     }
 
-    /// The mark according to a roster that was just read. Without one, what the last look found.
+    /// The mark according to a roster that was just read. Without a roster, uses the last result.
     pub(crate) fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
         match roster.and_then(|roster| roster.member(&self.name)) {
             Some(member) => self.take(self.team.pause_of(member)),
@@ -105,14 +105,14 @@ impl PauseWatch {
         match found {
             Ok(mark) => self.mark = mark.filter(|mark| mark.spawn_id == self.spawn_id),
             Err(error) => {
-                // What was known still counts.
+                // The last result is kept.
                 tracing::warn!(team = %self.team.name(), member = %self.name, %error, "pause mark not read");
             }
         }
         self.mark.clone()
     }
 
-    /// Whether there was a mark at the last look.
+    /// Returns whether there was a mark at the last check.
     pub(crate) fn known(&self) -> bool {
         self.mark.is_some()
     }

@@ -1,4 +1,4 @@
-//! A teammate's own tasks at the end of its turn: results, reminders, and what the lead is told.
+//! A teammate's tasks at the end of its turn: results, reminders, and reports to the lead.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use swarm_store::blocking::Team;
 use swarm_store::{StoreError, TaskChange};
 use swarm_team::MemberContext;
 
-/// Longest result that is taken from the text of a turn, in bytes.
+/// Maximum bytes of a result taken from the text of a turn.
 const RESULT_BYTES: usize = 4 * 1024;
 
 /// Follows the tasks that this spawn has in progress.
@@ -22,9 +22,9 @@ pub(crate) struct TaskFollowUp {
     /// Whether the model is reminded of them.
     remind: bool,
     reminded: HashSet<TaskId>,
-    /// Tasks that the lead was told of.
+    /// Tasks reported to the lead.
     flagged: HashSet<TaskId>,
-    /// Length of the journal when the present turn began; none between turns.
+    /// Length of the journal when the current turn began; `None` between turns.
     began: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl TaskFollowUp {
         self.began.get_or_insert_with(end);
     }
 
-    /// A turn is over. Its final text, if there is one, becomes the result of the tasks that it
+    /// Handles the end of a turn. Its final text, if any, becomes the result of the tasks that it
     /// completed without a result: models that know the tool from Claude Code do not know that
     /// field.
     pub(crate) fn turn_ends(&mut self, text: Option<&str>) {
@@ -144,7 +144,7 @@ impl TaskFollowUp {
         })
     }
 
-    /// The open tasks that the lead is told of, once for each.
+    /// Returns the open tasks to report to the lead, once for each.
     pub(crate) fn flag(&mut self, open: &[Task]) -> Vec<TaskId> {
         open.iter()
             .map(|task| task.id)

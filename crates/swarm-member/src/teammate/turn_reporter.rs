@@ -1,4 +1,4 @@
-//! What the lead is told of a teammate's turns, and what the teammate reports between them.
+//! Reports of a teammate's turns to the lead, and its state between turns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::reporter::{Reporter, TurnMail};
 use crate::teammate::task_follow_up::{TaskFollowUp, names};
 use crate::turn_failure::failure;
 
-/// Longest result in an idle notice in bytes; the transcript has the rest.
+/// Maximum bytes of a result in an idle notice; the transcript has the rest.
 const RESULT_BYTES: usize = 64 * 1024;
 
 /// Reports every turn to the lead, once.
@@ -26,11 +26,11 @@ pub(crate) struct TurnReporter {
     unsent: VecDeque<IdleNotification>,
     /// Tasks that were in progress at the end of the last turn.
     unreported: Vec<Task>,
-    /// Results of turns whose sub-agents still work; absent where there was no such turn.
+    /// Results of turns whose sub-agents still work; `None` without such a turn.
     waiting: Option<Vec<String>>,
-    /// Why the lead does not know of the last turn.
+    /// Why the lead was not notified of the last turn.
     untold: Option<String>,
-    /// Why the last turn failed, and the state in which that leaves the member.
+    /// Failure of the last turn, and the resulting state of the member.
     failure: Option<(MemberState, String)>,
 }
 
@@ -78,7 +78,7 @@ impl TurnReporter {
         })
     }
 
-    /// The member ends: reports what was kept.
+    /// Reports the kept results when the member stops.
     pub(crate) fn leaves(&mut self) {
         if let Some(outcome) = self.overdue() {
             self.turn_ends(&outcome, false);
@@ -96,8 +96,7 @@ impl TurnReporter {
     }
 
     /// Reports a finished turn to the lead. Returns a reminder for the model if it has open tasks
-    /// and may go on (`goes_on`); the lead is told of those tasks once the model was reminded of
-    /// them.
+    /// and may continue (`goes_on`); those tasks are reported to the lead after the reminder.
     pub(crate) fn turn_ends(&mut self, outcome: &TurnOutcome, goes_on: bool) -> Option<Injected> {
         if matches!(outcome, TurnOutcome::Suspended { .. }) {
             return None;
@@ -117,13 +116,13 @@ impl TurnReporter {
             notice.open_tasks = self.tasks.flag(&open);
         }
         self.unreported = open;
-        // Before the model reads the reminder: however this member ends, the lead has its report.
+        // Before the model reads the reminder: the lead has its report even if this member dies.
         self.unsent.push_back(notice);
         self.send();
         reminder
     }
 
-    /// Sends the notices that wait. What cannot be sent is tried again at every wake-up.
+    /// Sends the pending notices. Failures are retried at every wakeup.
     pub(crate) fn send(&mut self) {
         match self.try_send() {
             Ok(()) => self.untold = None,
@@ -150,7 +149,7 @@ impl TurnReporter {
         Ok(())
     }
 
-    /// The state of a member between turns. Its tasks may have been dealt with meanwhile by others.
+    /// Returns the state of a member between turns. Others may have changed its tasks meanwhile.
     pub(crate) fn idle_state(&mut self) -> (MemberState, Option<String>) {
         if !self.unreported.is_empty() {
             let open = self.tasks.open();
@@ -200,7 +199,7 @@ pub(crate) fn notice(
     }
 }
 
-/// A text that fits into a notice.
+/// Shortens a text to the size of a notice.
 fn cut(text: &str) -> String {
     if text.len() <= RESULT_BYTES {
         return text.to_owned();

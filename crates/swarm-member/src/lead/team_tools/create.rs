@@ -12,7 +12,7 @@ use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use swarm_supervisor::Leadership;
 
-/// Makes the lead's team.
+/// Creates the lead's team.
 #[derive(Debug)]
 pub(crate) struct TeamCreate {
     pub(crate) context: Arc<MemberContext>,

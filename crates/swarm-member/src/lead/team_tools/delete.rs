@@ -71,7 +71,7 @@ impl Tool for TeamDelete {
 }
 
 impl TeamDelete {
-    /// Waits a moment for members that have agreed to shut down: their processes end right after.
+    /// Waits briefly for members that have agreed to shut down: their processes exit soon.
     async fn await_departing(&self, team: &dyn Team) -> Result<(), LeadError> {
         for member in team.config()?.teammates() {
             await_reported_end(&self.spawn_context, team.name(), &member.name).await?;

@@ -1,4 +1,4 @@
-//! The lead's answer to a named Agent call: a teammate in a process of its own.
+//! Named Agent calls of the lead: spawns a teammate in a separate process.
 
 use std::sync::Arc;
 
@@ -21,10 +21,9 @@ pub(crate) struct LeadSpawner {
     spawn_context: SpawnContext,
     context: Arc<MemberContext>,
     leadership: Arc<Leadership>,
-    /// No teammate may do more than the lead may at the moment of its spawn.
+    /// The lead's permissions; a teammate's are limited to those at the time of its spawn.
     rights: Arc<Rights>,
-    /// The place that was last shown: the socket of a server of swarm's own, else the reason for
-    /// the place.
+    /// The pane location last shown: the socket of swarm's own server, else the reason.
     shown: Mutex<String>,
     /// Held by the spawn that enters the roster next.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -47,8 +46,8 @@ impl LeadSpawner {
         }
     }
 
-    /// What no member of this spawn rises above: the lead's mode. One in plan mode has teammates in
-    /// plan mode, which go on in the mode `default` once a person has approved their plans.
+    /// Returns the mode ceiling of teammates: the lead's mode. A lead in plan mode has teammates in
+    /// plan mode, which continue in mode `default` once a person has approved their plans.
     fn ceiling_of_members(&self, request: &SpawnRequest) -> Result<PermissionMode, String> {
         use PermissionMode::{Default, Plan};
         let mode = self.rights.mode();
@@ -68,7 +67,7 @@ impl LeadSpawner {
         })
     }
 
-    /// Says where members run, once for each answer.
+    /// Shows where members run, once for each response.
     fn show_place(&self, member: &SpawnedMember) {
         let own_socket = member
             .socket
@@ -88,8 +87,8 @@ impl LeadSpawner {
         }
     }
 
-    /// Shows why a spawn failed, in full: the line of the call has no room for the last lines of a
-    /// process.
+    /// Shows the full reason of a failed spawn: the line of the call is too short for a process's
+    /// output.
     fn show_failure(&self, error: &LeadError) -> String {
         let why = error.to_string();
         self.context.emit(AgentEvent::Notice { line: why.clone() });
@@ -100,7 +99,7 @@ impl LeadSpawner {
 #[async_trait]
 impl TeammateSpawner for LeadSpawner {
     async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, String> {
-        // Calls of one answer come here in their order, so names and colours are given out in it.
+        // Calls of one response arrive in order, so names and colours are assigned in that order.
         let turn = Some(Arc::clone(&self.turn).lock_owned().await);
         let name =
             MemberName::teammate(request.name.as_str()).map_err(|error| error.to_string())?;
@@ -118,7 +117,7 @@ impl TeammateSpawner for LeadSpawner {
                 team.name()
             ));
         }
-        // A member that died or has left comes back as it was, unless the call says otherwise.
+        // A member that died or left is restored with its settings, unless the call changes them.
         let dead =
             namesake(&self.spawn_context, team.name(), &name).map_err(|error| error.to_string())?;
         let mode = self.rights.mode();
@@ -133,7 +132,7 @@ impl TeammateSpawner for LeadSpawner {
             .filter(|dead| mode.covers(*dead));
         let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
         let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
-        // One that had a worktree of its own goes on there, or is told that it is gone.
+        // A member that had a worktree continues in it, or is told that it no longer exists.
         let dead_cwd = dead
             .filter(|dead| {
                 let had_tree = dead.worktree_path.is_some() && request.isolation.is_none();
@@ -163,7 +162,7 @@ impl TeammateSpawner for LeadSpawner {
             timeout: None,
             cancel: request.cancel.clone(),
         };
-        // Making a worktree can take long, and the others do not wait for it.
+        // Creating a worktree can be slow; other spawns do not wait for it.
         let turn = turn.filter(|_| options.worktree.is_none());
         let member = spawn_in_turn(&spawn_context, team.name(), options, turn)
             .await
@@ -181,7 +180,7 @@ impl TeammateSpawner for LeadSpawner {
     }
 }
 
-/// What the model is told beside the values in force.
+/// Returns notes for the model in addition to the effective values.
 fn note(member: &SpawnedMember) -> String {
     let mut lines = vec![member.why.clone()];
     if member.continues {
