@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_begins_is_done_by_who_needs_it_done() {
+    fn writes_that_were_not_started_run_on_the_waiting_thread() {
         let writes = DeferredWrites::default();
         let written = Arc::new(Mutex::new(Vec::new()));
         for number in 0..3 {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_and_keeps_nothing_from_being_done() {
+    fn a_failure_is_returned_once_and_later_writes_still_run() {
         let writes = DeferredWrites::default();
         let written = Arc::new(Mutex::new(0));
         writes.add(refused);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_breaks_down_keeps_nobody_waiting() {
+    fn a_panicking_write_does_not_block_later_ones() {
         let writes = DeferredWrites::default();
         writes.add(|| panic!("on purpose"));
         writes.begin();

@@ -85,14 +85,16 @@ impl HookWatch {
         (!files.is_empty()).then_some(Self { hooks, files })
     }
 
-    /// Runs for ever.
+    /// Runs until it is dropped.
     pub(crate) async fn run(mut self) {
         let never = CancellationToken::new();
         loop {
             let changes = self.files.iter_mut();
             select_all(changes.map(|one| one.changes.changed().boxed())).await;
             for one in &mut self.files {
-                let Some(fields) = one.look() else { continue };
+                let Some(fields) = one.changed_fields() else {
+                    continue;
+                };
                 let matched = Some(one.matched.as_str());
                 self.hooks.fire(one.event, matched, fields, &never).await;
             }
@@ -102,7 +104,7 @@ impl HookWatch {
 
 impl Watched {
     /// Returns the fields of the event, if the file has changed since the last check.
-    fn look(&mut self) -> Option<Value> {
+    fn changed_fields(&mut self) -> Option<Value> {
         let now = stamp(&self.path);
         let before = std::mem::replace(&mut self.seen, now);
         let what = match (&before, &self.seen) {

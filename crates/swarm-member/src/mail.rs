@@ -227,17 +227,17 @@ impl MailHandler {
             }
         }
         urgent.extend(self.take_typed());
-        self.note_told(&urgent);
+        self.mark_notified(&urgent);
         Ok(urgent)
     }
 
     /// Records which shutdown requests are among the messages that the model is about to read.
-    pub(crate) fn note_told(&self, messages: &[Incoming]) {
+    pub(crate) fn mark_notified(&self, messages: &[Incoming]) {
         let Some(pending) = self.shutdown() else {
             return;
         };
         for request in messages.iter().filter_map(Incoming::shutdown_request) {
-            pending.note_told(&request.request_id);
+            pending.mark_notified(&request.request_id);
         }
     }
 

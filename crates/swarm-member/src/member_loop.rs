@@ -179,7 +179,7 @@ impl<R: Role> MemberLoop<R> {
         let known = known.iter().filter_map(|message| message.id().cloned());
         let mut ids: Vec<_> = known.collect();
         if !fresh.is_empty() {
-            self.mail.note_told(&fresh);
+            self.mail.mark_notified(&fresh);
             let initial = self.initial_prompt.clone().map(Injected::prompt);
             let notes = self.mail.notes();
             let messages = self.mail.inject(&fresh);

@@ -73,7 +73,7 @@ pub(crate) struct Person {
     /// Input that is not in the inbox yet.
     waiting: VecDeque<PaneInput>,
     /// The kind of error that was reported for it.
-    told: Option<Discriminant<StoreError>>,
+    reported: Option<Discriminant<StoreError>>,
     prompts: ServerPrompts,
 }
 
@@ -135,7 +135,7 @@ impl Person {
             skills: commands.skills,
             changes: VecDeque::new(),
             waiting: VecDeque::new(),
-            told: None,
+            reported: None,
         }
     }
 
@@ -324,11 +324,11 @@ impl Person {
             }
         }
         let kind = trouble.as_ref().map(std::mem::discriminant);
-        if let Some(error) = trouble.filter(|_| kind != self.told) {
+        if let Some(error) = trouble.filter(|_| kind != self.reported) {
             let line = format!("your input is not in the inbox yet: {error}");
             self.reporter.notice(line);
         }
-        self.told = kind;
+        self.reported = kind;
     }
 
     fn try_post(&self, team: Option<&dyn Team>, input: &PaneInput) -> Result<(), StoreError> {

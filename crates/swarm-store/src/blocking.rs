@@ -125,7 +125,7 @@ operations! {
         fn may_delete(force: bool) -> Result<()>;
         fn reconcile_into(done: &mut ReconcileReport) -> Result<()>;
         fn reconcile() -> Result<ReconcileReport>;
-        fn look() -> Result<TeamView>;
+        fn view() -> Result<TeamView>;
         fn member_view() -> Result<Vec<MemberView>>;
         fn config() -> Result<TeamConfig>;
         fn reserve_into(new: NewMember, done: &mut ReconcileReport) -> Result<Member>;
@@ -149,7 +149,7 @@ operations! {
         fn archived_mail(name: &MemberName) -> Result<Vec<InboxEntry>>;
         fn take_unread(name: &MemberName) -> Result<Vec<InboxEntry>>;
         fn ack(name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
-        fn ack_by_hand(name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
+        fn ack_on_behalf(name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
         fn delivered(name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
         fn create_tasks(new: &[NewTask], by: &Actor) -> Result<Vec<TaskId>>;
         fn tasks() -> Result<TaskList>;

@@ -10,7 +10,7 @@ use crate::{Draft, Result};
 impl FileTeam {
     /// Writes to the lead that a member died. The message has the id of the spawn, so it is sent
     /// only once: a process that records a death may be killed before it updates the roster.
-    pub(crate) fn tell_of_death(&self, departure: &Departure) -> Result<()> {
+    pub(crate) fn report_death(&self, departure: &Departure) -> Result<()> {
         let id = MessageId::new(departure.spawn_id.to_string());
         let lead = MemberName::lead();
         let entries = self.events_from(0)?.entries;
@@ -34,7 +34,7 @@ impl FileTeam {
     /// Writes to the lead process that a member shut down or was terminated, once for each spawn. A
     /// team without a lead process gets no message, nor does a lead that is shutting down: the
     /// process that stopped the member knows the outcome.
-    pub(crate) fn tell_of_stop(
+    pub(crate) fn report_stop(
         &self,
         config: &TeamConfig,
         member: &MemberName,
@@ -76,8 +76,8 @@ fn news(departure: &Departure, released: &[TaskId]) -> Draft {
     let died = format!("{member} died unexpectedly ({reason}).");
     let tasks = given_back(released);
     let text = format!(
-        "{died}{tasks} Spawn it again under the same name to carry on its conversation, or give its work to somebody \
-         else."
+        "{died}{tasks} Spawn it again under the same name to continue its conversation, or assign its work to another \
+         member."
     );
     Draft::system(text).with_summary(died)
 }

@@ -306,7 +306,7 @@ impl StoreError {
 
 impl StoreError {
     /// Returns whether the disk is full: existing files can be read but not changed.
-    pub fn is_for_want_of_room(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let Self::Fs(OsError::Io { source, .. }) = self else {
             return false;
@@ -324,14 +324,14 @@ fn fs_kind(error: &OsError) -> ErrorKind {
         OsError::LockTimeout { .. } => ErrorKind::TimedOut,
         OsError::Exists { .. } => ErrorKind::Conflict,
         OsError::NotOurs { .. } => ErrorKind::Refused,
-        OsError::Io { source, .. } if is_of_the_machine(source) => ErrorKind::Environment,
+        OsError::Io { source, .. } if is_environment_error(source) => ErrorKind::Environment,
         _ => ErrorKind::Internal,
     }
 }
 
 /// Returns whether the cause is one that the user can fix: permissions, disk space, or a file in
 /// place of a directory.
-fn is_of_the_machine(error: &io::Error) -> bool {
+fn is_environment_error(error: &io::Error) -> bool {
     use io::ErrorKind::{
         IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
         StorageFull,

@@ -63,7 +63,7 @@ impl FileTeam {
         };
         // The team was deleted meanwhile.
         let why = why.filter(|why| !matches!(why, StoreError::TeamNotFound { .. }))?;
-        let may_live = self.somebody_lives().unwrap_or(true);
+        let may_live = self.has_held_life_lock().unwrap_or(true);
         Some(TeamDamage { why, may_live })
     }
 
@@ -85,7 +85,7 @@ impl FileTeam {
     }
 
     /// Returns whether the team needs reconciliation.
-    pub(crate) fn is_out_of_line(&self) -> Result<bool> {
+    pub(crate) fn needs_reconcile(&self) -> Result<bool> {
         Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
     }
 
@@ -96,21 +96,21 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn look(&self) -> Result<TeamView> {
+    pub(crate) fn view(&self) -> Result<TeamView> {
         let config = self.config()?;
         let members = config.members.iter();
         let members: Vec<MemberView> = members
             .map(|member| self.view_of(&config, member))
             .collect::<Result<_>>()?;
-        let mut is_out_of_line = false;
+        let mut needs_reconcile = false;
         for view in &members {
-            is_out_of_line |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
+            needs_reconcile |= self.finding(&view.member, || Ok(view.liveness))?.is_some();
         }
         Ok(TeamView {
             is_foreign: self.is_foreign(),
             config,
             members,
-            is_out_of_line,
+            needs_reconcile,
         })
     }
 }

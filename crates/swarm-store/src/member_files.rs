@@ -46,7 +46,7 @@ pub struct TeamView {
     /// All members, in roster order.
     pub members: Vec<MemberView>,
     /// Whether there are unrecorded changes, such as a death, for [`crate::Team::reconcile`].
-    pub is_out_of_line: bool,
+    pub needs_reconcile: bool,
 }
 
 impl FileTeam {

@@ -70,7 +70,7 @@ impl Team for FileTeam {
 
     async fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
         // Usually there is nothing to do, which needs no lock.
-        if !self.run(FileTeam::is_out_of_line).await? {
+        if !self.run(FileTeam::needs_reconcile).await? {
             return Ok(());
         }
         let (report, outcome) = self
@@ -101,8 +101,8 @@ impl Team for FileTeam {
         self.run(move |team| team.may_delete(force)).await
     }
 
-    async fn look(&self) -> Result<TeamView> {
-        self.run(FileTeam::look).await
+    async fn view(&self) -> Result<TeamView> {
+        self.run(FileTeam::view).await
     }
 }
 
@@ -245,10 +245,10 @@ impl Mailbox for FileTeam {
         self.run(move |team| team.ack(&name, &ids)).await
     }
 
-    async fn ack_by_hand(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+    async fn ack_on_behalf(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
         let name = name.to_owned();
         let ids = ids.to_owned();
-        self.run(move |team| team.ack_by_hand(&name, &ids)).await
+        self.run(move |team| team.ack_on_behalf(&name, &ids)).await
     }
 
     async fn delivered(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {

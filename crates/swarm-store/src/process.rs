@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_child_that_nobody_collected_does_not_run() {
+    fn a_zombie_is_not_running() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let start = start_time(child.id()).unwrap_or_default();
         let path = format!("/proc/{}/stat", child.id());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_a_signal_holds_is_known_until_it_goes_on() {
+    fn a_stopped_process_is_detected_until_it_continues() {
         let mut child = std::process::Command::new("sleep")
             .arg("1000")
             .spawn()

@@ -86,7 +86,7 @@ impl FileTeam {
                     }
                     Err(error) => outcome = outcome.and(Err(error)),
                 },
-                Finding::Ended(spawn) => match self.bury(config, spawn) {
+                Finding::Ended(spawn) => match self.record_death(config, spawn) {
                     Ok(buried) => report.died.extend(buried),
                     Err(error) => outcome = outcome.and(Err(error)),
                 },
@@ -137,7 +137,11 @@ impl FileTeam {
 
     /// Records a death, releases the member's tasks and notifies the lead unless the member stopped
     /// gracefully. The roster is updated last.
-    fn bury(&self, config: &mut TeamConfig, spawn_id: SpawnId) -> Result<Option<Departure>> {
+    fn record_death(
+        &self,
+        config: &mut TeamConfig,
+        spawn_id: SpawnId,
+    ) -> Result<Option<Departure>> {
         let mut members = config.members.iter();
         let Some(at) = members.position(|member| member.spawn_id() == Some(spawn_id)) else {
             return Ok(None);
@@ -146,7 +150,7 @@ impl FileTeam {
         let report = self.state(&member.name).unwrap_or_default();
         let report = report.filter(|report| report.spawn_id == spawn_id);
         let in_order = report.as_ref().is_some_and(has_stopped);
-        let reason = last_word(report.as_ref());
+        let reason = death_reason(report.as_ref());
         let released = self.return_tasks_of_dead(member, spawn_id, in_order, &reason)?;
         self.close_requests_of(member)?;
         let departure = Departure {
@@ -158,9 +162,9 @@ impl FileTeam {
         };
         if in_order {
             let (name, released) = (&departure.member, &departure.released);
-            self.tell_of_stop(config, name, spawn_id, released)?;
+            self.report_stop(config, name, spawn_id, released)?;
         } else {
-            self.tell_of_death(&departure)?;
+            self.report_death(&departure)?;
         }
         let member = &mut config.members[at];
         member.is_active = Some(false);
@@ -209,7 +213,7 @@ impl FileTeam {
 }
 
 /// Describes a member's death by its last report, as a clause.
-fn last_word(report: Option<&StateReport>) -> String {
+fn death_reason(report: Option<&StateReport>) -> String {
     match report {
         None => "ended before its first report".to_owned(),
         Some(report) => match &report.detail {

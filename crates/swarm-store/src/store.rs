@@ -116,14 +116,14 @@ pub trait Team:
     }
 
     /// Returns the roster and the current state of every member, in roster order.
-    async fn look(&self) -> Result<TeamView>;
+    async fn view(&self) -> Result<TeamView>;
 
     /// Returns the members only.
     ///
     /// # Errors
-    /// As [`Self::look`].
+    /// As [`Self::view`].
     async fn member_view(&self) -> Result<Vec<MemberView>> {
-        Ok(self.look().await?.members)
+        Ok(self.view().await?.members)
     }
 }
 
@@ -281,7 +281,7 @@ pub trait Mailbox: Send + Sync {
     /// # Errors
     /// [`StoreError::ReadByProgram`] while the receiver is running or being started: it would never
     /// see the messages.
-    async fn ack_by_hand(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
+    async fn ack_on_behalf(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>>;
 
     /// Records in the journal that entries are in the receiver's durable transcript, then
     /// acknowledges them. Skips acknowledged entries; returns the IDs of the others.

@@ -65,14 +65,14 @@ pub fn announce_unblocked(
         return Ok(());
     }
     let members = team.member_view()?;
-    let mut told = Ok(());
+    let mut result = Ok(());
     for task in tasks {
         let (text, receivers) = news_of(task, &members, team);
         for name in receivers.into_iter().filter(|name| *name != by) {
-            told = told.and(team.send(name, system(&text)).map(drop));
+            result = result.and(team.send(name, system(&text)).map(drop));
         }
     }
-    told
+    result
 }
 
 /// Builds the message about an unblocked task, with its receiver.
@@ -124,14 +124,14 @@ fn clean_up_after(team: &dyn Team, spawns: &[(&MemberName, SpawnId)]) {
 ///
 /// # Errors
 /// Otherwise as [`reconcile`].
-pub fn look(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreError> {
-    let view = team.look()?;
-    if !view.is_out_of_line {
+pub fn reconcile_and_view(team: &dyn Team) -> Result<(TeamView, Option<StoreError>), StoreError> {
+    let view = team.view()?;
+    if !view.needs_reconcile {
         return Ok((view, None));
     }
     match reconcile(team) {
-        Ok(_) => Ok((team.look()?, None)),
-        Err(error) if error.is_for_want_of_room() => Ok((team.look()?, Some(error))),
+        Ok(_) => Ok((team.view()?, None)),
+        Err(error) if error.is_disk_full() => Ok((team.view()?, Some(error))),
         Err(error) => Err(error),
     }
 }

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_program_says_stands_under_no_members_name() {
+    fn system_messages_do_not_have_a_members_name() {
         for (text, kind, from, color) in [
             ("Mend it", None, LEAD_NAME, Some("red".to_owned())),
             (

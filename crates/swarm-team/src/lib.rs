@@ -26,7 +26,9 @@ mod team_rights;
 pub use brief::team_brief;
 pub use completion::{Completion, CompletionError};
 pub use context::{MemberContext, NoTeam, TeamCreator, WorkMerger};
-pub use effects::{announce_assignment, announce_unblocked, look, reconcile, reserve};
+pub use effects::{
+    announce_assignment, announce_unblocked, reconcile, reconcile_and_view, reserve,
+};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, PERSON_SENDER, sort_mail, speaker};
 pub use marked::{
@@ -39,7 +41,7 @@ pub use permission::{
     ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,
     approve_edited, deny, open_request, wait_for_answer,
 };
-pub use receiver_status::{Reads, ReceiverStatus};
+pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{
     Delivered, Prose, Recipient, RecipientError, SendError, Sent, everybody_but, post, send_text,
     summary_of,

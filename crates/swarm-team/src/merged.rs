@@ -5,7 +5,7 @@ use swarm_store::blocking::Team;
 use swarm_store::{Actor, Draft};
 
 use crate::WorkMerger;
-use crate::send::{summary_of, told};
+use crate::send::{error_for_model, summary_of};
 
 /// Merges the work of a task's owner into the target before the task is completed. If that fails,
 /// the task is unchanged and its owner is notified, unless the owner is the caller.
@@ -21,11 +21,11 @@ pub(crate) async fn require_merged(
     let Some(merger) = merger else {
         return Ok(());
     };
-    let task = team.task(id).map_err(|error| told(&error))?;
+    let task = team.task(id).map_err(|error| error_for_model(&error))?;
     if task.status == TaskStatus::Completed {
         return Ok(());
     }
-    let config = team.config().map_err(|error| told(&error))?;
+    let config = team.config().map_err(|error| error_for_model(&error))?;
     let mut members = config.members.iter();
     let owner = match &task.owner {
         Some(_) => members.find(|member| task.is_owned_by(&member.id_in(team.name()))),
@@ -52,7 +52,7 @@ pub(crate) async fn require_merged(
             return Err(format!(
                 "{refused}; {} was not notified: {}",
                 owner.name,
-                told(&error)
+                error_for_model(&error)
             ));
         }
     }

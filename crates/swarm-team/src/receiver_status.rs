@@ -8,9 +8,10 @@ use swarm_store::MemberView;
 /// When a queued message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reads {
+pub enum ReadTime {
     /// The receiver waits for mail.
-    AtOnce,
+    #[serde(rename = "at-once")]
+    Immediately,
     /// Between two tool calls, because the message is urgent.
     BeforeNextCall,
     /// When the receiver's turn ends.
@@ -41,7 +42,7 @@ pub struct ReceiverStatus {
     /// Call, request or reason of the state.
     pub detail: Option<String>,
     /// When it reads the message.
-    pub reads: Reads,
+    pub reads: ReadTime,
 }
 
 impl ReceiverStatus {
@@ -70,55 +71,55 @@ impl ReceiverStatus {
             doing = format!("{doing}: {detail}");
         }
         let when = match self.reads {
-            Reads::AtOnce => "reads it immediately",
-            Reads::BeforeNextCall => "reads it before its next tool call",
-            Reads::AtTurnEnd => {
+            ReadTime::Immediately => "reads it immediately",
+            ReadTime::BeforeNextCall => "reads it before its next tool call",
+            ReadTime::AtTurnEnd => {
                 "reads it when its turn ends; with `urgent` it would be before its next tool call"
             }
-            Reads::WhenReady => "reads it when it has started",
-            Reads::WhenContinued => "reads it when a person continues it",
-            Reads::WhenLed => "reads it when the team has a lead again",
-            Reads::WhenSpawned => "reads it only if it is spawned again",
-            Reads::PerhapsNever => "may stop without reading it",
-            Reads::ByHand => "is a person, who reads the inbox by hand",
-            Reads::Unknown => "belongs to another program, so it is unknown when it reads it",
+            ReadTime::WhenReady => "reads it when it has started",
+            ReadTime::WhenContinued => "reads it when a person continues it",
+            ReadTime::WhenLed => "reads it when the team has a lead again",
+            ReadTime::WhenSpawned => "reads it only if it is spawned again",
+            ReadTime::PerhapsNever => "may stop without reading it",
+            ReadTime::ByHand => "is a person, who reads the inbox by hand",
+            ReadTime::Unknown => "belongs to another program, so it is unknown when it reads it",
         };
         match self.reads {
-            Reads::ByHand | Reads::Unknown => format!("which {when}"),
+            ReadTime::ByHand | ReadTime::Unknown => format!("which {when}"),
             _ => format!("which is {doing} and {when}"),
         }
     }
 }
 
-fn reads(view: &MemberView, urgent: bool) -> Reads {
+fn reads(view: &MemberView, urgent: bool) -> ReadTime {
     match view.state {
         MemberState::Working
         | MemberState::Throttled
         | MemberState::WaitingPermission
         | MemberState::WaitingPlan => {
             if urgent {
-                Reads::BeforeNextCall
+                ReadTime::BeforeNextCall
             } else {
-                Reads::AtTurnEnd
+                ReadTime::AtTurnEnd
             }
         }
         // The last lead's run failed, and no process has led since.
         MemberState::Failed | MemberState::Exhausted if view.liveness == Liveness::Foreign => {
-            Reads::ByHand
+            ReadTime::ByHand
         }
         MemberState::Idle
         | MemberState::IdleUnreported
         | MemberState::Background
         | MemberState::Exhausted
-        | MemberState::Failed => Reads::AtOnce,
-        MemberState::Starting => Reads::WhenReady,
-        MemberState::Paused => Reads::WhenContinued,
-        MemberState::Parked => Reads::WhenLed,
-        MemberState::Stopping => Reads::PerhapsNever,
+        | MemberState::Failed => ReadTime::Immediately,
+        MemberState::Starting => ReadTime::WhenReady,
+        MemberState::Paused => ReadTime::WhenContinued,
+        MemberState::Parked => ReadTime::WhenLed,
+        MemberState::Stopping => ReadTime::PerhapsNever,
         // A lead that has stopped is not respawned but replaced by another.
-        MemberState::Stopped | MemberState::Dead if view.member.name.is_lead() => Reads::WhenLed,
-        MemberState::Stopped | MemberState::Dead => Reads::WhenSpawned,
-        MemberState::Foreign if view.member.name.is_lead() => Reads::ByHand,
-        MemberState::Foreign => Reads::Unknown,
+        MemberState::Stopped | MemberState::Dead if view.member.name.is_lead() => ReadTime::WhenLed,
+        MemberState::Stopped | MemberState::Dead => ReadTime::WhenSpawned,
+        MemberState::Foreign if view.member.name.is_lead() => ReadTime::ByHand,
+        MemberState::Foreign => ReadTime::Unknown,
     }
 }

@@ -77,13 +77,13 @@ pub enum SendError {
     ToSelf(MemberName),
     /// A broadcast in a team without other members.
     #[error("team {0} has no other members yet")]
-    Nobody(TeamName),
+    NoOtherMembers(TeamName),
     /// A broadcast failed for some members.
     #[error(
         "queued for {}, but not for {}: {}. Send it to those again by name",
         list(.queued),
         list(.failed),
-        told(.error)
+        error_for_model(.error)
     )]
     Partly {
         /// Members to which the message was sent.
@@ -94,12 +94,12 @@ pub enum SendError {
         error: Box<StoreError>,
     },
     /// Errors of the store.
-    #[error("{}", told(.0))]
+    #[error("{}", error_for_model(.0))]
     Store(#[from] StoreError),
 }
 
 /// Formats an error of the store for a model: with the valid names, and without shell commands.
-pub(crate) fn told(error: &StoreError) -> String {
+pub(crate) fn error_for_model(error: &StoreError) -> String {
     match error {
         StoreError::MemberNotFound { known, .. } => {
             format!("{error}; members: {}", list(known))
@@ -243,7 +243,7 @@ pub fn send_text(
 /// Returns all members but the sender.
 ///
 /// # Errors
-/// [`SendError::Nobody`].
+/// [`SendError::NoOtherMembers`].
 pub fn everybody_but(
     sender: &MemberName,
     config: &TeamConfig,
@@ -251,7 +251,7 @@ pub fn everybody_but(
     let mut names = config.names();
     names.retain(|name| name != sender);
     if names.is_empty() {
-        return Err(SendError::Nobody(config.name.clone()));
+        return Err(SendError::NoOtherMembers(config.name.clone()));
     }
     Ok(names)
 }

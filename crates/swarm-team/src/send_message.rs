@@ -13,7 +13,7 @@ use swarm_protocol::{
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use crate::permission::{answer_plan, deny_permission};
-use crate::send::{summary_of, told};
+use crate::send::{error_for_model, summary_of};
 use crate::team_rights::request_mode;
 use crate::{
     MemberContext, PendingShutdown, Prose, Sent, ShutdownAsk, reject_shutdown, request_shutdown,
@@ -254,7 +254,7 @@ impl SendMessageTool {
                 });
                 ToolOutput::ok(out.to_string(), "requested")
             }
-            Err(error) => refused(&told(&error)),
+            Err(error) => refused(&error_for_model(&error)),
         }
     }
 
@@ -266,7 +266,7 @@ impl SendMessageTool {
     ) -> ToolOutput {
         let config = match team.config().await {
             Ok(config) => config,
-            Err(error) => return refused(&told(&error)),
+            Err(error) => return refused(&error_for_model(&error)),
         };
         let now = self.context.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
@@ -277,7 +277,8 @@ impl SendMessageTool {
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
                 }
                 Err(error) => {
-                    failed.push(json!({ "target": member.name, "message": told(&error) }));
+                    failed
+                        .push(json!({ "target": member.name, "message": error_for_model(&error) }));
                 }
             }
         }
@@ -322,7 +323,7 @@ impl SendMessageTool {
                 let out = json!({ "success": true, "message": message });
                 ToolOutput::ok(out.to_string(), format!("mode {mode} for {name}"))
             }
-            Err(error) => refused(&told(&error)),
+            Err(error) => refused(&error_for_model(&error)),
         }
     }
 
@@ -355,7 +356,7 @@ impl SendMessageTool {
                 });
                 ToolOutput::ok(out.to_string(), "refused to stop")
             }
-            Err(error) => refused(&told(&error)),
+            Err(error) => refused(&error_for_model(&error)),
         }
     }
 }

@@ -112,8 +112,8 @@ pub struct PendingShutdown {
 #[derive(Debug, Default)]
 struct Requests {
     open: Option<ShutdownRequest>,
-    /// The last one that the model was told of.
-    told: Option<RequestId>,
+    /// The last one shown to the model.
+    notified: Option<RequestId>,
     /// The last one that was refused. Its message comes again if it could not be marked as read.
     refused: Option<RequestId>,
 }
@@ -128,26 +128,27 @@ impl PendingShutdown {
         }
     }
 
-    /// The open request. The program approves it once the model was told and has not refused.
+    /// Returns the open request. The program approves it once it was shown to the model and not
+    /// refused.
     pub fn open(&self) -> Option<ShutdownRequest> {
         self.requests.lock().open.clone()
     }
 
-    /// Whether a request of this id is open.
+    /// Returns whether a request with this ID is open.
     pub fn is_open(&self, id: &RequestId) -> bool {
         let requests = self.requests.lock();
         let open = requests.open.as_ref();
         open.is_some_and(|request| &request.request_id == id)
     }
 
-    /// Records that the model is told of a request.
-    pub fn note_told(&self, id: &RequestId) {
-        self.requests.lock().told = Some(id.clone());
+    /// Records that a request was shown to the model.
+    pub fn mark_notified(&self, id: &RequestId) {
+        self.requests.lock().notified = Some(id.clone());
     }
 
-    /// Whether the model was told of a request of this id.
-    pub fn was_told(&self, id: &RequestId) -> bool {
-        self.requests.lock().told.as_ref() == Some(id)
+    /// Returns whether the request with this ID was shown to the model.
+    pub fn was_notified(&self, id: &RequestId) -> bool {
+        self.requests.lock().notified.as_ref() == Some(id)
     }
 
     /// Closes the open request after it was refused.
@@ -158,7 +159,7 @@ impl PendingShutdown {
         }
     }
 
-    /// Whether a request of this id was refused.
+    /// Returns whether a request with this ID was refused.
     pub fn is_refused(&self, id: &RequestId) -> bool {
         self.requests.lock().refused.as_ref() == Some(id)
     }

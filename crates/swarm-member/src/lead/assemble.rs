@@ -79,9 +79,9 @@ pub(super) fn assemble(
     let dep = &parts.spawn_context;
     let reporter = reporter(&parts, &leadership);
     let context = context(&parts, &leadership, &reporter);
-    let told = Arc::clone(&reporter);
+    let events = Arc::clone(&reporter);
     let rights = Rights::new(dep.mode, parts.rules.clone(), dep.ceiling).on_change(move |rights| {
-        told.emit(AgentEvent::ModeChanged {
+        events.emit(AgentEvent::ModeChanged {
             mode: rights.mode(),
         });
     });

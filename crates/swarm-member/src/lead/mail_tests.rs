@@ -130,7 +130,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     let asked = ["bob", "Bash make install", "p1"].map(str::to_owned);
     assert_eq!(events.asked(), [asked]);
     assert_eq!(world.unread("team-lead"), 0);
-    // The model is told of it and of the answer beside its next messages.
+    // The model gets it and the answer with its next messages.
     let notes = || -> Vec<_> {
         mail.handler
             .notes()
@@ -159,7 +159,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
         "{answered:?}"
     );
     assert!(notes().is_empty(), "told twice");
-    // What is read only after its answer is nobody's business any more.
+    // A request that is read after its answer is ignored.
     send(&world, Draft::control("bob", &frame).urgent());
     assert!(wait(mail.handler.take()).unwrap().is_empty());
     assert_eq!(events.asked().len(), 1);
@@ -284,10 +284,10 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
 }
 
 #[tokio::test]
-async fn d18_a_lead_that_is_told_to_stop_in_its_own_name_is_told_nothing() {
+async fn d18_a_frame_from_the_lead_to_itself_is_not_shown_to_its_model() {
     let world = World::new();
     let (mail, _) = mail(&world);
-    // Somebody has written it into the file: the lead asks nobody to stop by a message to itself.
+    // Written to the file by hand: a lead does not send itself messages.
     for text in &ABOUT_THE_LEAD[..3] {
         world.write_raw("team-lead", text);
     }
@@ -369,7 +369,7 @@ async fn a_member_that_agreed_to_stop_leaves_the_roster_once_it_has_ended() {
 }
 
 #[tokio::test]
-async fn a_running_lead_is_told_who_has_shut_down_and_which_tasks_came_back() {
+async fn a_running_lead_gets_a_notice_of_a_shutdown_with_the_released_tasks() {
     for (state, told) in [(MemberState::Idle, true), (MemberState::Stopping, false)] {
         let world = World::new();
         let dep = &world.spawn_context;
@@ -415,7 +415,7 @@ async fn a_member_that_crashed_after_all_is_left_to_the_reconcile() {
 }
 
 #[tokio::test]
-async fn an_approval_of_an_earlier_spawn_is_none_of_this_one() {
+async fn an_approval_of_an_earlier_spawn_does_not_apply_to_a_later_one() {
     let world = World::new();
     let (mail, _) = mail(&world);
     let (_, life) = leaving(&world, MemberState::Stopped);

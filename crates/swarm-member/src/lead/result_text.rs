@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_while_work_goes_on_is_replaced() {
+    fn text_during_work_is_replaced() {
         let plan = "Three teammates are at work; I wait for their reports.";
         assert_eq!(after(&[(plan, false), ("It is 42.", true)]), "It is 42.");
         assert_eq!(

@@ -82,7 +82,7 @@ impl LeadRole {
         if !self.parts.stop.is_cancelled() {
             return stop.is_cancelled().then_some(Outcome::TimedOut);
         }
-        // A person who leads ends it when they have finished.
+        // An interactive session is ended by the person.
         let is_finished = self.parts.is_interactive && !self.parts.hangup.is_cancelled();
         Some(if is_finished {
             Outcome::Completed

@@ -28,13 +28,13 @@ pub(super) async fn end_members(
     let ending = end_team(spawn_context, team, &options);
     let silent = tokio::time::sleep(SILENT);
     tokio::pin!(ending, silent);
-    let mut told = false;
+    let mut is_reported = false;
     loop {
         tokio::select! {
             ended = &mut ending => return ended,
             () = at_once.cancelled() => break,
-            () = &mut silent, if !told => {
-                told = true;
+            () = &mut silent, if !is_reported => {
+                is_reported = true;
                 if let Some(line) = who_is_awaited(spawn_context, team, options.timeout)? {
                     tell(line);
                 }

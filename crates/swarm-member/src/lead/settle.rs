@@ -98,7 +98,7 @@ pub(super) fn stalled_text(tasks: &TaskList) -> String {
         .iter()
         .filter(|task| !tasks.state(task).is_terminal())
         .map(|task| {
-            let owner = task.owner.as_deref().unwrap_or("nobody");
+            let owner = task.owner.as_deref().unwrap_or("no owner");
             format!(
                 "#{} [{}] {} ({owner})",
                 task.id,

@@ -155,7 +155,10 @@ fn failures_are_found_and_open_tasks_are_listed_with_their_owners() {
         failed(4),
     ]);
     let text = stalled_text(&tasks);
-    assert!(text.contains("#1 [in_progress] task 1 (nobody)"), "{text}");
+    assert!(
+        text.contains("#1 [in_progress] task 1 (no owner)"),
+        "{text}"
+    );
     assert!(text.contains("#2 [blocked] task 2 (bob)"), "{text}");
     assert!(!text.contains("#3") && !text.contains("#4"), "{text}");
 }

@@ -32,7 +32,7 @@ pub(crate) struct LeadWatch {
 }
 
 /// Result of a check during a turn.
-pub(crate) struct LeadLook {
+pub(crate) struct LeadCheck {
     pub(crate) is_lost: bool,
     /// The state to report, if it has changed.
     pub(crate) news: Option<(MemberState, String)>,
@@ -59,7 +59,7 @@ impl LeadWatch {
     /// that a person leads from the shell.
     pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
         let looked = self.team.config();
-        let looked = looked.and_then(|roster| self.look(roster.lead_process));
+        let looked = looked.and_then(|roster| self.check(roster.lead_process));
         self.keep(looked)
     }
 
@@ -72,7 +72,7 @@ impl LeadWatch {
         let Some(roster) = roster else {
             return self.lost.clone();
         };
-        let looked = self.look(roster.lead_process.clone());
+        let looked = self.check(roster.lead_process.clone());
         self.keep(looked)
     }
 
@@ -87,7 +87,7 @@ impl LeadWatch {
         self.lost.clone()
     }
 
-    fn look(&mut self, lead: Option<LeadProcess>) -> Result<Option<LeadProcess>, StoreError> {
+    fn check(&mut self, lead: Option<LeadProcess>) -> Result<Option<LeadProcess>, StoreError> {
         let Some(lead) = lead else {
             return Ok(None);
         };
@@ -174,7 +174,7 @@ impl LeadWatch {
     }
 
     /// Checks the lead during a turn; `None` if the turn does not depend on it.
-    pub(crate) fn look_in_turn(&mut self) -> Option<LeadLook> {
+    pub(crate) fn check_in_turn(&mut self) -> Option<LeadCheck> {
         let was_lost = self.in_turn?;
         let mut lost = self.lost();
         if lost.is_some() && self.watch_for_change() {
@@ -186,7 +186,7 @@ impl LeadWatch {
             Some(lead) => self.consequence(&lead),
             None => (MemberState::Working, LED_AGAIN.to_owned()),
         });
-        Some(LeadLook { is_lost, news })
+        Some(LeadCheck { is_lost, news })
     }
 
     /// Describes what the member does about the loss during its running call.

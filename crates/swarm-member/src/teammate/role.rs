@@ -279,7 +279,7 @@ impl TeammateRole {
     }
 
     fn look_for_lead(&mut self, turn: &Turn) {
-        let Some(look) = self.lead.look_in_turn() else {
+        let Some(look) = self.lead.check_in_turn() else {
             return;
         };
         if let Some((state, detail)) = look.news {
@@ -316,7 +316,7 @@ impl TeammateRole {
         });
         let is_agreed = request.force
             || self.is_suspended()
-            || self.mail.shutdown.was_told(&request.request_id)
+            || self.mail.shutdown.was_notified(&request.request_id)
             || is_over;
         is_agreed.then_some(request)
     }

@@ -59,7 +59,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
     let (mcp, definition) = (&order.agent_config.mcp, order.definition.as_ref());
     let (env, stop) = (order.env.clone(), termination.token());
     let servers = start_servers(mcp, definition, &order.cwd, env, Some(logs), stop).await;
-    // Its inbox is watched before the lead hears of it.
+    // Its inbox is watched before hello is written.
     let Teammate {
         mut member,
         tool_names,

@@ -92,7 +92,7 @@ impl StoreError {
             }
             Self::BadRequestId { .. } => "use an id that `swarm requests` shows".to_owned(),
             Self::Damaged { path, .. } => format!(
-                "look at {}, repair it or move it away, and retry",
+                "inspect {}, repair it or move it away, and retry",
                 path.display()
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),

@@ -54,7 +54,7 @@ impl FileTeam {
 
     pub(crate) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
         self.require_inbox(name)?;
-        match self.look_into(name)? {
+        match self.read_inbox(name)? {
             Ok(inbox) => Ok(inbox),
             // Another program may be writing in place, so this may be a partial write. Read again
             // under the lock.
@@ -64,7 +64,7 @@ impl FileTeam {
 
     pub(crate) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
         self.require_inbox(name)?;
-        Ok(self.with_inbox_lock(name, |_held| self.look_into(name))??)
+        Ok(self.with_inbox_lock(name, |_held| self.read_inbox(name))??)
     }
 
     pub(crate) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
@@ -78,7 +78,7 @@ impl FileTeam {
 
     pub(crate) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
-        if let Some(unread) = self.look_for_unread(name)? {
+        if let Some(unread) = self.read_unread(name)? {
             return Ok(unread);
         }
         self.with_inbox_lock(name, |held| {
@@ -102,7 +102,7 @@ impl FileTeam {
         self.ack_after(name, ids, |_| Ok(()))
     }
 
-    pub(crate) fn ack_by_hand(
+    pub(crate) fn ack_on_behalf(
         &self,
         name: &MemberName,
         ids: &[MessageId],
@@ -126,7 +126,7 @@ impl FileTeam {
 }
 
 impl FileTeam {
-    fn look_into(&self, name: &MemberName) -> Result<Result<Inbox, BadInbox>> {
+    fn read_inbox(&self, name: &MemberName) -> Result<Result<Inbox, BadInbox>> {
         let path = self.at.inbox(name);
         let bytes = swarm_os::read_optional(&path)?.unwrap_or_default();
         Ok(match parse_inbox(&bytes) {
@@ -171,7 +171,7 @@ impl FileTeam {
     /// Reads the unread entries without the lock; `None` if something must be written first. Taking
     /// a lock wakes every watcher of the directory and is rarely needed: a file that is being
     /// written in place is not yet a valid array.
-    fn look_for_unread(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
+    fn read_unread(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
         let path = self.at.inbox(name);
         let stamp = Stamp::of(&path);
         if stamp.is_some() && stamp == self.store.quiet.stamp_of(&path) {

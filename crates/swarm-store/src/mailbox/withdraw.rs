@@ -10,7 +10,7 @@ use crate::file_team::FileTeam;
 impl FileTeam {
     /// Takes one message out of an inbox whose lock is held. With `created_for_it`, the file is
     /// deleted with its last entry.
-    pub(crate) fn withdraw(
+    pub(crate) fn remove_message(
         &self,
         held: &LockGuard,
         name: &MemberName,

@@ -137,7 +137,7 @@ impl FileTeam {
             let mark = member.swarm.as_ref();
             // A recorded death has already been reported.
             if let Some(mark) = mark.filter(|mark| mark.died_at.is_none())
-                && let Err(error) = self.tell_of_stop(&config, name, mark.spawn_id, &released)
+                && let Err(error) = self.report_stop(&config, name, mark.spawn_id, &released)
             {
                 // The member has left in any case.
                 tracing::warn!(team = %self.team, member = %name, %error, "cannot notify the lead of a departed member");

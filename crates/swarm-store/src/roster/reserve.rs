@@ -46,7 +46,7 @@ impl FileTeam {
         match self.announce(new, undo.prompt) {
             Ok(announced) => Ok((member, pending.and(placed).and(announced))),
             Err(error) => {
-                self.take_back(held, &mut config, new);
+                self.undo_failed(held, &mut config, new);
                 Err(error)
             }
         }
@@ -61,7 +61,7 @@ impl FileTeam {
             if !sanitized_collision(rival.name.as_str(), new.name.as_str()) {
                 continue;
             }
-            if let Some(holder) = self.hold_of(rival, new)? {
+            if let Some(holder) = self.name_conflict(rival, new)? {
                 return Err(StoreError::NameTaken {
                     team: self.team.clone(),
                     name: new.name.clone(),
@@ -101,7 +101,7 @@ impl FileTeam {
 
     /// Returns why a member with the same file names blocks the spawn; `None` if it is dead and can
     /// be replaced.
-    fn hold_of(&self, rival: &Member, new: &NewMember) -> Result<Option<String>> {
+    fn name_conflict(&self, rival: &Member, new: &NewMember) -> Result<Option<String>> {
         if rival.name != new.name {
             return Ok(Some(format!(
                 "it differs from member `{}` only in case, `_` and `-`",
@@ -194,7 +194,7 @@ impl FileTeam {
     }
 
     /// Undoes a failed reservation. If that fails too, the reservation expires.
-    fn take_back(&self, held: &LockGuard, config: &mut TeamConfig, new: &NewMember) {
+    fn undo_failed(&self, held: &LockGuard, config: &mut TeamConfig, new: &NewMember) {
         let undone = self
             .undo_reservation(config, new.spawn_id)
             .and_then(|_member| self.write_config(held, config))

@@ -54,7 +54,7 @@ impl FileTeam {
             return Ok(Some(name));
         };
         self.with_inbox_lock(&name, |held| {
-            self.withdraw(held, &name, undo.prompt.as_ref(), !undo.had_inbox)
+            self.remove_message(held, &name, undo.prompt.as_ref(), !undo.had_inbox)
         })?;
         match undo.previous {
             Some(previous) => config.members[at] = previous,

@@ -41,7 +41,7 @@ impl Edit<'_> {
             self.assign(&mut task, owner, change.status)?;
         }
         match change.status {
-            Some(TaskStatus::Pending) => self.put_off(&mut task)?,
+            Some(TaskStatus::Pending) => self.set_pending(&mut task)?,
             Some(TaskStatus::InProgress) => self.start(&mut task)?,
             Some(TaskStatus::Completed) => self.complete(&mut task)?,
             None => {}
@@ -73,7 +73,7 @@ impl Edit<'_> {
     }
 
     /// Sets the task back to pending, by its holder or the lead. The owner is kept.
-    fn put_off(&self, task: &mut Task) -> Result<()> {
+    fn set_pending(&self, task: &mut Task) -> Result<()> {
         if task.status != TaskStatus::Pending {
             rules::require_charge(task, self.by)?;
             task.status = TaskStatus::Pending;
@@ -89,10 +89,10 @@ impl Edit<'_> {
                 return Err(StoreError::Taken { id: task.id, owner });
             }
             Holder::Other(_) => return self.start_for_owner(task),
-            Holder::Actor | Holder::Nobody if task.status == TaskStatus::InProgress => {
+            Holder::Actor | Holder::Unowned if task.status == TaskStatus::InProgress => {
                 return Ok(());
             }
-            Holder::Actor | Holder::Nobody => {}
+            Holder::Actor | Holder::Unowned => {}
         }
         rules::require_ready(self.list, task)?;
         rules::start(task, &self.by.agent_id, self.by.spawn_id, self.now);
@@ -113,7 +113,7 @@ impl Edit<'_> {
         }
         rules::require_hold(task, self.by)?;
         rules::require_ready(self.list, task)?;
-        if rules::holder(task, self.by) == Holder::Nobody && !self.by.person {
+        if rules::holder(task, self.by) == Holder::Unowned && !self.by.person {
             task.owner = Some(self.by.name().to_string());
         }
         task.status = TaskStatus::Completed;

@@ -31,7 +31,7 @@ impl FileTeam {
             let before = if is_free {
                 TaskList::default()
             } else {
-                self.look_at_tasks()?
+                self.read_all_tasks()?
             };
             let writes = self.connect_new(&before, made)?;
             if let Some(last) = made.keys().last() {

@@ -40,7 +40,7 @@ impl FileTeam {
     }
 
     pub(crate) fn tasks(&self) -> Result<TaskList> {
-        let list = self.look_at_tasks()?;
+        let list = self.read_all_tasks()?;
         // Another program may be writing in place, and swarm writes several files together, so this
         // may be a partial write. Read again under the locks.
         let settled = list.broken.is_empty() && !is_there(&self.at.tasks_redo());
@@ -49,18 +49,18 @@ impl FileTeam {
         }
         self.with_list_lock(|held| {
             let broken: Vec<TaskId> = self
-                .look_at_tasks()?
+                .read_all_tasks()?
                 .broken
                 .iter()
                 .filter_map(|broken| id_of(&broken.path))
                 .collect();
-            self.with_task_locks(held, &broken, || self.look_at_tasks())
+            self.with_task_locks(held, &broken, || self.read_all_tasks())
         })
     }
 
     pub(crate) fn task(&self, id: TaskId) -> Result<Task> {
         // Only this file is read, unless it may be partially written.
-        if let Some(Ok(task)) = self.look_at_task(id)?
+        if let Some(Ok(task)) = self.read_task(id)?
             && !is_there(&self.at.tasks_redo())
         {
             return Ok(task);
@@ -102,7 +102,7 @@ impl FileTeam {
     pub(crate) fn claim_next(&self, by: &Actor) -> Result<Option<Task>> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            for id in candidates(&self.look_at_tasks()?, by) {
+            for id in candidates(&self.read_all_tasks()?, by) {
                 match self.claim_held(held, id, by) {
                     // Another program, which does not take the list lock, claimed it first.
                     Err(
@@ -123,7 +123,7 @@ impl FileTeam {
         self.with_list_lock(|held| {
             self.require_current(by)?;
             self.with_task_locks(held, &[id], || {
-                let list = self.look_around(&[id])?;
+                let list = self.read_related(&[id])?;
                 let before = self.require_task(&list, id)?;
                 if before.status == TaskStatus::Completed {
                     return Err(StoreError::TaskResolved { id });
@@ -144,11 +144,11 @@ impl FileTeam {
     pub(crate) fn delete_task(&self, id: TaskId, by: &Actor) -> Result<Vec<Task>> {
         self.with_list_lock(|held| {
             self.require_current(by)?;
-            let mut touched = neighbours(&self.look_at_tasks()?, id);
+            let mut touched = neighbours(&self.read_all_tasks()?, id);
             touched.insert(id);
             let touched: Vec<TaskId> = touched.into_iter().collect();
             self.with_task_locks(held, &touched, || {
-                let before = self.look_at_tasks()?;
+                let before = self.read_all_tasks()?;
                 let task = self.require_task(&before, id)?;
                 if task.status == TaskStatus::InProgress {
                     rules::require_charge(task, by)?;
@@ -180,7 +180,7 @@ impl FileTeam {
 impl FileTeam {
     fn claim_held(&self, held: &LockGuard, id: TaskId, by: &Actor) -> Result<Task> {
         self.with_task_locks(held, &[id], || {
-            let list = self.look_around(&[id])?;
+            let list = self.read_related(&[id])?;
             let before = self.require_task(&list, id)?;
             if !rules::is_claimable(&list, before, by)? {
                 return Ok(before.clone());
@@ -208,7 +208,7 @@ fn candidates(list: &TaskList, by: &Actor) -> Vec<TaskId> {
             .map(|task| task.id)
     };
     held_by(Holder::Actor)
-        .chain(held_by(Holder::Nobody))
+        .chain(held_by(Holder::Unowned))
         .collect()
 }
 
@@ -216,9 +216,9 @@ impl FileTeam {
     /// Returns the part of the list that a change needs: all of it if new edges may form a cycle.
     fn concerned(&self, id: TaskId, change: &TaskChange) -> Result<TaskList> {
         if change.add_blocks.is_empty() && change.add_blocked_by.is_empty() {
-            self.look_around(&[id])
+            self.read_related(&[id])
         } else {
-            self.look_at_tasks()
+            self.read_all_tasks()
         }
     }
 

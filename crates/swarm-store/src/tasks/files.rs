@@ -74,25 +74,25 @@ impl FileTeam {
     /// Reads the tasks needed to change `ids`: these, their dependents, and all blockers. Swarm and
     /// Claude Code record each edge on both sides. If another program takes part, the whole list is
     /// read, since an edge may be recorded on one side only.
-    pub(super) fn look_around(&self, ids: &[TaskId]) -> Result<TaskList> {
+    pub(super) fn read_related(&self, ids: &[TaskId]) -> Result<TaskList> {
         if self
             .read_config()?
             .teammates()
             .any(|member| member.swarm.is_none())
         {
-            return self.look_at_tasks();
+            return self.read_all_tasks();
         }
         let mut list = TaskList::default();
-        self.look_at_further(&mut list, ids.iter().copied())?;
+        self.read_missing(&mut list, ids.iter().copied())?;
         let waiting: Vec<TaskId> = edges_of(&list, |task| &task.blocks);
-        self.look_at_further(&mut list, waiting)?;
+        self.read_missing(&mut list, waiting)?;
         let awaited: Vec<TaskId> = edges_of(&list, |task| &task.blocked_by);
-        self.look_at_further(&mut list, awaited)?;
+        self.read_missing(&mut list, awaited)?;
         Ok(list)
     }
 
     /// Adds tasks to a list that does not have them yet.
-    fn look_at_further(
+    fn read_missing(
         &self,
         list: &mut TaskList,
         ids: impl IntoIterator<Item = TaskId>,
@@ -101,7 +101,7 @@ impl FileTeam {
             let Err(place) = list.tasks.binary_search_by_key(&id, |task| task.id) else {
                 continue;
             };
-            match self.look_at_task(id)? {
+            match self.read_task(id)? {
                 Some(Ok(task)) => list.tasks.insert(place, task),
                 Some(Err(broken)) if !list.broken.contains(&broken) => list.broken.push(broken),
                 _ => {}
@@ -111,7 +111,7 @@ impl FileTeam {
     }
 
     /// Reads the whole directory.
-    pub(crate) fn look_at_tasks(&self) -> Result<TaskList> {
+    pub(crate) fn read_all_tasks(&self) -> Result<TaskList> {
         let mut list = TaskList::default();
         let listed = DirReader::open(self.at.tasks().to_owned());
         let listed =
@@ -147,7 +147,7 @@ impl FileTeam {
     }
 
     /// Reads one file; `None` if there is none.
-    pub(super) fn look_at_task(&self, id: TaskId) -> Result<Option<Result<Task, BrokenFile>>> {
+    pub(super) fn read_task(&self, id: TaskId) -> Result<Option<Result<Task, BrokenFile>>> {
         self.task_in(id, swarm_os::read_optional(&self.at.task(id)))
     }
 

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn many_edges_at_once_are_refused_for_a_new_circle_and_not_for_an_old_one() {
+    fn many_edges_are_rejected_for_a_new_cycle_but_not_for_an_old_one() {
         let edges = |numbers: &[(u64, u64)]| -> Vec<_> {
             let pairs = numbers.iter().map(|pair| (id(pair.0), id(pair.1)));
             pairs.collect()
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_round_is_told() {
+    fn the_error_lists_the_cycle() {
         let mut graph = Graph::default();
         graph.connect(id(2), id(1)).unwrap();
         graph.connect(id(3), id(2)).unwrap();

@@ -1,5 +1,5 @@
-//! Writing several task files as one: what is to be written is first noted in one file, and whoever
-//! has the list's lock next completes what was cut short.
+//! Atomic writes of several task files: the writes are first recorded in one file, and the next
+//! holder of the list's lock completes an interrupted write.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use swarm_protocol::{Event, Task, TaskId};
 use crate::file_team::{FileTeam, is_there};
 use crate::{Result, StoreError, record};
 
-/// What becomes of task files: their new content, or `None` for those that go.
+/// New contents of task files, or `None` for deleted ones.
 pub(super) type Writes = BTreeMap<TaskId, Option<Task>>;
 
 /// `tasks.redo.json`.
@@ -44,8 +44,8 @@ impl FileTeam {
             });
         }
         held.replace(&redo, &record::line(&redo, &Redo { writes: noted })?)?;
-        // From here on it is done: what fails now is completed by the next one who has the list's
-        // lock, so that nobody may be told that it failed.
+        // The write is now durable: the next holder of the list's lock completes it, so a failure
+        // from here on must not be returned.
         let put = self.put_all(held, writes);
         if let Err(error) = put.and_then(|()| Ok(held.remove(&redo)?)) {
             tracing::warn!(team = %self.team, %error, "cannot complete a write of several tasks; the next command does");
@@ -95,7 +95,7 @@ impl FileTeam {
     /// Whether a task's file already says what it is to say. Its entry may not be on disk yet,
     /// which the next wait for the directory makes good.
     fn stands(&self, id: TaskId, after: Option<&Task>) -> Result<bool> {
-        let found = self.look_at_task(id)?;
+        let found = self.read_task(id)?;
         Ok(match (found, after) {
             (Some(Ok(found)), Some(after)) => found == *after,
             (None, None) => true,
@@ -109,8 +109,7 @@ impl FileTeam {
         if self.text_of(write.id)? == write.before {
             return Ok(write.after);
         }
-        let (Some(mut ours), Some(Ok(theirs))) =
-            (write.after.clone(), self.look_at_task(write.id)?)
+        let (Some(mut ours), Some(Ok(theirs))) = (write.after.clone(), self.read_task(write.id)?)
         else {
             return Ok(write.after);
         };

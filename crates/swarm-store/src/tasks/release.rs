@@ -25,9 +25,9 @@ impl FileTeam {
         then: impl FnOnce() -> Result<()>,
     ) -> Result<Vec<TaskId>> {
         self.with_list_lock(|held| {
-            let ids = held_by(&self.look_at_tasks()?, returned);
+            let ids = held_by(&self.read_all_tasks()?, returned);
             self.with_task_locks(held, &ids, || {
-                let list = self.look_at_tasks()?;
+                let list = self.read_all_tasks()?;
                 let ids = held_by(&list, returned);
                 first(&ids)?;
                 let given_back = list.tasks.iter().filter(|task| ids.contains(&task.id));

@@ -11,7 +11,7 @@ const MAX_ATTEMPTS: u32 = 3;
 /// The holder of a task, relative to an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Holder {
-    Nobody,
+    Unowned,
     Actor,
     /// Another member, as a description.
     Other(String),
@@ -20,7 +20,7 @@ pub(super) enum Holder {
 /// Returns the holder. Another spawn of the same name is a different holder.
 pub(super) fn holder(task: &Task, actor: &Actor) -> Holder {
     let Some(owner) = task.owner.as_deref().filter(|owner| !owner.is_empty()) else {
-        return Holder::Nobody;
+        return Holder::Unowned;
     };
     if !task.is_owned_by(&actor.agent_id) {
         return Holder::Other(owner.to_owned());
@@ -91,7 +91,7 @@ pub(super) fn is_claimable(list: &TaskList, task: &Task, actor: &Actor) -> Resul
         (TaskStatus::Completed, _) => Err(StoreError::TaskResolved { id }),
         (_, Holder::Other(owner)) => Err(StoreError::Taken { id, owner }),
         (TaskStatus::InProgress, Holder::Actor) => Ok(false),
-        (TaskStatus::InProgress, Holder::Nobody) => Err(StoreError::Taken {
+        (TaskStatus::InProgress, Holder::Unowned) => Err(StoreError::Taken {
             id,
             owner: "an unnamed owner".to_owned(),
         }),

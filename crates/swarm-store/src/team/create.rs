@@ -57,7 +57,7 @@ impl FileStore {
                 }
             }
         }
-        if is_there(files.at.tasks()) && !files.look_at_tasks()?.is_empty() {
+        if is_there(files.at.tasks()) && !files.read_all_tasks()?.is_empty() {
             return Err(StoreError::TasksInTheWay {
                 path: files.at.tasks().to_owned(),
             });
@@ -156,7 +156,7 @@ impl FileTeam {
     fn in_words(&self) -> String {
         let Ok(TeamView {
             config, members, ..
-        }) = self.look()
+        }) = self.view()
         else {
             return "its roster cannot be read".to_owned();
         };

@@ -49,7 +49,7 @@ impl FileTeam {
     }
 
     /// Returns whether any life lock is held, regardless of the roster.
-    pub(crate) fn somebody_lives(&self) -> Result<bool> {
+    pub(crate) fn has_held_life_lock(&self) -> Result<bool> {
         match self.refuse_links() {
             // Without swarm's directory there are no life locks.
             Err(StoreError::Fs(OsError::Gone { .. })) => return Ok(false),

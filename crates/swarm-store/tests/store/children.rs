@@ -87,7 +87,7 @@ impl Drop for Child {
     }
 }
 
-/// A test harness that captures nothing may have begun a line of its own.
+/// A test harness without output capture may have started a line.
 fn say(word: &str) {
     println!("\n@{word}");
 }
@@ -236,7 +236,7 @@ fn churn(world: &World, called: &str) {
     }
 }
 
-/// Holds a place with a deadline that is over at once.
+/// Reserves an entry with a deadline that expires immediately.
 fn reserve(world: &World, called: &str) {
     let mut new = crate::world::new_member(called);
     new.reservation.deadline = swarm_protocol::UnixMs(1);

@@ -11,7 +11,7 @@ use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, name, new_member, new_task};
 
-/// What writes into a team, each by a door of its own.
+/// Operations that write to a team, one for each code path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writes {
     /// Under the lock of an inbox.
@@ -68,7 +68,7 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn nobody_writes_through_a_directory_of_a_team_that_is_a_link() {
+fn writes_through_a_symlinked_team_directory_are_rejected() {
     use Writes::{FirstMail, Journal, Life, Mail, Roster, Tasks};
     let cases: [(&str, &[Writes]); 6] = [
         (

@@ -10,7 +10,7 @@ use swarm_store::{Draft, StoreError};
 use crate::world::{World, name};
 
 #[test]
-fn a_look_tells_who_lives_what_waits_and_whether_the_records_are_behind() {
+fn a_view_has_liveness_unread_mail_and_whether_to_reconcile() {
     let world = World::new();
     let (store, team) = (&world.store, &world.team);
     let spawn = world.join("alice");
@@ -21,31 +21,31 @@ fn a_look_tells_who_lives_what_waits_and_whether_the_records_are_behind() {
             .send(&name("alice"), Draft::new("bob", text))
             .unwrap();
     }
-    let seen = store.team(team).look().unwrap();
+    let seen = store.team(team).view().unwrap();
     assert_eq!(seen.config, store.team(team).config().unwrap());
     let alice = &seen.members[1];
     assert_eq!((alice.liveness, alice.unread), (Liveness::Alive, Some(2)));
     let process = alice.process.as_ref().unwrap();
     assert_eq!((process.spawn_id, process.pid), (spawn, std::process::id()));
-    assert!(!seen.is_out_of_line);
+    assert!(!seen.needs_reconcile);
     assert_eq!(store.team(team).life_record(&name("alice")), alice.process);
 
     drop(life);
-    let seen = store.team(team).look().unwrap();
-    assert!(seen.is_out_of_line && seen.members[1].process.is_none());
+    let seen = store.team(team).view().unwrap();
+    assert!(seen.needs_reconcile && seen.members[1].process.is_none());
     store.team(team).reconcile().unwrap();
-    let seen = store.team(team).look().unwrap();
-    assert!(!seen.is_out_of_line);
+    let seen = store.team(team).view().unwrap();
+    assert!(!seen.needs_reconcile);
     assert_eq!(seen.members[1].state, MemberState::Dead);
 }
 
 #[test]
-fn a_process_that_lives_by_the_file_of_another_spawn_is_not_the_member() {
+fn a_life_lock_held_by_another_spawn_does_not_count() {
     let world = World::new();
     let _life = world.live("team-lead", swarm_protocol::SpawnId::random());
     let spawn = world.join("alice");
     let _other = world.live("alice", swarm_protocol::SpawnId::random());
-    let seen = world.store.team(&world.team).look().unwrap();
+    let seen = world.store.team(&world.team).view().unwrap();
     let alice = &seen.members[1];
     assert_eq!(alice.member.spawn_id(), Some(spawn));
     assert_eq!(alice.liveness, Liveness::Dead);
@@ -55,11 +55,11 @@ fn a_process_that_lives_by_the_file_of_another_spawn_is_not_the_member() {
 }
 
 #[test]
-fn an_inbox_that_is_none_hides_nobody_and_is_told() {
+fn a_damaged_inbox_hides_no_member_and_is_reported() {
     let world = World::with_member("alice");
     world.join("bob");
     swarm_os::replace_alone(&world.inbox_path("alice"), b"{\"half\":").unwrap();
-    let seen = world.store.team(&world.team).look().unwrap();
+    let seen = world.store.team(&world.team).view().unwrap();
     let [_, alice, bob] = &seen.members[..] else {
         panic!("{seen:?}");
     };
@@ -71,7 +71,7 @@ fn an_inbox_that_is_none_hides_nobody_and_is_told() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_life_file_keeps_nobody_waiting() {
+fn a_pipe_in_place_of_a_life_file_does_not_block() {
     let world = World::with_member("alice");
     let path = world.store.team(&world.team).life_path(&name("alice"));
     let made = Command::new("mkfifo").arg(&path).status().unwrap();
@@ -80,5 +80,5 @@ fn a_pipe_in_the_place_of_a_life_file_keeps_nobody_waiting() {
         world.store.team(&world.team).life_record(&name("alice")),
         None
     );
-    world.store.team(&world.team).look().unwrap_err();
+    world.store.team(&world.team).view().unwrap_err();
 }

@@ -370,7 +370,7 @@ fn mail_is_acknowledged_by_hand_only_while_no_program_reads_it() {
     let world = World::with_member("alice");
     let alice = name("alice");
     let ids = [send(&world, "alice", "one"), send(&world, "alice", "two")];
-    let by_hand = |ids: &[MessageId]| world.store.team(&world.team).ack_by_hand(&alice, ids);
+    let by_hand = |ids: &[MessageId]| world.store.team(&world.team).ack_on_behalf(&alice, ids);
     by_hand(&ids[..1]).unwrap();
     let spawn_id = world.store.team(&world.team).config().unwrap();
     let spawn_id = spawn_id.member(&alice).unwrap().spawn_id().unwrap();
@@ -541,8 +541,8 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
         let pretty = serde_json::to_string_pretty(&entries()).unwrap();
         assert_eq!(read(&world, "alice"), pretty);
     }
-    // Another program writes the same entries in its own layout, and one of its own within a
-    // character of ours.
+    // Another program writes the same entries in its own layout, and adds one within a character of
+    // ours.
     let compact = read(&world, "alice").replace('\n', "").replace('é', "è");
     write(&world, "alice", &compact);
     send(&world, "alice", "4");
@@ -687,7 +687,7 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
         .unwrap();
     left_alone(&world.inbox_path("alice"));
     assert!(world.unread("alice").is_empty());
-    // Whoever took the lock now would wait for it in vain.
+    // Taking the lock now would time out.
     let quick = world
         .store
         .clone()
@@ -704,7 +704,7 @@ fn i4_a_look_at_an_inbox_without_news_neither_locks_nor_opens_it() {
     assert_eq!(
         take().unwrap().len(),
         1,
-        "news are seen whatever was known before, and by whoever writes"
+        "new mail is seen regardless of the cache and of the writer"
     );
     std::fs::remove_dir(&lock).unwrap();
 }
@@ -754,7 +754,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
 }
 
 #[test]
-fn a_message_to_many_reaches_each_once_and_who_cannot_be_written_to_keeps_nobody_else_from_it() {
+fn a_message_to_many_reaches_each_once_and_one_failure_does_not_affect_the_others() {
     let world = World::new();
     let members: Vec<String> = (0..20).map(|number| format!("mate-{number}")).collect();
     for member in &members {
@@ -773,7 +773,7 @@ fn a_message_to_many_reaches_each_once_and_who_cannot_be_written_to_keeps_nobody
                 .post_all(&letters("news"))
                 .unwrap()
         });
-        // Nobody waits for the journal.
+        // The journal is not awaited.
         let journal = world.store.team(&world.team).journal_path();
         assert_eq!(left, [format!("content of {}", journal.display())]);
         let (last, sent) = outcomes.split_last().unwrap();

@@ -32,7 +32,7 @@ fn deaths(world: &World, spawn: SpawnId) -> Vec<Event> {
 }
 
 #[test]
-fn l6_a_killed_member_is_dead_at_once_with_one_event_and_its_tasks_free() {
+fn l6_a_killed_member_is_dead_immediately_with_one_event_and_its_tasks_released() {
     let world = World::new();
     let spawn = world.join("alice");
     let mut child = Child::start("lives", &world.root, "alice");
@@ -135,7 +135,7 @@ fn told(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_cut_short() {
+fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     let world = World::new();
     let spawn = world.join("alice");
     drop(world.live("alice", spawn));
@@ -177,7 +177,7 @@ fn the_news_of_a_death_is_sent_once_by_whoever_enters_it_however_often_that_is_c
 }
 
 #[test]
-fn a_member_whose_process_was_told_to_end_is_not_said_to_have_ended_while_dead() {
+fn the_death_of_a_terminated_process_has_its_reported_reason() {
     let world = World::new();
     let spawn = world.join("alice");
     let report = StateReport {
@@ -239,8 +239,7 @@ fn t4_three_deaths_fail_a_task_and_no_late_owner_writes_until_it_is_released() {
         store.team(team).claim(&id(1), &actor).unwrap();
         drop(life);
         store.team(team).reconcile().unwrap();
-        // What the dead one had under way comes late: before its name is given away again, and
-        // after that.
+        // A late write of the dead member arrives: before its name is reused, and after that.
         let before = store.team(team).task(&id(1)).unwrap();
         assert_eq!(before.owner, None);
         assert_eq!(before.swarm().attempt, attempt);

@@ -138,7 +138,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
 }
 
 #[test]
-fn the_journal_says_what_was_asked_who_answered_and_how() {
+fn the_journal_has_the_request_its_answer_and_who_answered() {
     let world = World::with_member("alice");
     let (store, team) = (&world.store, &world.team);
     let mut asked = request("perm-1-a", 1);

@@ -268,7 +268,7 @@ fn s12_of_five_spawns_of_one_name_one_gets_the_place() {
 }
 
 #[test]
-fn s14_of_forty_that_join_at_once_exactly_those_that_succeed_are_members() {
+fn s14_of_forty_concurrent_spawns_exactly_the_successful_ones_are_members() {
     let world = World::new();
     let names: Vec<_> = (0..40).map(|number| format!("mate{number}")).collect();
     thread::scope(|scope| {

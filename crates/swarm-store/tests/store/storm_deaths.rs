@@ -151,7 +151,7 @@ fn the_roster_and_the_next_writer_are_unharmed_under_kill() {
         assert_whole(&world);
         let config: TeamConfig = world.store.team(&world.team).config().unwrap();
         assert!(config.member(&name("steady")).is_some());
-        // Whatever the dead one left, somebody else can go on from.
+        // Another member can continue from any state that the dead one left.
         world
             .store
             .team(&world.team)

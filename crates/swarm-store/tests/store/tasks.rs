@@ -180,7 +180,7 @@ fn numbers_are_never_used_again() {
         .delete_task(&id(2), &person)
         .unwrap();
     assert_eq!(world.create("three", &[]), id(3));
-    // Nor where somebody cleared the directory by hand, or another program went ahead.
+    // Nor after the directory was cleared by hand, or another program used higher numbers.
     fs::remove_file(world.task_path(3)).unwrap();
     assert_eq!(world.create("four", &[]), id(4));
     swarm_os::replace_alone(&world.task_path(40), b"not a task").unwrap();
@@ -287,7 +287,7 @@ fn deleting_a_task_takes_its_edges_along_and_unblocks() {
 }
 
 #[test]
-fn t1_a_claim_is_refused_with_the_name_of_who_has_the_task() {
+fn t1_a_rejected_claim_names_the_owner() {
     let world = World::new();
     world.create("work", &[]);
     let alice = world.actor("alice");
@@ -318,13 +318,13 @@ fn t1_a_claim_is_refused_with_the_name_of_who_has_the_task() {
 }
 
 #[test]
-fn a_namesake_of_another_spawn_is_somebody_else() {
+fn a_later_spawn_of_the_same_name_is_a_different_actor() {
     let world = World::new();
     world.create("work", &[]);
     let first = world.join("alice");
     let first = Actor::member(&world.team, name("alice"), Some(first));
     world.store.team(&world.team).claim(&id(1), &first).unwrap();
-    // As if the roster had a new spawn and the task had not been given back yet.
+    // As if the roster had a new spawn and the task was not released yet.
     let second = SpawnId::random();
     world
         .store
@@ -419,7 +419,7 @@ fn who_is_in_charge_assigns_anew_and_fences_the_old_owner() {
 }
 
 #[test]
-fn the_next_task_is_ones_own_first_and_then_nobodys() {
+fn claim_next_prefers_own_tasks_to_tasks_without_owner() {
     let world = World::new();
     world.create("free", &[]);
     world.create("of bob", &[]);
@@ -636,7 +636,7 @@ fn cut_short(world: &World) {
 }
 
 #[test]
-fn a_call_that_was_cut_short_is_completed_by_whoever_comes_next() {
+fn an_interrupted_call_is_completed_by_the_next_one() {
     let world = World::new();
     cut_short(&world);
     let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
@@ -708,10 +708,7 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
         "whom it waits for is known"
     );
     let done = update(&world, 1, status(TaskStatus::Completed), &person).unwrap();
-    assert!(
-        done.unblocked.is_empty(),
-        "task 1 names nobody who waits for it"
-    );
+    assert!(done.unblocked.is_empty(), "task 1 has no dependents");
     world
         .store
         .team(&world.team)

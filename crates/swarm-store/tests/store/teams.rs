@@ -234,8 +234,8 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                         if let Err(error) = outcome {
                             return error;
                         }
-                        // On one processor, whoever takes a lock again at once may have it before
-                        // anybody who was woken for it runs.
+                        // On one processor, a process that retakes a lock immediately may get it
+                        // before anybody who was woken for it runs.
                         thread::park_timeout(Duration::from_millis(1));
                     }
                 })
@@ -243,7 +243,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
             .collect();
         store.team(crew).delete(false, true).unwrap();
         for error in busy.into_iter().map(|busy| busy.join().unwrap()) {
-            // Whoever was in the middle of something may find single files gone.
+            // Concurrent operations may find files missing.
             let gone = matches!(&error, StoreError::Fs(OsError::LockLost { .. }));
             assert!(gone || error.kind() == ErrorKind::NotFound, "{error}");
         }
@@ -362,7 +362,7 @@ fn only_the_lead_that_was_found_lost_is_cleared() {
         .set_lead_process(Some(lost.clone()))
         .unwrap();
 
-    // Somebody takes over: first the life lock falls to it, then its name is written.
+    // A takeover takes the life lock first and then writes its name.
     let (life, lead) = another_leads(&world);
     let refused = store.team(&world.team).clear_lost_lead(&lost).unwrap_err();
     assert!(

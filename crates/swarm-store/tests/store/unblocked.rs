@@ -181,7 +181,7 @@ fn no_operation_waits_for_a_lock_on_the_callers_thread() {
 }
 
 #[test]
-fn a_call_that_nobody_waits_for_any_more_is_completed_once() {
+fn a_call_with_a_dropped_future_is_completed_once() {
     let world = World::with_member("bob");
     let runtime = runtime();
     let _entered = runtime.enter();

@@ -1,4 +1,4 @@
-//! A config directory of its own for each test.
+//! A separate config directory for each test.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -91,7 +91,7 @@ impl Rosters {
 }
 
 fn read_one(team: &dyn Team) -> Result<Sound, StoreError> {
-    let seen = team.look()?;
+    let seen = team.view()?;
     let leads = seen
         .members
         .iter()

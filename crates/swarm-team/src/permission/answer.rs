@@ -16,8 +16,7 @@ pub(super) const DENIED: &str = "Permission denied by the user.";
 const NEEDS_REVISION: &str = "The plan needs revision.";
 
 /// Text for the model when a request times out.
-pub(super) const NOBODY_ANSWERED: &str =
-    "The permission request timed out, so the call was not made.";
+pub(super) const TIMED_OUT: &str = "The permission request timed out, so the call was not made.";
 
 /// Approves a request as it was shown. Exactly one answer wins.
 ///
@@ -33,7 +32,7 @@ pub fn approve(
         always,
         updated_input: None,
     };
-    settle(team, shown, answer, by)
+    record_answer(team, shown, answer, by)
 }
 
 /// Approves a request with a changed input.
@@ -50,7 +49,7 @@ pub fn approve_edited(
         always: false,
         updated_input: Some(input),
     };
-    settle(team, shown, answer, by)
+    record_answer(team, shown, answer, by)
 }
 
 /// Answers the questions of a call as it was shown, one answer for each, or approves a plan with a
@@ -64,7 +63,7 @@ pub fn answer(
     answers: Vec<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(team, shown, Answer::Answered { answers }, by)
+    record_answer(team, shown, Answer::Answered { answers }, by)
 }
 
 /// Denies a request as it was shown.
@@ -77,10 +76,10 @@ pub fn deny(
     why: Option<String>,
     by: AnsweredBy,
 ) -> Result<RequestRecord, StoreError> {
-    settle(team, shown, Answer::Denied { why }, by)
+    record_answer(team, shown, Answer::Denied { why }, by)
 }
 
-fn settle(
+fn record_answer(
     team: &dyn Team,
     shown: &RequestRecord,
     answer: Answer,
@@ -156,7 +155,7 @@ fn permission_result(request: &RequestKind, answer: &Answer) -> PermissionResult
         }
         Answer::Expired => {
             return PermissionResult::Error {
-                error: NOBODY_ANSWERED.to_owned(),
+                error: TIMED_OUT.to_owned(),
             };
         }
         Answer::Approved {
@@ -188,6 +187,6 @@ pub(super) fn plan_feedback(answer: &Answer) -> Option<String> {
         Answer::Approved { .. } => None,
         Answer::Answered { answers } => Some(answers.join("\n")),
         Answer::Denied { why } => Some(why.clone().unwrap_or_else(|| NEEDS_REVISION.to_owned())),
-        Answer::Expired => Some(NOBODY_ANSWERED.to_owned()),
+        Answer::Expired => Some(TIMED_OUT.to_owned()),
     }
 }

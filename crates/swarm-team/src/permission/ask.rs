@@ -12,7 +12,7 @@ use swarm_store::blocking::Team;
 use swarm_store::{AnswerLookup, Draft, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::NOBODY_ANSWERED;
+use super::answer::TIMED_OUT;
 use super::outcome;
 use super::question;
 use crate::{Incoming, MemberContext, sort_mail};
@@ -105,9 +105,9 @@ pub async fn wait_for_answer(
             }
             () = until(deadline) => {
                 // It may be answered concurrently; the first recorded answer wins.
-                if settle(team, id, Answer::Expired, AnsweredBy::system())? {
+                if record_answer(team, id, Answer::Expired, AnsweredBy::system())? {
                     team.close_request(id)?;
-                    return Ok(PermissionOutcome::unanswered(NOBODY_ANSWERED));
+                    return Ok(PermissionOutcome::unanswered(TIMED_OUT));
                 }
             }
             () = wake.changed() => {}
@@ -147,14 +147,14 @@ fn answered(
         match response {
             Some(response) if context.takes_mailed_answers(team)? => {
                 let outcome = outcome::mailed(&response, &open.request);
-                if settle(team, id, for_the_record(&outcome), AnsweredBy::lead())? {
+                if record_answer(team, id, for_the_record(&outcome), AnsweredBy::lead())? {
                     team.close_request(id)?;
                     return Ok(Some(outcome));
                 }
             }
             _ => {
                 let why = why.as_deref();
-                tell_ignored(
+                report_ignored_answer(
                     context,
                     team,
                     &open.record,
@@ -166,7 +166,12 @@ fn answered(
 }
 
 /// Reports an invalid answer that was ignored.
-fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecord, why: &str) {
+fn report_ignored_answer(
+    context: &MemberContext,
+    team: &dyn Team,
+    request: &RequestRecord,
+    why: &str,
+) {
     let name = &context.name;
     let short = request.short();
     let line = format!("an answer to request {short} was ignored: {why}");
@@ -183,7 +188,7 @@ fn tell_ignored(context: &MemberContext, team: &dyn Team, request: &RequestRecor
         return;
     }
     let text = format!(
-        "{line}. Somebody wrote it into {name}'s files without `swarm approve` or `swarm deny`; \
+        "{line}. It was written to {name}'s files without `swarm approve` or `swarm deny`; \
          the request still waits (`swarm requests`)"
     );
     let notice = Draft::system_of(name.as_str(), text).with_summary(line);
@@ -203,7 +208,7 @@ fn for_the_record(outcome: &PermissionOutcome) -> Answer {
 }
 
 /// Records an answer; returns whether it was the first.
-fn settle(
+fn record_answer(
     team: &dyn Team,
     id: &RequestId,
     answer: Answer,
@@ -218,7 +223,7 @@ fn settle(
 
 /// Withdraws a request that is no longer needed.
 fn withdraw(team: &dyn Team, id: &RequestId) -> Result<(), StoreError> {
-    settle(team, id, Answer::Expired, AnsweredBy::system())?;
+    record_answer(team, id, Answer::Expired, AnsweredBy::system())?;
     team.close_request(id)
 }
 

@@ -8,7 +8,7 @@ use swarm_store::blocking::Team;
 
 use super::answer::{answer, approve, deny};
 use crate::MemberContext;
-use crate::send::told;
+use crate::send::error_for_model;
 
 /// The lead's model approves or rejects a plan. A plan in a mode above its own, `mode`, cannot be
 /// approved.
@@ -41,7 +41,7 @@ pub(crate) fn answer_plan(
         (true, Some(feedback)) => answer(&*team, &record, vec![feedback.to_owned()], by),
         (false, feedback) => deny(&*team, &record, feedback.map(str::to_owned), by),
     };
-    answered.map_err(|error| told(&error))
+    answered.map_err(|error| error_for_model(&error))
 }
 
 /// The lead's model denies a request.
@@ -63,7 +63,8 @@ pub(crate) fn deny_permission(
         );
     }
     let why = reason.unwrap_or("The team lead denies it.").to_owned();
-    deny(&*team, &record, Some(why), AnsweredBy::lead_agent()).map_err(|error| told(&error))
+    deny(&*team, &record, Some(why), AnsweredBy::lead_agent())
+        .map_err(|error| error_for_model(&error))
 }
 
 /// Returns the open request of this member.
@@ -76,7 +77,7 @@ fn open_request_of(
         return Err("only the team lead answers requests".to_owned());
     }
     let team = context.team().ok_or("there is no team yet")?;
-    let record = team.request(id).map_err(|error| told(&error))?;
+    let record = team.request(id).map_err(|error| error_for_model(&error))?;
     if record.from.as_str() != to.trim() {
         return Err(format!(
             "request {id} is from {}, not from {to}",

@@ -7,7 +7,7 @@ use swarm_protocol::{
     PlanApprovalResponse, RequestKind, RequestRecord, RequestState, input_digest,
 };
 
-use super::answer::{DENIED, NOBODY_ANSWERED, plan_feedback};
+use super::answer::{DENIED, TIMED_OUT, plan_feedback};
 use super::question::plan_of;
 
 const FOR_ANOTHER_CALL: &str = "The approval was for another call, so this one was not made.";
@@ -58,7 +58,7 @@ pub(super) fn recorded(
             grants: Vec::new(),
         },
         Answer::Denied { why } => PermissionOutcome::deny(why.as_deref().unwrap_or(DENIED)),
-        Answer::Expired => PermissionOutcome::deny(NOBODY_ANSWERED),
+        Answer::Expired => PermissionOutcome::deny(TIMED_OUT),
     })
 }
 

@@ -6,7 +6,7 @@ use swarm_store::StoreError;
 use swarm_store::blocking::Team;
 
 use crate::MemberContext;
-use crate::send::told;
+use crate::send::error_for_model;
 
 /// Checks the owner of a task. A teammate may only name members. The lead may name a teammate that
 /// it will spawn later; the remark about that is returned.
@@ -18,7 +18,7 @@ pub(super) fn check_owner(
     let Some(owner) = owner else {
         return Ok(String::new());
     };
-    let config = team.config().map_err(|error| told(&error))?;
+    let config = team.config().map_err(|error| error_for_model(&error))?;
     if config.member(owner).is_some() {
         return Ok(String::new());
     }
@@ -27,7 +27,7 @@ pub(super) fn check_owner(
             ". {owner} is not in the team yet: spawn it under this name"
         ));
     }
-    Err(told(&StoreError::MemberNotFound {
+    Err(error_for_model(&StoreError::MemberNotFound {
         team: team.name().clone(),
         name: owner.clone(),
         known: config.names(),

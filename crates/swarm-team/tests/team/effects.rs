@@ -7,7 +7,7 @@ use swarm_team::{announce_assignment, announce_unblocked};
 use crate::world::{World, id, name, now};
 
 #[test]
-fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
+fn a_failed_notice_to_one_owner_does_not_affect_the_others() {
     let world = World::with_limits(StoreLimits {
         max_unread: 1,
         ..StoreLimits::default()
@@ -31,7 +31,7 @@ fn one_owner_that_cannot_be_told_keeps_no_other_from_hearing() {
 }
 
 #[test]
-fn a_finished_task_is_no_work_to_be_told_of() {
+fn a_finished_task_causes_no_notice() {
     let world = World::new();
     world.join("bob");
     world.create("paint", Some("bob"), &[]);

@@ -48,7 +48,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
     assert_eq!(
         meant(spawn),
         [],
-        "nobody holds it: a copy, or a member that died"
+        "the lock is not held: a copy, or a dead member"
     );
 
     let file = std::fs::OpenOptions::new()
@@ -72,7 +72,7 @@ fn a_member_is_known_by_its_life_lock_and_ended_though_no_mark_can_be_read() {
         kind: LifeKind::Task,
         ..record.clone()
     });
-    assert_eq!(meant(spawn), [], "the process is somebody else's");
+    assert_eq!(meant(spawn), [], "the process belongs to another spawn");
     say(&record);
     assert_eq!(meant(other), [], "a later spawn of the name");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The order that a child takes, and that nobody else keeps.
+//! The spawn order: read once and unlinked.
 
 use std::collections::BTreeMap;
 
@@ -129,7 +129,7 @@ fn rules_are_parsed_with_their_origin_and_errors_name_the_text() {
 }
 
 #[test]
-fn a_discarded_order_is_gone_and_one_that_was_taken_is_no_error() {
+fn discarding_an_order_removes_it_and_is_idempotent() {
     let directory = tempfile::tempdir().unwrap();
     let order = order();
     let path = directory.path().join(SpawnOrder::file_name(order.spawn_id));

@@ -102,7 +102,7 @@ async fn look(
     }
 }
 
-/// Changes the file of a request by hand, as whoever may write the team's files can.
+/// Changes the file of a request by hand, as any process of the user can.
 fn tamper(world: &World, open: &OpenRequest, change: impl FnOnce(&mut Value)) {
     let directory = world.files().requests_directory();
     let file = directory.join(format!("{}.json", open.record.id));
@@ -168,7 +168,7 @@ fn bound_to(call: &PermissionRequest) -> ApprovedRequest {
 }
 
 #[test]
-fn a_question_stands_in_the_queue_and_before_the_lead() {
+fn a_request_is_in_the_queue_and_mailed_to_the_lead() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let id = open(&bob, &world, LONG).record.id;
@@ -227,7 +227,7 @@ async fn a_no_carries_its_reason() {
 }
 
 #[tokio::test]
-async fn an_answer_that_no_command_entered_is_none_and_the_request_waits_on() {
+async fn an_answer_without_a_journal_entry_is_ignored_and_the_request_stays_open() {
     let world = World::new();
     let seated = world.seat_of_new("bob");
     let bob = &seated.context;
@@ -455,7 +455,7 @@ async fn a_mailed_answer_may_change_the_input_and_grants_nothing_beyond_the_call
 }
 
 #[tokio::test]
-async fn a_mailed_answer_is_none_where_a_person_or_a_lead_of_ours_leads() {
+async fn a_mailed_answer_is_ignored_if_a_person_or_a_swarm_lead_leads() {
     let world = World::new();
     let seated = world.seat_of_new("bob");
     let bob = &seated.context;
@@ -483,7 +483,7 @@ async fn a_mailed_answer_is_none_where_a_person_or_a_lead_of_ours_leads() {
 }
 
 #[tokio::test]
-async fn a_mailed_answer_is_none_where_the_life_file_of_our_lead_was_removed_meanwhile() {
+async fn a_mailed_answer_is_ignored_after_the_leads_life_file_was_removed() {
     let world = World::new();
     let seated = world.seat_of_new("bob");
     let bob = &seated.context;
@@ -565,7 +565,7 @@ async fn the_lead_asks_through_the_queue_alone() {
 }
 
 #[test]
-fn a_question_that_cannot_be_told_to_the_lead_does_not_stay_in_the_queue() {
+fn a_request_that_cannot_be_mailed_to_the_lead_leaves_the_queue() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let inbox = world.files().inbox_directory().join("team-lead.json");

@@ -133,7 +133,7 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     let bob = world.seat_of_new("bob").context;
     let open = put_forward(&bob, &world, "# Fix it");
     approve(&*world.files(), &open.record, false, AnsweredBy::default()).unwrap();
-    // Whoever can write the file puts another plan into the approval.
+    // A process with write access changes the plan in the approval.
     let file = world
         .files()
         .requests_directory()
@@ -260,7 +260,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
     let adopt = |incoming: &Incoming| {
         adopt_request(&*files, incoming, PermissionMode::Plan, now()).unwrap()
     };
-    // A member of ours asks through the queue, and nobody else is known.
+    // Members of swarm ask through the queue; unknown senders are ignored.
     for stranger in ["bob", "mallory"] {
         for text in of(stranger) {
             assert_eq!(adopt(&asked_by(stranger, &text)), None, "{text}");
@@ -287,7 +287,7 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
     assert_eq!(
         files.requests().unwrap().requests.len(),
         0,
-        "nobody else closes them"
+        "other members do not close them"
     );
     let frames: Vec<_> = world
         .mail("eve")

@@ -1,4 +1,4 @@
-//! A death is told to the lead once, whoever notices it.
+//! A death is reported to the lead once, regardless of which process records it.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
 use crate::world::{World, name};
 
 #[test]
-fn an_unexpected_death_is_told_to_the_lead_once_with_the_tasks_that_came_back() {
+fn an_unexpected_death_is_reported_once_with_the_released_tasks() {
     let world = World::new();
     let (spawn, life) = world.live("bob");
     world.report("bob", spawn, MemberState::Working);
@@ -105,7 +105,7 @@ impl Left {
         let ended = self.process.try_wait().unwrap();
         self.process.kill().unwrap();
         self.process.wait().unwrap();
-        assert!(ended.is_some(), "its process was left to nobody");
+        assert!(ended.is_some(), "its process was not terminated");
         assert!(!self.order.exists(), "its keys are left");
     }
 }
@@ -122,7 +122,7 @@ fn what_a_spawner_that_died_had_begun_is_ended_and_its_keys_are_removed() {
 }
 
 #[tokio::test]
-async fn whoever_takes_the_name_of_a_lapsed_spawn_ends_what_that_began() {
+async fn reusing_the_name_of_an_expired_spawn_terminates_its_processes() {
     let world = World::new();
     let spawn_id = SpawnId::random();
     lapse(&world, spawn_id);

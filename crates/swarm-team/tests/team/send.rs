@@ -2,7 +2,7 @@
 
 use swarm_protocol::{AgentEvent, ControlFrame, MemberState};
 use swarm_store::{Draft, StoreLimits};
-use swarm_team::{Prose, Reads, Recipient, RecipientError, SendError, send_text};
+use swarm_team::{Prose, ReadTime, Recipient, RecipientError, SendError, send_text};
 
 use crate::world::{World, name};
 
@@ -101,7 +101,7 @@ fn everybody_is_all_but_the_sender() {
 fn a_broadcast_without_anybody_to_hear_it_is_refused() {
     let world = World::new();
     let error = send_text(&world.lead().context, "*", prose("news")).unwrap_err();
-    assert!(matches!(error, SendError::Nobody(_)), "{error}");
+    assert!(matches!(error, SendError::NoOtherMembers(_)), "{error}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_summary_is_cut_at_200_characters_not_bytes() {
 }
 
 #[test]
-fn the_sender_is_told_what_the_receiver_does_by_the_facts() {
+fn the_sender_gets_the_derived_state_of_the_receiver() {
     let world = World::new();
     let bob = world.seat_of_new("bob");
     let (alice, life) = world.live("alice");
@@ -175,9 +175,9 @@ fn the_sender_is_told_what_the_receiver_does_by_the_facts() {
         let receiver = sent[0].receiver.clone().unwrap();
         (receiver.state, receiver.reads)
     };
-    assert_eq!(doing(), (MemberState::Working, Reads::AtTurnEnd));
+    assert_eq!(doing(), (MemberState::Working, ReadTime::AtTurnEnd));
     drop(life);
-    assert_eq!(doing(), (MemberState::Dead, Reads::WhenSpawned));
+    assert_eq!(doing(), (MemberState::Dead, ReadTime::WhenSpawned));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn d18_a_text_that_is_a_frame_arrives_as_text() {
 }
 
 #[test]
-fn a_lead_without_a_team_gets_one_when_it_first_writes_to_somebody() {
+fn a_lead_without_a_team_gets_one_with_its_first_message() {
     let world = World::without_team(StoreLimits::default());
     let lead = world.lead_of(None);
     let error = send_text(&lead.context, "bob", prose("hello")).unwrap_err();

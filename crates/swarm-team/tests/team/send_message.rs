@@ -153,7 +153,7 @@ async fn a_message_of_another_shape_is_refused_with_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn d3_a_name_that_nobody_has_is_an_error_with_the_names() {
+async fn d3_an_unknown_name_is_an_error_that_lists_the_names() {
     let world = World::new();
     let bob = mate(&world, "bob");
     let output = call(&bob.tool, json!({"to": "alcie", "message": "hello"})).await;
@@ -215,8 +215,7 @@ async fn d18_a_request_to_everybody_has_an_outcome_for_each_and_only_the_lead_ma
 }
 
 #[tokio::test]
-async fn d7_a_sender_is_told_that_the_receiver_is_busy_and_a_newer_message_takes_the_place_of_an_older()
- {
+async fn d7_a_sender_learns_that_the_receiver_is_busy_and_a_newer_message_replaces_an_older() {
     let world = World::new();
     let bob = mate(&world, "bob");
     let (alice, _life) = world.live("alice");
@@ -312,7 +311,7 @@ async fn a_refusal_needs_the_right_id_and_a_reason() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_to_the_lead_and_closes_the_request_for_good() {
+async fn a_refusal_is_reported_to_the_lead_and_closes_the_request() {
     let world = World::new();
     let bob = mate(&world, "bob");
     bob.shutdown.enter(request("r-1"));

@@ -185,7 +185,7 @@ async fn a_replaced_namesake_works_on_nothing() {
 }
 
 #[tokio::test]
-async fn an_assignment_is_told_once_with_the_whole_task() {
+async fn an_assignment_is_reported_once_with_the_whole_task() {
     let world = World::new();
     let lead = world.lead().context;
     world.join("bob");
@@ -212,7 +212,7 @@ async fn an_assignment_is_told_once_with_the_whole_task() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_an_own_or_a_blocked_task_and_a_stranger_gets_no_inbox() {
+async fn no_notice_for_own_or_blocked_tasks_and_no_inbox_for_unknown_owners() {
     let world = World::new();
     let lead = world.lead().context;
     let bob = world.seat_of_new("bob").context;
@@ -241,7 +241,7 @@ async fn nobody_is_told_of_an_own_or_a_blocked_task_and_a_stranger_gets_no_inbox
 }
 
 #[tokio::test]
-async fn t3_the_owner_of_a_task_that_becomes_free_is_told_once_with_the_description() {
+async fn t3_the_owner_of_an_unblocked_task_is_notified_once_with_the_description() {
     let world = World::new();
     let lead = world.lead().context;
     let (alice, bob) = (world.seat_of_new("alice").context, world.seat_of_new("bob"));
@@ -265,7 +265,7 @@ async fn t3_the_owner_of_a_task_that_becomes_free_is_told_once_with_the_descript
 }
 
 #[tokio::test]
-async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
+async fn t3_an_owner_given_as_an_agent_id_is_notified() {
     let world = World::new();
     let alice = world.seat_of_new("alice").context;
     world.join("bob");
@@ -281,7 +281,7 @@ async fn t3_an_owner_written_as_an_agent_id_is_told_too() {
 }
 
 #[tokio::test]
-async fn t7_a_task_of_nobody_is_pushed_on_nobody_but_the_lead_is_told() {
+async fn t7_an_unblocked_task_without_owner_is_reported_only_to_the_lead() {
     let world = World::new();
     let (alice, _life) = world.live("alice");
     let (idle, _idle_life) = world.live("idle");
@@ -382,7 +382,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
     world.create("work", None, &[]);
     ok(&update(&owner, start(1)).await);
 
-    // Whoever may not complete it asks no hook and merges nothing.
+    // An actor that may not complete the task runs no hooks and merges nothing.
     error(&update(&other, complete(1)).await);
     assert_eq!(*told.lock(), Vec::<String>::new());
 

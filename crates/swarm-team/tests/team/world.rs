@@ -56,7 +56,7 @@ impl World {
         self.store.team(&self.team)
     }
 
-    /// With the team `crew` and nobody but its lead.
+    /// With the team `crew`, which has only its lead.
     pub(crate) fn new() -> Self {
         Self::with_limits(StoreLimits::default())
     }

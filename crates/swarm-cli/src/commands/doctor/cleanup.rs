@@ -95,7 +95,7 @@ fn teams(root: &Path) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for team in &names {
-        match store.team(team).look() {
+        match store.team(team).view() {
             // swarm cannot clean up members of another program's team.
             Ok(seen) if seen.is_foreign => {}
             Ok(seen) => {

@@ -242,7 +242,9 @@ impl Reading<'_> {
         // Refused as soon as a program reads this inbox: the printed messages are then also
         // delivered to it.
         let store = &self.app.store;
-        let acked = store.team(&self.team).ack_by_hand(&self.args.name, &ids)?;
+        let acked = store
+            .team(&self.team)
+            .ack_on_behalf(&self.args.name, &ids)?;
         if !acked.is_empty() {
             let count = swarm_ui::print::counted(acked.len() as u64, "message");
             self.app.out.say(&format!("acknowledged {count}"));

@@ -75,7 +75,7 @@ impl Overview {
     }
 
     fn line(&self, team: &TeamName) -> Result<Option<String>, StoreError> {
-        let view = self.store.team(team).look()?;
+        let view = self.store.team(team).view()?;
         let tasks = self.store.team(team).tasks()?;
         Ok(line(&view, &tasks))
     }

@@ -1,7 +1,7 @@
 //! Notice for the sender about a recipient.
 
 use swarm_protocol::{MemberState, TeamName, UnixMs};
-use swarm_team::{Reads, ReceiverStatus};
+use swarm_team::{ReadTime, ReceiverStatus};
 
 use crate::commands::members::age;
 
@@ -9,22 +9,22 @@ use crate::commands::members::age;
 pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) -> String {
     let doing = doing(receiver, now);
     match receiver.reads {
-        Reads::AtOnce => format!("{doing}; it reads this immediately"),
-        Reads::BeforeNextCall => format!("{doing}; it reads this before its next tool call"),
-        Reads::AtTurnEnd => format!(
+        ReadTime::Immediately => format!("{doing}; it reads this immediately"),
+        ReadTime::BeforeNextCall => format!("{doing}; it reads this before its next tool call"),
+        ReadTime::AtTurnEnd => format!(
             "{doing}; it reads this when its turn ends, with --urgent before its next tool call"
         ),
-        Reads::WhenReady => format!("{doing}; it reads this when it is ready"),
-        Reads::WhenContinued => format!("{doing}; it reads this after `swarm continue`"),
-        Reads::WhenLed => format!("{doing}; it reads this after `swarm resume {team}`"),
-        Reads::WhenSpawned => {
+        ReadTime::WhenReady => format!("{doing}; it reads this when it is ready"),
+        ReadTime::WhenContinued => format!("{doing}; it reads this after `swarm continue`"),
+        ReadTime::WhenLed => format!("{doing}; it reads this after `swarm resume {team}`"),
+        ReadTime::WhenSpawned => {
             format!("{doing}; it reads this after `swarm spawn` restarts it")
         }
-        Reads::PerhapsNever => format!("{doing}; it may end without reading this"),
-        Reads::ByHand => {
+        ReadTime::PerhapsNever => format!("{doing}; it may end without reading this"),
+        ReadTime::ByHand => {
             "no program leads this team; `swarm inbox team-lead` shows the mail".to_owned()
         }
-        Reads::Unknown => "of another program; unknown whether and when it reads this".to_owned(),
+        ReadTime::Unknown => "of another program; unknown whether and when it reads this".to_owned(),
     }
 }
 
@@ -62,11 +62,11 @@ mod tests {
             sentence(&receiver, &team, UnixMs(185_000))
         };
         assert_eq!(
-            told(Reads::AtTurnEnd),
+            told(ReadTime::AtTurnEnd),
             "busy for 3m 05s (Bash cargo test); it reads this when its turn ends, with --urgent before its next tool call"
         );
         assert_eq!(
-            told(Reads::BeforeNextCall),
+            told(ReadTime::BeforeNextCall),
             "busy for 3m 05s (Bash cargo test); it reads this before its next tool call"
         );
     }

@@ -153,16 +153,16 @@ fn members_and_tasks(
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
     let (seen, tasks) = thread::scope(|scope| {
         let tasks = scope.spawn(|| team.tasks());
-        let seen = team.look();
+        let seen = team.view();
         (
             seen,
             tasks.join().unwrap_or_else(|cause| resume_unwind(cause)),
         )
     });
     let seen = seen?;
-    if !seen.is_out_of_line {
+    if !seen.needs_reconcile {
         return Ok((seen, tasks?, None));
     }
-    let (seen, unentered) = swarm_team::look(team)?;
+    let (seen, unentered) = swarm_team::reconcile_and_view(team)?;
     Ok((seen, team.tasks()?, unentered))
 }

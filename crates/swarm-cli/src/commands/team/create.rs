@@ -45,7 +45,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
     };
     if app.out.json {
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
-        record["state"] = json!(state_in(&app.store.team(&config.name).look()?));
+        record["state"] = json!(state_in(&app.store.team(&config.name).view()?));
         app.out.json(&record)?;
     } else {
         app.out.data(config.name.as_str())?;

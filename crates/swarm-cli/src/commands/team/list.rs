@@ -57,7 +57,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 }
 
 fn look(app: &App, team: &TeamName) -> Result<Line, StoreError> {
-    let (seen, _not_entered) = swarm_team::look(&*app.store.team(team))?;
+    let (seen, _not_entered) = swarm_team::reconcile_and_view(&*app.store.team(team))?;
     Ok(Line {
         state: state_in(&seen),
         tasks: app.store.team(team).tasks()?,

@@ -16,7 +16,7 @@ use crate::output::plain;
 
 pub(super) fn run(app: &App, name: Option<&str>) -> Result<ExitCode, Failure> {
     let team = app.named_team(name)?;
-    let seen = app.store.team(&team).look()?;
+    let seen = app.store.team(&team).view()?;
     let state = state_in(&seen);
     let (config, views) = (seen.config, seen.members);
     if app.out.json {

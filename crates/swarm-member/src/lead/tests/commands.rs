@@ -58,7 +58,7 @@ async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
 }
 
 #[tokio::test]
-async fn a_run_waits_for_a_command_whose_end_its_lead_was_promised_to_be_told_of() {
+async fn a_run_waits_for_background_commands_of_its_lead() {
     let run = Run::new();
     let go = run.world.directory.path().join("go");
     let waits = format!(

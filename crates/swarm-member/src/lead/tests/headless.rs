@@ -109,14 +109,14 @@ async fn a_run_without_a_team_ends_with_the_leads_last_words() {
 }
 
 #[tokio::test]
-async fn open_tasks_and_nobody_to_work_on_them_are_told_once_and_then_end_the_run() {
+async fn open_tasks_without_a_worker_are_reported_once_and_then_end_the_run() {
     let run = Run::with_team();
     let model = run.model.clone();
     model.then(call(
         "TaskCreate",
         json!({"subject": "paint", "description": "d"}),
     ));
-    model.then(say("somebody should paint"));
+    model.then(say("please paint"));
     model.then(say("really"));
     let report = run.go().await.unwrap();
     assert_eq!(report.outcome, Outcome::Stalled);
@@ -212,7 +212,7 @@ async fn d8_an_empty_idle_notice_costs_no_turn() {
 }
 
 #[tokio::test]
-async fn l6_a_member_that_dies_is_told_to_the_lead_once() {
+async fn l6_a_death_is_reported_to_the_lead_once() {
     let run = Run::with_team();
     let world = run.world.clone();
     run.member_joins(|world, spawn| {
@@ -340,7 +340,7 @@ async fn a_resumed_run_that_fails_before_its_first_turn_ends_its_members() {
     let mut child = Child::start(&world.spawn_context.root, "bob", bob);
     run.parts.team = Some(team());
     run.parts.beginning = Beginning::Respawn;
-    // Nobody can be brought back by a program that is not there.
+    // Members cannot be respawned with a missing program.
     run.parts.spawn_context.program = world.path().join("missing");
     let (root, cwd) = (&world.spawn_context.root, &world.spawn_context.cwd);
     let transcript = swarm_agent::transcript_path(root, cwd, run.parts.session);
@@ -370,7 +370,7 @@ async fn the_time_is_up_even_in_the_middle_of_a_turn() {
 }
 
 #[tokio::test]
-async fn a_person_who_interrupts_gets_an_orderly_end() {
+async fn an_interrupt_stops_the_run_gracefully() {
     let run = Run::with_team();
     let (stop, world) = (run.parts.stop.clone(), run.world.clone());
     run.model.on(move |_| {
@@ -387,7 +387,7 @@ async fn a_person_who_interrupts_gets_an_orderly_end() {
 }
 
 #[tokio::test]
-async fn a_person_who_will_not_wait_gets_an_end_at_once() {
+async fn a_second_interrupt_stops_the_run_immediately() {
     let mut run = Run::with_team();
     run.parts.spawn_context.limits.shutdown_grace_ms = 3_600_000;
     let (stop, kill) = (run.parts.stop.clone(), run.parts.kill.clone());
@@ -499,7 +499,7 @@ async fn state_of_a_former_member_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn a_lead_that_asks_a_member_to_stop_and_waits_is_told_of_its_end_and_deletes_the_team() {
+async fn a_lead_waits_for_a_shutdown_and_deletes_the_team() {
     let run = Run::with_team();
     let world = run.world.clone();
     run.model.on(move |_| {
@@ -572,7 +572,7 @@ async fn a_team_name_that_is_taken_gets_a_number_and_works_under_both_names() {
         call("Agent", agent)
     });
     run.model.on(|request| {
-        // Its program is not one, so that nobody comes; the name of the team was not the reason.
+        // The spawn fails because of the missing program, not because of the team's name.
         let heard = heard(request);
         assert!(!heard.contains("omit team_name"), "{heard}");
         say("done")

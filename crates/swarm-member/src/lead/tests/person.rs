@@ -14,7 +14,7 @@ use super::headless::Run;
 use crate::{Beginning, Outcome, run_lead};
 
 #[tokio::test]
-async fn a_person_at_the_terminal_is_heard_without_a_team_between_two_calls_and_before_the_end() {
+async fn terminal_input_is_read_without_a_team_between_calls_and_before_the_end() {
     let mut run = Run::new();
     let (person, inputs) = unbounded_channel();
     run.parts.person = Some(inputs);
@@ -48,7 +48,7 @@ async fn a_person_at_the_terminal_is_heard_without_a_team_between_two_calls_and_
 }
 
 #[tokio::test]
-async fn an_interrupted_lead_waits_for_the_person_who_interrupted_it() {
+async fn an_interrupted_lead_waits_for_input() {
     let mut run = Run::new();
     let (person, inputs) = unbounded_channel();
     run.parts.person = Some(inputs);
@@ -212,7 +212,7 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
     running.await.unwrap().unwrap();
 }
 
-/// Has another model for whoever asks.
+/// Creates any model.
 #[derive(Debug)]
 struct Other(Arc<swarm_testkit::FakeModel>);
 
@@ -231,7 +231,7 @@ impl swarm_agent::ModelFactory for Other {
 }
 
 #[tokio::test]
-async fn a_person_begins_the_conversation_anew_and_goes_on_with_another_model() {
+async fn a_person_starts_a_new_conversation_and_changes_the_model() {
     let mut run = Run::new();
     let (person, inputs) = unbounded_channel();
     run.parts.person = Some(inputs);

@@ -52,7 +52,7 @@ async fn its_call_has_run(world: &World) {
 }
 
 #[tokio::test]
-async fn l4_a_sub_agent_that_a_turn_waits_for_asks_nothing_once_the_lead_is_gone() {
+async fn l4_a_foreground_sub_agent_sends_no_requests_after_the_lead_is_lost() {
     let world = World::new();
     let lead = world.lead();
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
@@ -101,7 +101,7 @@ async fn a_member_with_a_background_agent_is_not_idle_and_reports_once_that_has_
 }
 
 #[tokio::test]
-async fn a_turn_that_fails_is_told_at_once_whatever_works_in_the_background() {
+async fn a_failed_turn_is_reported_immediately_despite_background_work() {
     let world = World::new();
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
     model.then(launch(true));

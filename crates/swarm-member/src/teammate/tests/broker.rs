@@ -15,7 +15,7 @@ use crate::teammate::mail::TeammateMail;
 const QUIET: Duration = Duration::from_millis(20);
 
 #[test]
-fn looking_at_inbox_and_queue_does_not_wake_the_one_who_waits() {
+fn reading_inbox_and_queue_does_not_wake_the_waiter() {
     let world = World::new();
     let spawn = world.join("bob", None);
     world.say("hello");

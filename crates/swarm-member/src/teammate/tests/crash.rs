@@ -110,7 +110,7 @@ async fn d9_one_inbox_state_replayed_four_times_is_one_turn() {
 }
 
 #[tokio::test]
-async fn d2_what_came_while_nobody_lived_is_read_by_the_next_spawn() {
+async fn d2_mail_sent_while_the_member_was_dead_is_read_by_the_next_spawn() {
     let world = World::new();
     let model = FakeModel::saying("one");
     let running = world.run(Some("first"), &model);

@@ -42,7 +42,7 @@ fn turn(events: &[AgentEvent]) -> TurnMail {
 }
 
 #[test]
-fn d5_the_last_text_goes_to_the_lead_unless_it_was_just_told() {
+fn d5_the_last_text_is_reported_unless_the_lead_just_got_a_message() {
     let report = [tool("SendMessage"), mail_to("team-lead")];
     let cases: [(Vec<AgentEvent>, bool); 6] = [
         (vec![], true),
@@ -74,7 +74,7 @@ fn a_turn_without_words_has_no_result() {
 }
 
 #[test]
-fn the_last_word_to_a_peer_is_told_and_cut() {
+fn the_last_message_to_a_peer_is_reported_and_cut() {
     let long = AgentEvent::MailOut {
         to: "alice".to_owned(),
         line: "é".repeat(100),

@@ -154,7 +154,7 @@ fn a_shutdown_request_is_entered_and_read_by_the_model_and_a_forced_one_is_only_
 }
 
 #[test]
-fn a_request_to_an_earlier_spawn_is_none_to_this_one() {
+fn a_request_to_an_earlier_spawn_does_not_apply_to_a_later_one() {
     let world = World::new();
     let mail = mail(&world);
     world.ask_to_stop();
@@ -230,7 +230,7 @@ fn only_urgent_mail_and_shutdown_requests_are_let_in() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_is_cleared_away() {
+fn an_unexpected_answer_is_marked_read() {
     let world = World::new();
     let mail = mail(&world);
     let answer = serde_json::json!({

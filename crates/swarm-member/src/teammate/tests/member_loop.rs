@@ -94,7 +94,7 @@ async fn a_member_without_a_prompt_waits_for_mail_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn mail_that_comes_in_a_turn_is_read_in_the_next_all_of_it_at_once() {
+async fn mail_that_arrives_during_a_turn_is_read_together_in_the_next() {
     let world = Arc::new(World::new());
     let model = Arc::new(FakeModel::default());
     let sender = Arc::clone(&world);
@@ -139,7 +139,7 @@ async fn urgent_mail_is_let_in_between_calls_and_other_mail_is_not() {
 }
 
 #[tokio::test]
-async fn a_failed_turn_is_told_and_the_member_goes_on() {
+async fn a_failed_turn_is_reported_and_the_member_continues() {
     let world = World::new();
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Fail(ModelError::Auth {

@@ -24,12 +24,12 @@ fn continued(event: &Event) -> bool {
 }
 
 #[tokio::test]
-async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
+async fn l4_the_kernel_wakes_the_watcher_when_the_lead_dies() {
     let world = World::new();
     let store: Arc<dyn TeamStore> = world.store.clone();
     let watcher = Arc::new(DirectoryWatcher::new());
     let mut watch = LeadWatch::new(watcher, store.team(&world.team), OnLost::Park);
-    assert_eq!(watch.lost(), None, "nobody leads");
+    assert_eq!(watch.lost(), None, "the team has no lead");
     let lead = world.lead();
     assert_eq!(watch.lost(), None);
     drop(lead);
@@ -41,7 +41,7 @@ async fn l4_the_kernel_wakes_who_waits_for_the_leads_death() {
 }
 
 #[tokio::test]
-async fn l4_a_member_parks_when_its_lead_dies_and_goes_on_with_the_next_one() {
+async fn l4_a_member_parks_when_its_lead_dies_and_continues_with_the_next() {
     let world = World::new();
     let lead = world.lead();
     let model = FakeModel::saying("one");
@@ -126,7 +126,7 @@ async fn a_lead_that_died_before_the_member_looked_is_missed_and_a_shutdown_is_s
 }
 
 #[tokio::test]
-async fn on_lost_stop_ends_and_on_lost_continue_goes_on() {
+async fn on_lost_stop_stops_and_on_lost_continue_continues() {
     let mut world = World::new();
     world.limits.on_lost = OnLost::Stop;
     let lead = world.lead();

@@ -112,7 +112,7 @@ fn commands(rights: Arc<Rights>) -> PersonCommands {
     }
 }
 
-/// Somebody at the pane of a bob who lives nowhere; the store has limits of its own.
+/// A person at the pane of a bob without a process; the store has custom limits.
 fn person_before(world: &World, limits: StoreLimits) -> (Person, Arc<FileStore>, Screen) {
     let store = FileStore::new(world.directory.path().join("root"), Arc::new(SystemClock));
     let store = Arc::new(store.with_limits(limits));
@@ -143,7 +143,7 @@ fn a_line_that_is_too_long_is_dropped_once_and_blocks_nothing() {
 }
 
 #[test]
-fn a_full_inbox_is_told_once_keeps_the_lines_in_order_and_lets_a_shutdown_through() {
+fn a_full_inbox_is_reported_once_keeps_line_order_and_accepts_a_shutdown() {
     let world = World::new();
     let limits = StoreLimits {
         max_unread: 1,

@@ -43,7 +43,7 @@ fn refuse_then(world: &Arc<World>, model: &FakeModel, last: Reply) {
 }
 
 #[tokio::test]
-async fn a_model_that_refuses_with_a_reason_goes_on() {
+async fn a_model_that_refuses_with_a_reason_continues() {
     let world = Arc::new(World::new());
     let model = Arc::new(FakeModel::default());
     refuse_then(&world, &model, say("going on"));
@@ -86,7 +86,7 @@ async fn a_refused_request_no_longer_limits_the_turn() {
     );
     let running = world.run(Some("go"), &model);
     until("the refusal", || (model.asked() == 3).then_some(())).await;
-    // Past the deadline that the request had.
+    // After the deadline of the request.
     tokio::time::sleep(Duration::from_millis(2_100)).await;
     let_go.notify_one();
     let notices = world.idle(1).await;
@@ -161,7 +161,7 @@ async fn a_request_that_was_let_in_before_anybody_looked_has_a_deadline_too() {
 }
 
 #[tokio::test]
-async fn each_request_has_a_grace_of_its_own() {
+async fn each_request_has_a_separate_grace_period() {
     const GRACE: Duration = Duration::from_secs(2);
     let mut world = World::new();
     world.limits.shutdown_grace_ms = 2_000;
@@ -246,7 +246,7 @@ async fn a_request_that_comes_during_the_last_answer_is_put_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_forced_request_interrupts_a_request_to_the_model_and_asks_nobody() {
+async fn a_forced_request_interrupts_a_model_request_without_asking_the_model() {
     let world = World::new();
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Hang);

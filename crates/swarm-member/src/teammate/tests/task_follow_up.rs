@@ -43,7 +43,7 @@ fn completes(model: &FakeModel) {
 }
 
 #[tokio::test]
-async fn t5_who_forgets_a_task_is_reminded_once_and_then_it_is_flagged_once() {
+async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
     let world = with_task();
     let model = Arc::new(FakeModel::default());
     claims(&model);
@@ -77,7 +77,7 @@ async fn t5_who_forgets_a_task_is_reminded_once_and_then_it_is_flagged_once() {
     assert_eq!(model.asked(), 4);
     world.in_state(MemberState::IdleUnreported).await;
 
-    // Somebody else may see to the task.
+    // Another member may handle the task.
     let by = world.context(running.spawn_id).actor(&world.team);
     world
         .store
@@ -117,8 +117,8 @@ async fn a_report_reaches_the_lead_when_a_shutdown_request_meets_the_reminder() 
     let model = Arc::new(FakeModel::default());
     claims(&model);
     let asker = Arc::clone(&world);
-    // It comes while the last words are written: nobody looks at the mail between them and the
-    // turn's end.
+    // It arrives while the final text is written: the mail is not read between it and the turn's
+    // end.
     model.on(move |_| {
         asker.ask_to_stop();
         say("I looked at it.")
@@ -197,7 +197,7 @@ async fn words_become_the_result_only_of_what_their_turn_completed() {
 }
 
 #[tokio::test]
-async fn t5_without_reminders_the_lead_is_told_at_once() {
+async fn t5_without_reminders_the_lead_is_notified_immediately() {
     let mut world = with_task();
     world.limits.remind = false;
     let model = Arc::new(FakeModel::default());
@@ -211,10 +211,10 @@ async fn t5_without_reminders_the_lead_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_lead_that_cannot_be_told_is_told_later_and_the_member_lives() {
+async fn a_failed_report_to_the_lead_is_retried_and_the_member_continues() {
     let world = World::new();
     let model = FakeModel::saying("one");
-    // Something that is no file stands where the lead's inbox should be.
+    // A directory is in place of the lead's inbox.
     let inbox = world
         .store
         .team(&world.team)

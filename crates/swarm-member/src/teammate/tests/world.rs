@@ -125,7 +125,7 @@ impl World {
         self.start_at(spawn_id, model, terminate, None)
     }
 
-    /// Bob, committed and running, with somebody at his pane.
+    /// Bob, committed and running, with a person at the pane.
     pub(crate) fn run_in_pane(
         &self,
         prompt: Option<&str>,
