@@ -1,5 +1,4 @@
-//! A member's mail: what the program handles itself, what the model reads, and when a message
-//! counts as read.
+//! A member's mail: frames for the program, text for the model, and acknowledgement.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -118,7 +117,7 @@ impl MailHandler {
         self.without_inbox.lock().push(Incoming::of(entry));
     }
 
-    /// Takes what [`Self::keep_typed`] has kept.
+    /// Takes the messages kept by [`Self::keep_typed`].
     pub(crate) fn take_typed(&self) -> Vec<Incoming> {
         std::mem::take(&mut *self.without_inbox.lock())
     }

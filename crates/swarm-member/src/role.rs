@@ -1,4 +1,4 @@
-//! What a member consists of, and what distinguishes a lead from a teammate.
+//! The parts of a member, and the role of a lead or a teammate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -70,8 +70,8 @@ pub(crate) trait Role: Sized {
     /// Acts when there is nothing for the model to do, and waits for a change.
     async fn idle(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
-    /// Resolves when the role has a reason to look again while the member waits. Dropping the
-    /// future loses nothing.
+    /// Resolves when the role needs to check its state while the member waits. Dropping the future
+    /// loses nothing.
     async fn changed(&mut self);
 
     /// The state that a waiting member without background work reports.
@@ -194,7 +194,7 @@ impl Turn {
         self.signals.cancel.is_cancelled()
     }
 
-    /// Handles what the person at the terminal typed.
+    /// Handles input from the terminal.
     pub(crate) fn take_input(&self, person: &mut Person, input: PaneInput) {
         match input {
             PaneInput::Interrupt => {

@@ -1,6 +1,6 @@
 //! The shutdown handshake. The lead requests; the member's model is told and may refuse until the
-//! end of that turn. The member's *program* agrees for it then, at the deadline, or immediately if
-//! the request is forced.
+//! end of that turn. Otherwise the member's *program* approves it at the end of the turn, at the
+//! deadline, or immediately if the request is forced.
 
 use parking_lot::Mutex;
 use swarm_protocol::{
@@ -114,7 +114,8 @@ struct Requests {
     open: Option<ShutdownRequest>,
     /// The last one shown to the model.
     notified: Option<RequestId>,
-    /// The last one that was refused. Its message comes again if it could not be marked as read.
+    /// The last one that was refused. Its message is delivered again if it could not be marked as
+    /// read.
     refused: Option<RequestId>,
 }
 

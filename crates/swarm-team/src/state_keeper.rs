@@ -97,7 +97,7 @@ fn follow(report: &mut StateReport, event: &AgentEvent, now: UnixMs) -> bool {
             }
             changed
         }
-        // It is written with what changes next, at the end of the turn at the latest.
+        // It is written with the next change, at the latest at the end of the turn.
         AgentEvent::Context(used) => {
             report.context = Some(*used);
             false

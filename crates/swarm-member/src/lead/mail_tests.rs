@@ -1,4 +1,4 @@
-//! What of the lead's mail is the program's, and what the model's.
+//! Mail of a lead: frames for the program and text for the model.
 
 use std::sync::Arc;
 
@@ -243,7 +243,7 @@ async fn an_answer_to_the_lead_itself_is_cleared_away() {
     assert_eq!(world.unread("team-lead"), 0);
 }
 
-/// One frame of each type, with the lead as the one that it is about.
+/// One frame of each type, about the lead.
 const ABOUT_THE_LEAD: [&str; 9] = [
     r#"{"type":"shutdown_request","requestId":"r","from":"team-lead","timestamp":"now"}"#,
     r#"{"type":"shutdown_approved","requestId":"r","from":"team-lead","timestamp":"now"}"#,
@@ -265,8 +265,7 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         let (mail, events) = mail(&world);
         world.join("bob");
         let frame = ControlFrame::from_text(text).unwrap();
-        // As the program of a mate would write it, as its model would, and as another program
-        // would.
+        // As written by a teammate's program, by its model, and by another program.
         send(&world, Draft::control("bob", &frame).urgent());
         send(&world, Draft::new("bob", text).urgent());
         world.write_raw("bob", text);
@@ -341,7 +340,7 @@ async fn urgent_mail_that_cannot_be_acknowledged_comes_again_and_fails_nothing()
     assert_eq!(world.unread("team-lead"), 0);
 }
 
-/// A member that lives and has said that it will stop.
+/// A running member that has reported that it will stop.
 fn leaving(world: &World, state: MemberState) -> (SpawnId, swarm_os::LifeHolder) {
     let spawn = world.join("bob");
     let life = world.live("bob", spawn);

@@ -1,4 +1,4 @@
-//! How a run's end is told to programs.
+//! The report of a run for programs.
 
 use serde_json::json;
 use swarm_protocol::{ErrorKind, Usage};

@@ -1,5 +1,4 @@
-//! What a lead does beyond the member loop: it supervises its members and decides when the work of
-//! the run is over.
+//! The role of a lead: supervises its members and decides when the work of the run is finished.
 
 use std::sync::Arc;
 

@@ -23,8 +23,8 @@ use crate::role::MemberLoop;
 /// How long sub-agents, background commands and MCP servers may take to stop.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// Runs a lead from its prompt to the end of its work, an interactive one until a person ends it.
-/// Remaining members are shut down; team and tasks are kept unless requested otherwise.
+/// Runs a lead from its prompt to the end of its work, or until a person ends an interactive
+/// session. Remaining members are shut down; team and tasks are kept unless requested otherwise.
 ///
 /// # Errors
 /// [`LeadError`] if the team's files or the transcript are unusable. A failure of the agent is an

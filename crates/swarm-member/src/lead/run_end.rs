@@ -118,7 +118,7 @@ pub(super) fn take_stock(team: &dyn Team, report: &mut RunReport) -> Result<(), 
     Ok(())
 }
 
-/// Adds what one event of the journal says about members.
+/// Adds the member data of one journal event.
 fn note(members: &mut Vec<MemberLine>, event: &Event) {
     match event {
         Event::SpawnCommitted { member, .. } => "alive".clone_into(&mut line(members, member).end),

@@ -1,4 +1,4 @@
-//! When a run is over.
+//! Detecting the end of a run.
 
 use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberState, SwarmMember, Task, TaskStatus, UnixMs};

@@ -115,7 +115,7 @@ impl LeadWatch {
             if let Err(error) = wait_for_death(&path) {
                 tracing::debug!(%error, "the lead's life lock is gone");
             }
-            // The receiver is gone when the member has ended first.
+            // The receiver is dropped if the member has stopped first.
             tell.send(()).ok();
         });
         match spawned {
@@ -157,8 +157,8 @@ impl LeadWatch {
         }
     }
 
-    /// A turn begins, which is suspended when the lead is lost unless the person at the terminal
-    /// asked for it.
+    /// Starts watching for a turn, which is suspended when the lead is lost unless it was requested
+    /// at the terminal.
     pub(crate) fn turn_begins(&mut self, is_asked_here: bool) {
         let depends = self.on_lost != OnLost::Continue && !is_asked_here;
         self.in_turn = depends.then_some(false);

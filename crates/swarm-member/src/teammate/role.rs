@@ -1,5 +1,5 @@
-//! What a teammate does beyond the member loop: it reports its turns to the lead, answers shutdown
-//! requests, and takes no turns while it is paused or without a lead.
+//! The role of a teammate: reports turns to the lead, answers shutdown requests, and takes no turns
+//! while it is paused or without a lead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -469,7 +469,7 @@ fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
     }
 }
 
-/// How a teammate ended.
+/// How a teammate stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It agreed to a shutdown request.

@@ -142,7 +142,7 @@ impl InboxFile {
         }
     }
 
-    /// Keeps a damaged file under another name. The first message of the new inbox tells its owner,
+    /// Renames a damaged file to keep it. The first message of the new inbox tells its owner,
     /// because unread messages are lost.
     fn begin_anew(
         mut self,

@@ -22,14 +22,14 @@ struct Redo {
 #[derive(Debug, Serialize, Deserialize)]
 struct Write {
     id: TaskId,
-    /// The file's text before; nothing if there was no file.
+    /// Previous content of the file; `None` if it did not exist.
     before: Option<String>,
-    /// The task after; nothing if it goes.
+    /// New task; `None` if it is deleted.
     after: Option<Task>,
 }
 
 impl FileTeam {
-    /// Writes task files, all or none. The caller has their locks and that of the list.
+    /// Writes task files atomically. Requires their locks and that of the list.
     pub(super) fn write_tasks(&self, held: &LockGuard, writes: &Writes) -> Result<()> {
         if writes.len() < 2 {
             return self.put_all(held, writes);
@@ -53,7 +53,7 @@ impl FileTeam {
         Ok(())
     }
 
-    /// Completes a write that was cut short. The caller has the list's lock.
+    /// Completes an interrupted write. Requires the list's lock.
     pub(super) fn complete_redo(&self, held: &LockGuard) -> Result<()> {
         let path = self.at.tasks_redo();
         if is_there(&path) {
@@ -92,8 +92,8 @@ impl FileTeam {
         Ok(held.remove(&path)?)
     }
 
-    /// Whether a task's file already says what it is to say. Its entry may not be on disk yet,
-    /// which the next wait for the directory makes good.
+    /// Returns whether a task's file already has its new content. Its directory entry may not be on
+    /// disk yet; the next sync of the directory writes it.
     fn stands(&self, id: TaskId, after: Option<&Task>) -> Result<bool> {
         let found = self.read_task(id)?;
         Ok(match (found, after) {
@@ -103,8 +103,8 @@ impl FileTeam {
         })
     }
 
-    /// What a noted write comes to if another program has changed the file since: its task, with
-    /// our edges.
+    /// Merges a recorded write with a later change by another program: its task, with the recorded
+    /// edges.
     fn rebase(&self, write: Write) -> Result<Option<Task>> {
         if self.text_of(write.id)? == write.before {
             return Ok(write.after);
@@ -152,7 +152,7 @@ impl FileTeam {
     }
 }
 
-/// Adds what is missing, in order; tells whether anything was.
+/// Adds the missing IDs in order; returns whether any were missing.
 pub(super) fn add_edges(to: &mut Vec<TaskId>, ids: impl IntoIterator<Item = TaskId>) -> bool {
     let before = to.len();
     for id in ids {

@@ -1,4 +1,4 @@
-//! Child processes: this test program again, told by its environment to play one role.
+//! Child processes: this test program with a role from its environment.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -14,7 +14,7 @@ const ROLE: &str = "SWARM_STORE_ROLE";
 const ROOT: &str = "SWARM_STORE_ROOT";
 const NAME: &str = "SWARM_STORE_NAME";
 
-/// How many tasks the role `makes many` makes in one call.
+/// Number of tasks that the role `makes many` creates in one call.
 pub(crate) const MANY: usize = 30;
 
 /// A running child, killed when dropped.
@@ -45,8 +45,7 @@ impl Child {
         }
     }
 
-    /// The next thing that the child says, `None` at its end; the test harness around it says
-    /// things too.
+    /// Returns the next line of the child, `None` at its end; the test harness also writes lines.
     pub(crate) fn hear(&mut self) -> Option<String> {
         loop {
             let line = self.says.next()?.unwrap();
@@ -64,14 +63,14 @@ impl Child {
         writeln!(self.hears, "go on").unwrap();
     }
 
-    /// SIGKILL; back when the kernel is done with it. Returns what it had said before.
+    /// Sends SIGKILL and waits. Returns the lines written before.
     pub(crate) fn kill(&mut self) -> Vec<String> {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
         std::iter::from_fn(|| self.hear()).collect()
     }
 
-    /// Everything that it still says, up to its orderly end.
+    /// Returns the remaining lines, up to its exit.
     pub(crate) fn finish(mut self) -> Vec<String> {
         let said = std::iter::from_fn(|| self.hear()).collect();
         assert!(self.process.wait().unwrap().success());
@@ -81,7 +80,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may already have exited.
         drop(self.process.kill());
         drop(self.process.wait());
     }
@@ -166,7 +165,8 @@ fn live(world: &World, called: &str) {
     wait_for_word();
 }
 
-/// Sends, acknowledges and works on tasks until it is killed, and says what it was promised.
+/// Sends, acknowledges and works on tasks until it is killed, and writes a line for each completed
+/// operation.
 fn hammer(world: &World, called: &str) {
     let (store, team) = (&world.store, &world.team);
     let me: MemberName = name(called);
@@ -203,7 +203,7 @@ fn hammer(world: &World, called: &str) {
     }
 }
 
-/// Tasks that all wait for the last one that is there.
+/// Tasks that all depend on the last existing one.
 fn fan(world: &World, count: usize) {
     let tasks = world.store.team(&world.team).tasks().unwrap().tasks;
     let mut task = new_task("one of many", &[]);

@@ -1,4 +1,4 @@
-//! What the store reports as done has been flushed, file and directory.
+//! Completed operations are synced, file and directory.
 
 use swarm_protocol::{TaskStatus, TeamName};
 use swarm_store::blocking::TeamStore;
@@ -21,7 +21,7 @@ fn a_team_that_was_made_is_on_disk_with_its_task_list() {
     let store = store_at(&root);
     let (made, mut left) = left_open(directory.path(), || store.create_team(new_team("crew")));
     made.unwrap();
-    // The lock under which teams are made is made again where it is missing.
+    // The lock for creating teams is recreated if missing.
     let made_again = format!("entry {}", root.join("swarm").display());
     left.retain(|left| !left.starts_with(&made_again));
     assert!(left.is_empty(), "{left:?}");

@@ -1,4 +1,4 @@
-//! Side by side with programs that know nothing of swarm.
+//! Interoperation with other programs on the same files.
 
 use std::fs;
 
@@ -194,7 +194,7 @@ fn a_file_in_a_tasks_place_that_is_a_link_is_not_followed() {
     assert_eq!(fs::read_to_string(&victim).unwrap(), text);
 }
 
-/// A team as a session of Claude Code leaves it: no directory of ours in it.
+/// A team created by Claude Code, without swarm's directory.
 fn foreign_team(world: &World) -> TeamName {
     let directory = world.root.join("teams/session-18c6ce1d");
     fs::create_dir_all(directory.join("inboxes")).unwrap();

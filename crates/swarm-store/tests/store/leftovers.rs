@@ -1,4 +1,4 @@
-//! What killed processes leave, and who takes care of it.
+//! Leftovers of killed processes and their removal.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +9,7 @@ use swarm_store::blocking::TeamStore;
 
 use crate::world::{World, id, name};
 
-/// What a delete leaves that was killed when the tasks were in the archive and the team was moved
-/// away.
+/// The state after a delete was killed with the tasks archived and the team moved away.
 fn half_deleted() -> (World, PathBuf) {
     let world = World::with_member("alice");
     world.create("work", &[]);
@@ -31,7 +30,7 @@ fn aside(world: &World) -> PathBuf {
     world.root.join(name)
 }
 
-/// An archive that was begun, with these parts in it.
+/// An incomplete archive with these parts.
 fn archive(world: &World, name: &str, parts: &[&str]) -> PathBuf {
     let archive = world.root.join("swarm/archive").join(name);
     fs::create_dir_all(&archive).unwrap();

@@ -1,4 +1,4 @@
-//! Directories of a team that are links to somewhere else, and ones that are no directories.
+//! Team directories that are symlinks or not directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,17 +14,17 @@ use crate::world::{World, name, new_member, new_task};
 /// Operations that write to a team, one for each code path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writes {
-    /// Under the lock of an inbox.
+    /// With the lock of an inbox.
     Mail,
-    /// The same to one that has no sidecar yet, which is made.
+    /// The same for an inbox without a sidecar, which is created.
     FirstMail,
-    /// Under the lock of the list.
+    /// With the lock of the list.
     Tasks,
-    /// Under the lock of the roster.
+    /// With the lock of the roster.
     Roster,
     /// Without a lock.
     Journal,
-    /// A file of the member's own.
+    /// A file of a member.
     Life,
 }
 
@@ -49,7 +49,7 @@ impl Writes {
     }
 }
 
-/// Every file below a directory.
+/// Returns every file below a directory.
 fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut directories = vec![directory.to_owned()];

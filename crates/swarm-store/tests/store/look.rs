@@ -1,4 +1,4 @@
-//! A look at a whole team.
+//! The view of a team.
 
 use std::process::Command;
 
@@ -50,7 +50,7 @@ fn a_life_lock_held_by_another_spawn_does_not_count() {
     assert_eq!(alice.member.spawn_id(), Some(spawn));
     assert_eq!(alice.liveness, Liveness::Dead);
     assert!(alice.process.is_none());
-    // The lead has no mark of a spawn.
+    // The lead does not have a spawn ID.
     assert!(seen.members[0].process.is_some());
 }
 

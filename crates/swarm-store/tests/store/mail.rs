@@ -1,4 +1,4 @@
-//! Sending, taking and acknowledging.
+//! Sending, reading and acknowledging messages.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn write(world: &World, member: &str, content: &str) {
     swarm_os::replace_alone(&world.inbox_path(member), content.as_bytes()).unwrap();
 }
 
-/// How many messages wait for a member, as the view of the team has it.
+/// Returns the number of unread messages of a member in the team's view.
 fn unread_in_view(world: &World, member: &str) -> Option<usize> {
     let views = world.store.team(&world.team).member_view().unwrap();
     let view = views.iter().find(|view| view.member.name == name(member));
@@ -222,7 +222,7 @@ fn d10_ten_thousand_messages_leave_a_small_file_and_a_whole_archive() {
         ..keep.clone()
     });
     let text = "x".repeat(100);
-    // In bulk, or the test would take minutes; the last ones one by one.
+    // In bulk for speed; the last ones one by one.
     for batch in 0..10 {
         let entries: Vec<Value> = (0..1000)
             .map(|number| {
@@ -530,7 +530,7 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
     let ids: Vec<_> = ["é1", "2", "3"]
         .map(|text| send(&world, "alice", text))
         .into();
-    // Changes in the middle, behind entries that stay where they are, and in front of them.
+    // Changes in the middle, after unchanged entries, and before them.
     for acked in [&ids[1], &ids[0]] {
         let acked = std::slice::from_ref(acked);
         world
@@ -552,7 +552,7 @@ fn an_inbox_that_others_change_in_between_is_written_whole_with_one_layout() {
         text.starts_with("[\n  {") && text.ends_with("\n  }\n]"),
         "{text}"
     );
-    // It takes out the first one.
+    // It removes the first one.
     let rest = serde_json::to_string_pretty(&entries()[1..]).unwrap();
     write(&world, "alice", &rest);
     send(&world, "alice", "5");
@@ -669,7 +669,7 @@ fn entries_that_old_versions_mark_in_place_are_pruned_as_well() {
     assert_eq!(texts, ["4", "hello"]);
 }
 
-/// Sets when a file was last changed, as if it had been left alone since.
+/// Sets the modification time of a file, as if unchanged since.
 fn left_alone(path: &std::path::Path) {
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -742,7 +742,7 @@ fn mail_is_read_without_a_lock_unless_something_has_to_be_written() {
     });
     assert_eq!(taken.unwrap().unwrap()[0].text, "hello");
 
-    // An id that another program left out has to be written down first.
+    // A missing ID from another program must be written first.
     let nameless =
         r#"[{"from":"eve","text":"hi","timestamp":"2026-11-20T17:53:21.411Z","read":false}]"#;
     swarm_os::replace_alone(&world.inbox_path("alice"), nameless.as_bytes()).unwrap();

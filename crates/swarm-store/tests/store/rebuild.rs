@@ -1,13 +1,13 @@
-//! Making the task list again from the journal: it has all that the list says.
+//! Rebuilding the task list from the journal, which has all its data.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use swarm_protocol::{Event, JournalEntry, Task, TaskId};
 
-/// The tasks that a journal tells of, by number, as they were last written by swarm. What other
-/// programs changed in the files is not in it, and neither is a task whose events were written by a
-/// version that did not enter its fields.
+/// Returns the tasks in a journal by number, as last written by swarm. Changes by other programs
+/// are missing, and so are tasks whose events were written by a version that did not record the
+/// fields.
 pub(crate) fn tasks_in_journal<'e>(
     entries: impl IntoIterator<Item = &'e JournalEntry>,
 ) -> Vec<Task> {

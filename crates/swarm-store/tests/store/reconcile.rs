@@ -1,4 +1,4 @@
-//! Deaths and what is left behind.
+//! Reconciliation after deaths.
 
 use std::fs;
 use std::sync::Barrier;
@@ -149,8 +149,7 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
     );
     let before = fs::read(&config).unwrap();
 
-    // Killed after the journal and before the mail, as far as the files can tell: the mail cannot
-    // be written.
+    // Simulates a kill between journal and mail: the mail cannot be written.
     let inbox = world.inbox_path("team-lead");
     fs::create_dir(&inbox).unwrap();
     world.store.team(&world.team).reconcile().unwrap_err();
@@ -166,7 +165,7 @@ fn a_death_is_reported_once_even_if_recording_it_is_interrupted() {
         told(&world)
     );
 
-    // Killed before the roster was written; and even before the mail was in the journal.
+    // Simulates kills before the roster was written, and before the mail was in the journal.
     swarm_os::replace_alone(&config, &before).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
     swarm_os::replace_alone(&config, &before).unwrap();
@@ -213,7 +212,7 @@ fn a_death_that_was_half_entered_is_entered_once() {
         .join("config.json");
     let before = fs::read(&config).unwrap();
     world.store.team(&world.team).reconcile().unwrap();
-    // As if the first run had been killed before it wrote the roster.
+    // Simulates a kill before the roster was written.
     swarm_os::replace_alone(&config, &before).unwrap();
     let report = world.store.team(&world.team).reconcile().unwrap();
     assert_eq!(report.died.len(), 1);

@@ -130,7 +130,7 @@ fn an_answer_that_the_journal_does_not_take_is_not_given() {
         .answer_request(&asked.id, None, yes, by())
         .unwrap_err();
     assert_eq!(store.team(team).request(&asked.id).unwrap(), asked);
-    // Silence means no all the same.
+    // A timeout still means no.
     store
         .team(team)
         .answer_request(&asked.id, None, Answer::Expired, by())

@@ -1,4 +1,4 @@
-//! Reserving, committing, aborting, removing.
+//! Reserving, committing, aborting and removing members.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use swarm_store::{Draft, StoreError, process};
 
 use crate::world::{World, id, name, new_member};
 
-/// What a spawn must not change when it fails: the roster and all inboxes.
+/// State that a failed spawn must not change: the roster and all inboxes.
 fn shared_files(world: &World) -> Vec<(PathBuf, Vec<u8>)> {
     let files = world.files().into_iter();
     files
@@ -122,7 +122,7 @@ fn a_name_that_is_held_for_a_spawn_says_by_whom_and_one_whose_spawner_is_dead_fo
         .team(&world.team)
         .abort_spawn(&held.spawn_id, "for the next")
         .unwrap();
-    // No process of this pid has ever begun then.
+    // No process with this PID started at that time.
     held.reservation.spawner_start = "0".to_owned();
     world.store.team(&world.team).reserve(held.clone()).unwrap();
     let message = refused(&world);
@@ -450,7 +450,7 @@ fn fields_of_others_survive_every_change_of_the_roster() {
     assert_eq!(after["members"][0], config["members"][0]);
     assert_eq!(after["members"][1]["isActive"], false);
     assert_eq!(after["members"][2], config["members"][2]);
-    // A member that another program entered can be written to.
+    // A member added by another program can receive messages.
     let draft = Draft::new("team-lead", "hello");
     world
         .store

@@ -14,11 +14,10 @@ use uuid::Uuid;
 use crate::children::{Child, MANY};
 use crate::world::{Ends, World, message_ids, name};
 
-/// How often a writer is killed in one test.
+/// Number of kills in one test.
 const DEATHS: usize = 25;
 
-/// Lets a child get somewhere between its first and its twentieth word, and then kills it wherever
-/// it is.
+/// Kills a child at a random point between its first and twentieth line.
 fn run_and_kill(role: &str, world: &World, called: &str) -> Vec<String> {
     let mut child = Child::start(role, &world.root, called);
     let words = 1 + Uuid::new_v4().as_u128() % 20;
@@ -28,8 +27,7 @@ fn run_and_kill(role: &str, world: &World, called: &str) -> Vec<String> {
     said
 }
 
-/// Lets another process get an unknown bit further: its words alone would always mark the same
-/// places.
+/// Waits a random time, because the lines alone would always mark the same points.
 fn linger() {
     for _ in 0..Uuid::new_v4().as_u128() % 40 {
         thread::yield_now();
@@ -46,7 +44,7 @@ fn assert_json(path: &Path) {
     }
 }
 
-/// Everything in the team that must be whole at every moment.
+/// Checks the invariants of the team's files.
 fn assert_whole(world: &World) {
     for path in world.files().into_keys() {
         let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
@@ -56,7 +54,7 @@ fn assert_whole(world: &World) {
     }
 }
 
-/// Both ends of every edge know of it.
+/// Every edge is recorded on both sides.
 fn assert_edges_agree(world: &World) {
     let list = world.store.team(&world.team).tasks().unwrap();
     assert!(list.broken.is_empty(), "{:?}", list.broken);
@@ -133,7 +131,7 @@ fn tasks_of_one_call_are_made_all_or_none_under_kill() {
         let world = World::new();
         let mut child = Child::start("makes many", &world.root, "maker");
         child.hear_ready();
-        // Nearly all of its time it is somewhere among the files of one call.
+        // Most of its time is spent between the file writes of one call.
         linger();
         let made = child.kill().len();
         assert_edges_agree(&world);

@@ -21,8 +21,7 @@ fn start_all(role: &str, world: &World, count: usize) -> Vec<Child> {
     children
 }
 
-/// Takes and acknowledges until it is told that nothing more will come; returns what it
-/// acknowledged, in order.
+/// Reads and acknowledges until the end is signalled; returns the acknowledged IDs in order.
 fn read_all(world: &World, is_over: &AtomicBool) -> Vec<MessageId> {
     let reader = name("reader");
     let mut acked = Vec::new();
@@ -49,7 +48,7 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
         let reader = scope.spawn(|| read_all(&world, &is_over));
         let looker = scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
-                // The file is made by the first send.
+                // The file is created by the first send.
                 if let Ok(bytes) = fs::read(&path) {
                     serde_json::from_slice::<Vec<Value>>(&bytes).expect("half a file was seen");
                 }
@@ -71,7 +70,7 @@ fn d1_eight_senders_and_a_reader_lose_no_message_and_double_none() {
     let arrived: HashSet<String> = acked.iter().map(ToString::to_string).collect();
     assert_eq!(acked.len(), 400, "none is acknowledged twice");
     assert_eq!(arrived, promised);
-    // Nothing is gone from the disk either: it is in the inbox or in the archive, once.
+    // Each message is also on disk exactly once, in the inbox or in the archive.
     let mut kept = message_ids(&path);
     kept.extend(message_ids(
         &world
@@ -110,7 +109,7 @@ fn with_a_hundred_tasks() -> World {
     world
 }
 
-/// The task of each `won N`, with its winner.
+/// Returns the task of each `won N`, with its winner.
 fn winners(said: &[(String, Vec<String>)]) -> BTreeMap<u64, Vec<&str>> {
     let mut winners: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     for (called, words) in said {

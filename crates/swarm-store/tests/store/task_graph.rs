@@ -1,4 +1,4 @@
-//! Random work on a task list.
+//! Random operations on a task list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use swarm_store::{StoreError, TaskChange};
 
 use crate::world::{World, id, new_task};
 
-/// One random step on a list of six; higher numbers stand for tasks that may not be there.
+/// A random operation on a list of six; higher numbers are tasks that may not exist.
 #[derive(Debug, Clone)]
 enum Step {
     Create(Vec<u64>),

@@ -185,7 +185,7 @@ fn numbers_are_never_used_again() {
     assert_eq!(world.create("four", &[]), id(4));
     swarm_os::replace_alone(&world.task_path(40), b"not a task").unwrap();
     assert_eq!(world.create("forty-one", &[]), id(41));
-    // A damaged mark is kept aside, and the journal remembers.
+    // A damaged mark is moved aside, and the number is read from the journal.
     for number in [40, 41] {
         fs::remove_file(world.task_path(number)).unwrap();
     }
@@ -228,7 +228,7 @@ fn t2_a_blocked_task_can_neither_be_begun_nor_completed() {
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
     assert_eq!(world.files(), before);
-    // Also when the blocker comes in the same call.
+    // Also if the blocker is created in the same call.
     world.create("third", &[]);
     let mut change = status(TaskStatus::InProgress);
     change.add_blocked_by = vec![id(1)];
@@ -502,7 +502,7 @@ fn every_change_of_state_is_in_the_journal() {
     assert!(matches!(events.last(), Some(Event::TaskDeleted { .. })));
 }
 
-/// As many tasks as one call may be given, each waiting for the one before it.
+/// The maximum number of tasks in one call, each blocked by the previous one.
 fn long_chain(count: usize) -> Vec<NewTask> {
     let task = |place: usize| NewTask {
         after: place.checked_sub(1).into_iter().collect(),
@@ -614,8 +614,8 @@ fn where_no_number_is_left_nothing_is_created_and_nothing_is_overwritten() {
     refused(&world, 1);
 }
 
-/// The note of a call that was cut short after its first file: task 2 is there, task 1 does not
-/// know of it yet.
+/// The record of a call that was interrupted after its first file: task 2 exists, but its edge is
+/// missing in task 1.
 fn cut_short(world: &World) {
     world.create("one", &[]);
     let before = fs::read_to_string(world.task_path(1)).unwrap();
@@ -682,7 +682,7 @@ fn a_damaged_note_of_a_call_is_kept_aside() {
     assert_eq!(fs::read(kept.unwrap()).unwrap(), b"{");
 }
 
-/// Lets task 2 wait for task 1 as a program notes it that writes one side of an edge only.
+/// Makes task 2 depend on task 1, recorded on one side of the edge only.
 fn half_an_edge(world: &World) {
     world.create("first", &[]);
     world.create("second", &[]);

@@ -1,4 +1,4 @@
-//! Making and deleting teams.
+//! Creating and deleting teams.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -235,7 +235,7 @@ fn who_waits_for_a_lock_of_a_deleted_team_does_not_revive_it() {
                             return error;
                         }
                         // On one processor, a process that retakes a lock immediately may get it
-                        // before anybody who was woken for it runs.
+                        // before a woken waiter runs.
                         thread::park_timeout(Duration::from_millis(1));
                     }
                 })

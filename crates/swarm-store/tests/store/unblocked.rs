@@ -1,5 +1,4 @@
-//! Asynchronous callers never wait for a lock on their own thread, and a call that was begun
-//! completes.
+//! Asynchronous calls never block their thread on a lock, and a started call completes.
 
 use std::fs;
 use std::future::Future;
@@ -16,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::world::{World, id, name, new_member};
 
-/// Far below the minute that the store of these tests waits for a lock.
+/// Far below the lock timeout of the store in these tests, one minute.
 const NO_WAIT: Duration = Duration::from_secs(5);
 
 type Call<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
@@ -51,13 +50,13 @@ impl Drop for Foreign {
     }
 }
 
-/// Polls a call once. Returns whether it waits for something.
+/// Polls a call once. Returns whether it is pending.
 fn is_pending<F: Future + ?Sized>(call: &mut Pin<Box<F>>) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     matches!(call.as_mut().poll(&mut context), Poll::Pending)
 }
 
-/// Everything that another program can lock in the world's team.
+/// All locks of the team that another program can take.
 fn all_files(world: &World) -> Vec<PathBuf> {
     let team = world.store.team(&world.team);
     vec![
@@ -235,7 +234,8 @@ fn an_update_of_a_locked_task_changes_nothing_before_it_is_repeated() {
     let runtime = runtime();
     let _entered = runtime.enter();
     let store = world.store.clone();
-    // The list is free, the second file is not: an update of both gets half of its locks.
+    // The list is free but the second file is locked: an update of both gets only half of its
+    // locks.
     let foreign = Foreign::on([world.task_path(2)]);
     let hurried = store
         .team(&world.team)

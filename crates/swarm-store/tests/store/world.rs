@@ -22,7 +22,7 @@ pub(crate) struct World {
     pub(crate) root: PathBuf,
     pub(crate) store: FileStore,
     pub(crate) team: TeamName,
-    /// Goes with the world; a child process only visits.
+    /// Removed on drop; `None` in a child process.
     directory: Option<tempfile::TempDir>,
 }
 
@@ -55,7 +55,7 @@ impl World {
         world
     }
 
-    /// The same world from another process.
+    /// Opens the world of another process.
     pub(crate) fn at(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -145,12 +145,12 @@ impl World {
         Actor::person(&self.team)
     }
 
-    /// A member whose spawn is not known.
+    /// The actor of an unknown spawn.
     pub(crate) fn actor(&self, member: &str) -> Actor {
         Actor::member(&self.team, name(member), None)
     }
 
-    /// Every regular file below the root, lock files excepted, with its content.
+    /// Returns every regular file below the root with its content, except lock files.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut directories = vec![self.root.clone()];
@@ -196,8 +196,7 @@ pub(crate) fn new_task(subject: &str, blocked_by: &[u64]) -> NewTask {
     }
 }
 
-/// Says that something is over when it goes, also by a panic: threads that wait for it would hang
-/// the test.
+/// Signals the end when dropped, also by a panic, so that waiting threads do not hang the test.
 #[derive(Debug)]
 pub(crate) struct Ends<'a>(pub(crate) &'a AtomicBool);
 
@@ -207,7 +206,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// The ids of entries in a JSON array or in JSON lines.
+/// Returns the IDs of entries in a JSON array or in JSON lines.
 pub(crate) fn message_ids(path: &Path) -> Vec<MessageId> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let entries: Vec<Value> = if text.starts_with('[') {

@@ -97,8 +97,8 @@ fn record_answer(
         sent?;
         team.close_request(id)?;
     } else if let Err(error) = sent {
-        // The record already holds the answer and the asker reads it at its next look, so a failure
-        // to notify a departed member is ignored.
+        // The record already holds the answer and the requester reads it at its next check, so a
+        // failure to notify a departed member is ignored.
         tracing::debug!(request = %id, %error, "answer not mailed");
     }
     Ok(record)

@@ -1,4 +1,4 @@
-//! What a model reads of its team.
+//! The summary of a team for a model.
 
 use std::time::Duration;
 

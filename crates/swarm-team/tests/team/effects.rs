@@ -1,4 +1,4 @@
-//! News of tasks reaches whom it can.
+//! Notices about tasks.
 
 use swarm_protocol::TaskStatus;
 use swarm_store::{Actor, Draft, StoreError, StoreLimits, TaskChange};
@@ -16,7 +16,7 @@ fn a_failed_notice_to_one_owner_does_not_affect_the_others() {
     world.join("bob");
     world.create("first", Some("alice"), &[]);
     world.create("second", Some("bob"), &[]);
-    // Full also for what the program says.
+    // Full even for messages of the program.
     for _ in 0..2 {
         let full = Draft::system("first");
         world.files().send(&name("alice"), full).unwrap();

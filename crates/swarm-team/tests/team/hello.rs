@@ -1,4 +1,4 @@
-//! What was ordered is in force, or the hello is refused.
+//! A hello that differs from the order is rejected.
 
 use swarm_protocol::{Hello, PaneId, PermissionMode, SessionId, SpawnId, WorktreeReport};
 use swarm_team::{SpawnOrder, check_hello};

@@ -1,4 +1,4 @@
-//! Mail is sorted by who wrote it, and nothing steps out of its envelope.
+//! Mail is classified by sender, and text cannot break out of its envelope.
 
 use serde_json::{Value, json};
 use swarm_protocol::{
@@ -13,7 +13,7 @@ fn time() -> IsoTime {
     IsoTime::new("2026-11-20T17:27:26.590Z")
 }
 
-/// An entry of another program: no mark.
+/// An entry of another program, without swarm's mark.
 fn foreign(from: &str, text: impl Into<String>) -> InboxEntry {
     InboxEntry::new(from, text, time())
 }

@@ -1,4 +1,4 @@
-//! What members do to each other, on real files.
+//! Interactions between members, on real files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

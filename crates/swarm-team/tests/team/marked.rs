@@ -10,7 +10,7 @@ use swarm_team::{life_holders, processes_of_members, processes_of_spawns};
 
 use crate::world::{World, name};
 
-/// A process that bears no mark, as one whose environment is closed.
+/// A process without a mark, like one with an unreadable environment.
 fn unmarked() -> Child {
     Command::new("sleep")
         .arg("600")

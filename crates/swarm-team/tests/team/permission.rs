@@ -1,4 +1,4 @@
-//! A question between processes has one answer, for one call.
+//! A permission request has exactly one answer, for one call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,12 +50,12 @@ fn open(context: &MemberContext, world: &World, timeout: Duration) -> OpenReques
 
 fn yes(world: &World, open: &OpenRequest, always: bool) {
     let (store, team, by) = (&*world.store, &world.team, AnsweredBy::default());
-    // People are shown what is on file.
+    // People see the stored record.
     let shown = store.team(team).request(&open.record.id).unwrap();
     approve(&*store.team(team), &shown, always, by).unwrap();
 }
 
-/// Wakes when a test says so.
+/// Wakes when a test signals it.
 #[derive(Default)]
 struct Bell(Arc<Notify>);
 
@@ -87,7 +87,7 @@ async fn wait_for(
     wait_for_answer(context, &*world.files(), open, &mut bell, timeout, cancel).await
 }
 
-/// What a member finds when it looks once.
+/// Checks for an answer once.
 async fn look(
     context: &MemberContext,
     world: &World,
@@ -115,7 +115,7 @@ fn forge(record: &mut Value, answer: &Value) {
     record["state"] = json!({"is": "answered", "answer": answer, "at": 1});
 }
 
-/// How many answers the journal says were ignored.
+/// Returns the number of ignored answers in the journal.
 fn ignored(world: &World) -> usize {
     let events = world.files().events().unwrap().entries;
     let is_ignored = |event: &Event| matches!(event, Event::AnswerIgnored { .. });
@@ -289,7 +289,7 @@ async fn a_changed_call_is_not_what_was_approved() {
         yes(&world, &open, false);
         assert_eq!(look(&bob, &world, &open).await, None);
     }
-    // Nor is it when the file says afterwards what was asked.
+    // Nor after the file has the original request again.
     let open = open(&bob, &world, LONG);
     tamper(&world, &open, changes[0]);
     yes(&world, &open, false);

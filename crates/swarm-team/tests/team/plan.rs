@@ -1,4 +1,4 @@
-//! Plans that wait for an approval, and questions of members of other programs.
+//! Plans that wait for approval, and requests of members of other programs.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn put_forward(context: &MemberContext, world: &World, plan: &str) -> OpenReques
     open_request(context, &*world.files(), request, None).unwrap()
 }
 
-/// What the member finds, which has been answered.
+/// Reads the outcome of an answered request.
 async fn heard(context: &MemberContext, world: &World, open: &OpenRequest) -> PermissionOutcome {
     let (files, cancel) = (world.files(), CancellationToken::new());
     wait_for_answer(context, &*files, open, &mut Asleep, None, &cancel)
@@ -98,7 +98,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     );
     assert_eq!(heard(&bob, &world, &open).await, allowed(None));
 
-    // Said with the answer, and a plan that a person has changed.
+    // A remark with the answer, and a plan that a person has changed.
     let open = put_forward(&bob, &world, "# Again");
     answer(
         &*world.files(),
@@ -190,7 +190,7 @@ async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
         call(&tool, json!({"to": "bob", "message": message}))
     };
     let plan = "plan_approval_response";
-    // The lead of this test is in mode default, and the plan would be carried out in acceptEdits.
+    // The lead of this test is in mode default, and the plan would be executed in acceptEdits.
     let open = put_forward(&bob, &world, "# Fix it");
     let refused = say(&open.record, plan, true).await;
     assert!(

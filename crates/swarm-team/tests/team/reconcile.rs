@@ -70,14 +70,14 @@ fn several_deaths_are_several_messages() {
     );
 }
 
-/// A place in the roster whose spawner has died and whose time is over.
+/// A reservation with a dead spawner and an expired deadline.
 fn lapse(world: &World, spawn_id: SpawnId) {
     let dead = Reservation::new(u32::MAX, "1", UnixMs(1));
     world.reserve_as("bob", spawn_id, dead);
 }
 
-/// What a spawner that died has left for `bob`: a process with the mark of the spawn, and an order
-/// with keys.
+/// Leftovers of a dead spawner of `bob`: a process with the mark of the spawn, and an order with
+/// keys.
 struct Left {
     process: Child,
     order: PathBuf,
@@ -160,7 +160,7 @@ async fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered
     lapse(&world, spawn_id);
     drop(world.live("alice").1);
     let left = Left::of(&world, spawn_id);
-    // The news of the death has no place to go.
+    // The notice of the death cannot be delivered.
     let inbox = world.files().inbox_directory().join("team-lead.json");
     std::fs::create_dir(&inbox).unwrap();
     reconcile(&*world.files()).unwrap_err();

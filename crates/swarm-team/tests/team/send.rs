@@ -1,4 +1,4 @@
-//! Who may be written to, and what becomes of it.
+//! Recipients and results of messages.
 
 use swarm_protocol::{AgentEvent, ControlFrame, MemberState};
 use swarm_store::{Draft, StoreLimits};

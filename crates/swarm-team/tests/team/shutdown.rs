@@ -1,4 +1,4 @@
-//! Both halves of the shutdown handshake.
+//! Both sides of the shutdown handshake.
 
 use swarm_protocol::{BackendType, ControlFrame, IsoTime, PaneId, ShutdownRequest};
 use swarm_store::blocking::wait;

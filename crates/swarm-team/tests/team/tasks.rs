@@ -339,7 +339,7 @@ async fn the_list_shows_states_owners_and_open_blockers() {
     );
 }
 
-/// Writes down when it is asked to merge.
+/// Records calls to merge.
 #[derive(Debug)]
 struct Merger(Arc<Mutex<Vec<String>>>);
 
@@ -395,7 +395,7 @@ async fn a_task_is_completed_by_tool_as_by_hand_check_then_hooks_then_merge() {
     ok(&update(&owner, complete(1)).await);
     assert_eq!(told.lock()[1..], ["merge /tree"]);
     assert_eq!(world.task(1).status, TaskStatus::Completed);
-    // It is completed: nothing is asked or merged a second time.
+    // Completed: hooks and merging do not run again.
     let again = update(&owner, complete(1)).await;
     assert_eq!(told.lock().len(), 2, "{}", again.content);
 }

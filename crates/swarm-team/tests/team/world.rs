@@ -1,4 +1,4 @@
-//! A team on disk, and seats in it.
+//! A team on disk, and contexts of its members.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(crate) fn id(number: u64) -> TaskId {
     TaskId::new(number)
 }
 
-/// A context whose events can be looked at.
+/// A context that records its events.
 pub(crate) struct Seated {
     pub(crate) context: Arc<MemberContext>,
     events: Arc<Mutex<Vec<AgentEvent>>>,
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// The same files under other limits.
+    /// Opens the files with other limits.
     pub(crate) fn store_with(&self, limits: StoreLimits) -> FileStore {
         store_in(&self.directory, limits)
     }
@@ -91,7 +91,7 @@ impl World {
         spawn_id
     }
 
-    /// One that holds as long as this process lives.
+    /// A reservation that is valid as long as this process runs.
     pub(crate) fn reservation() -> Reservation {
         let own = std::process::id();
         Reservation::new(own, process::start_time(own).unwrap(), UnixMs(u64::MAX))
@@ -122,13 +122,13 @@ impl World {
         spawn
     }
 
-    /// A committed member that lives until the file is dropped.
+    /// A committed member that is alive until the file is dropped.
     pub(crate) fn live(&self, member: &str) -> (SpawnId, File) {
         let spawn_id = self.join(member);
         (spawn_id, self.hold_life(member, spawn_id))
     }
 
-    /// Enters a worktree for everybody.
+    /// Sets a worktree for all members.
     pub(crate) fn give_worktrees(&self, path: &str) {
         let file = self.directory.path().join("root/teams/crew/config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -138,7 +138,7 @@ impl World {
         std::fs::write(&file, config.to_string()).unwrap();
     }
 
-    /// Enters a member that another program runs.
+    /// Adds a member of another program.
     pub(crate) fn foreigner(&self, member: &str) {
         let file = self.directory.path().join("root/teams/crew/config.json");
         let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -240,7 +240,7 @@ impl World {
         sort_mail(self.unread(member))
     }
 
-    /// The texts that wait for a member, as its model would read them.
+    /// Returns the unread messages of a member, as its model would read them.
     pub(crate) fn read(&self, member: &str) -> Vec<String> {
         self.mail(member).iter().map(Incoming::render).collect()
     }
@@ -296,7 +296,7 @@ fn record(events: &Mutex<Vec<AgentEvent>>, event: AgentEvent) {
     events.lock().push(event);
 }
 
-/// Founds the world's team for a lead that needs one.
+/// Creates the world's team for a lead that needs one.
 #[derive(Debug)]
 struct Creating(Arc<FileStore>, TeamName);
 

@@ -1,4 +1,4 @@
-//! Commands that a lead runs in the background.
+//! Background commands of a lead.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ async fn a_run_waits_for_background_commands_of_its_lead() {
     assert!(told.contains("<result>built</result>"), "{told}");
 }
 
-/// Lets the build end once the run waits for it.
+/// Lets the build finish once the run waits for it.
 #[derive(Debug)]
 struct Opener {
     go: std::path::PathBuf,

@@ -1,4 +1,4 @@
-//! A whole run, with members that are played.
+//! Complete runs with simulated members.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,8 +82,8 @@ impl Run {
         ended.expect("the run ends")
     }
 
-    /// The model's next reply, before which a member joins, played by a thread that is given its
-    /// spawn.
+    /// Sets the model's next reply, before which a member joins, simulated by a thread with its
+    /// spawn ID.
     fn member_joins(&self, act: impl FnOnce(Arc<World>, swarm_protocol::SpawnId) + Send + 'static) {
         let world = self.world.clone();
         self.model.on(move |_| {
@@ -163,8 +163,8 @@ async fn l12_a_run_does_not_end_while_a_member_works_and_ends_it_in_order() {
                     .unwrap()?;
                 (state.state == MemberState::Idle).then_some(())
             });
-            // What needs no turn is cleared away and the lead looks around: it must be there for
-            // the next one too.
+            // Messages without a turn are removed and the lead checks its team again: it must still
+            // handle the next one.
             for _ in 0..3 {
                 idle_notice(&world.store, "bob", None);
                 swarm_testkit::wait_for("the lead to look", || {
@@ -298,7 +298,7 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
         commit(&world.store, spawn);
         tell.send(Child::start(&world.spawn_context.root, "bob", spawn))
             .unwrap();
-        // A list of tasks that cannot be read stops the run.
+        // An unreadable task list stops the run.
         let tasks = world.store.team(&team()).tasks_directory();
         std::fs::remove_dir_all(&tasks).unwrap();
         swarm_os::replace_alone(&tasks, b"no directory").unwrap();
@@ -312,8 +312,8 @@ async fn a_run_that_breaks_down_leaves_no_member_behind_and_keeps_the_team() {
     assert_eq!(world.store.teams().unwrap(), [team()]);
 }
 
-/// Makes a directory of the transcript when the lead is told that a member could not be brought
-/// back.
+/// Replaces the transcript by a directory when the lead is told that a member could not be
+/// respawned.
 #[derive(Debug)]
 struct BreaksTranscript(std::path::PathBuf);
 
@@ -621,7 +621,7 @@ async fn a_run_whose_terminal_closes_or_whose_time_is_up_leaves_its_members_to_a
         let config = world.store.team(&team()).config().unwrap();
         let bob = config.member(&name("bob")).unwrap();
         assert!(bob.session_id.is_some() && world.stops().is_empty());
-        // The lock has fallen with the lead: this is what makes members park.
+        // The lock is released with the lead: this makes members park.
         assert_eq!(config.lead_process.unwrap().pid, session.pid);
         assert_eq!(
             world

@@ -1,4 +1,4 @@
-//! A lead on real files, with members that are played by threads and processes.
+//! A lead on real files, with members simulated by threads and processes.
 
 mod commands;
 mod headless;

@@ -1,4 +1,4 @@
-//! The part of a member, for the other tests.
+//! A simulated member, for the other tests.
 
 #[test]
 #[ignore = "plays a member in the other tests (`--ignored`), and nothing by itself"]

@@ -1,4 +1,4 @@
-//! What is written before a request for an answer, and what behind it.
+//! The order of writes and the model request.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Members with sub-agents in the background.
+//! Members with background sub-agents.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn launch(background: bool) -> Reply {
     call("Agent", input)
 }
 
-/// Bob, whose sub-agent waits for the returned gate before it first answers.
+/// Bob, whose sub-agent waits for the returned gate before its first response.
 fn model() -> (Arc<FakeModel>, Arc<Notify>) {
     let (model, gate) = (Arc::new(FakeModel::default()), Arc::new(Notify::new()));
     model.then(launch(true));
@@ -33,7 +33,7 @@ fn model() -> (Arc<FakeModel>, Arc<Notify>) {
     (model, gate)
 }
 
-/// Waits until the sub-agent would ask its model again.
+/// Waits until the sub-agent would send its next request.
 async fn its_call_has_run(world: &World) {
     until("its call has run", || {
         let directory = world.transcript_path().with_extension("").join("subagents");
@@ -45,7 +45,7 @@ async fn its_call_has_run(world: &World) {
             .then_some(())
     })
     .await;
-    // One that is not held asks as soon as it gets the thread.
+    // A sub-agent that is not suspended sends it when it is next scheduled.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

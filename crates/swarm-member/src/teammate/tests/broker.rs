@@ -1,4 +1,4 @@
-//! Waiting for an answer costs nothing.
+//! Waiting for an answer does not poll.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::broker::PermissionBroker;
 use crate::mail::MailHandler;
 use crate::teammate::mail::TeammateMail;
 
-/// How long an event may take to come: they take well under a millisecond.
+/// Timeout for an event: events take well under a millisecond.
 const QUIET: Duration = Duration::from_millis(20);
 
 #[test]
@@ -27,7 +27,7 @@ fn reading_inbox_and_queue_does_not_wake_the_waiter() {
         timeout: world.limits.permission_timeout(),
     };
     let mut wake = broker.wake(&*world.store.team(&world.team));
-    // The sweep may come once in this time; a look that wakes itself would wake every time.
+    // The sweep may run once in this time; a check that wakes itself would wake every time.
     let mut wakes = 0;
     for _ in 0..20 {
         world.store.team(&world.team).take_unread(&bob()).unwrap();

@@ -1,4 +1,4 @@
-//! A member that dies and starts again loses nothing and does nothing twice.
+//! A restarted member loses nothing and repeats nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_lose
     })
     .await;
     running.crash().await;
-    // Neither the line nor what came after it.
+    // Neither the line nor the lines after it.
     swarm_os::replace_alone(&world.transcript_path(), b"").unwrap();
     world.forget_acks();
 
@@ -143,7 +143,7 @@ async fn d2_a_message_is_acknowledged_only_once_it_is_in_the_transcript_on_disk(
                 .push((acked, holds(&transcript, "run the tests")));
         }
     };
-    // The clock is read whenever something is shown, reported, or written into the transcript.
+    // The clock is read whenever something is shown, reported, or written to the transcript.
     world.clock = Arc::new(Lookout(Box::new(watch)));
     let model = FakeModel::saying("green");
     let running = world.run(Some("run the tests"), &model);

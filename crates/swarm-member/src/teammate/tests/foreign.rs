@@ -1,4 +1,4 @@
-//! A member whose agent is another program: all but its answers is as with our own.
+//! A member with another agent program behaves as one with swarm's agent.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ async fn another_programs_agent_answers_mail_once_reports_idle_and_shuts_down() 
     let spawn = running.spawn_id;
     running.crash().await;
 
-    // Another process of the member: a new agent, the same conversation, nothing told twice.
+    // A new process of the member: a new agent, the same conversation, no repeated messages.
     world.runtime = Arc::new(FakeAcpAgent::default());
     world.forget_acks();
     let running = world.start(spawn, &model);

@@ -1,4 +1,4 @@
-//! The user's hooks of a member.
+//! User hooks of a member.
 
 use serde_json::json;
 use swarm_permissions::HookSettings;

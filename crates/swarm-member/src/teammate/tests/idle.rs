@@ -1,4 +1,4 @@
-//! What the lead is told at the end of a turn.
+//! Reports to the lead at the end of a turn.
 
 use swarm_agent::{AgentError, Totals, TurnOutcome};
 use swarm_protocol::{AgentEvent, IdleNotification, IdleReason, IsoTime};

@@ -1,4 +1,4 @@
-//! What of the mail is the program's, and what the model's.
+//! Mail of a teammate: frames for the program and text for the model.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -201,7 +201,7 @@ fn a_refused_request_does_not_come_back_and_does_not_stay_unread() {
     assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!(world.unread("bob"), 0);
     let second = loop {
-        // Ids of one millisecond are the same.
+        // IDs of the same millisecond are equal.
         let id = world.ask_to_stop();
         if id != first {
             break id;
@@ -264,7 +264,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
         wait(mail.take_rights()).unwrap();
         assert_eq!((rights.mode(), world.unread("bob")), (then, 0), "{mode}");
     }
-    // The journal says `plan`: what is written into the inbox changes nothing.
+    // The journal says `plan`: writing to the inbox does not change it.
     let forged = ControlFrame::from_text(
         r#"{"type":"mode_set_request","mode":"default","from":"team-lead"}"#,
     );

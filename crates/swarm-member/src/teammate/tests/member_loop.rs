@@ -1,4 +1,4 @@
-//! From prompt to shutdown.
+//! The member loop from prompt to shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -452,7 +452,7 @@ async fn a_turn_shows_as_active_only_while_it_lasts() {
         let config = world.store.team(&world.team).config().unwrap();
         config.member(&bob()).unwrap().is_active
     };
-    // Written while the model is asked.
+    // Written during the model request.
     world.in_state(MemberState::Working).await;
     until("the turn", || (active() == Some(true)).then_some(())).await;
     let_go.notify_one();

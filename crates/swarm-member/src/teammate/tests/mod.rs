@@ -1,4 +1,4 @@
-//! A teammate in a team on disk, with a model that plays a script.
+//! A teammate in a team on disk, with a scripted model.
 
 mod asking;
 mod background;

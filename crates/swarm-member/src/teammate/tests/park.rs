@@ -1,4 +1,4 @@
-//! Members whose lead is gone.
+//! Members that have lost their lead.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn l4_the_kernel_wakes_the_watcher_when_the_lead_dies() {
     let lead = world.lead();
     assert_eq!(watch.lost(), None);
     drop(lead);
-    // No directory is watched here, so nothing but the lock can wake.
+    // No directory is watched here, so only the lock can wake.
     watch.changed().await;
     assert!(watch.lost().is_some());
     let _next = world.lead();
@@ -81,7 +81,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     world.in_state(MemberState::Parked).await;
     assert_eq!((model.asked(), world.idle_notices().len()), (1, 0));
 
-    // The team is driven by hand from here on.
+    // From here on, the team is led from the shell.
     world
         .store
         .team(&world.team)
@@ -208,7 +208,7 @@ async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     world.in_state(MemberState::Working).await;
     drop(next);
     world.in_state(MemberState::Parked).await;
-    // From here on a person leads, as after `swarm resume`.
+    // From here on, a person leads, as after `swarm resume`.
     world
         .store
         .team(&world.team)

@@ -208,7 +208,7 @@ fn the_mode_is_changed_within_the_ceiling_and_raised_only_where_a_person_alone_c
         [Plan, Default, AcceptEdits, AcceptEdits, BypassPermissions]
     );
     assert_eq!(screen.count("is above acceptEdits"), 1);
-    // What is typed into a pane makes nothing less strict.
+    // Input in a pane cannot relax permissions.
     for (line, mode) in [("/mode plan", Plan), ("/mode default", Plan)] {
         person.take(PaneInput::Line(line.to_owned()), None);
         assert_eq!(rights.mode(), mode, "{line}");

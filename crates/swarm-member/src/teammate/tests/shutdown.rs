@@ -1,4 +1,4 @@
-//! The handshake while the member is in a turn.
+//! The shutdown handshake during a turn.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,8 +21,7 @@ fn refusal(id: &RequestId) -> serde_json::Value {
     })
 }
 
-/// A turn in which the request comes, is told to the model and is refused. `last` is the model's
-/// next reply.
+/// A turn in which the request arrives and the model refuses it. `last` is the model's next reply.
 fn refuse_then(world: &Arc<World>, model: &FakeModel, last: Reply) {
     let asker = Arc::clone(world);
     let (tell, told) = std::sync::mpsc::channel();
@@ -148,8 +147,7 @@ async fn a_request_that_was_let_in_before_anybody_looked_has_a_deadline_too() {
     let world = Arc::new(world);
     let model = Arc::new(FakeModel::default());
     let asker = Arc::clone(&world);
-    // The turn takes the request up and goes on to its next call without having let go of the
-    // thread.
+    // The turn reads the request and continues to its next call without yielding.
     model.on(move |_| {
         asker.ask_to_stop();
         call("TaskList", json!({}))

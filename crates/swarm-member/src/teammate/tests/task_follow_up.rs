@@ -1,4 +1,4 @@
-//! Tasks that a member leaves in progress, and turns whose end cannot be told.
+//! Tasks that a member leaves in progress, and reports that cannot be sent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A team, members in it, and teammates that run.
+//! A team with members and running teammates.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,8 +29,8 @@ use tokio::task::JoinHandle;
 use crate::reporter::{PaneSink, Reporter, ReporterParts};
 use crate::teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};
 
-/// How long a condition may take. Generous, since the machine may be busy; a test that passes never
-/// waits for it.
+/// Timeout for a condition. Generous, since the machine may be busy; passing tests do not wait for
+/// it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 pub(crate) fn bob() -> MemberName {
@@ -41,7 +41,7 @@ pub(crate) struct World {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) store: Arc<FileStore>,
     pub(crate) team: TeamName,
-    /// The conversation that every spawn of a member carries on.
+    /// The conversation that every spawn of a member continues.
     session: SessionId,
     pub(crate) limits: MemberLimits,
     pub(crate) mode: PermissionMode,
@@ -50,7 +50,7 @@ pub(crate) struct World {
     pub(crate) runtime: Arc<dyn swarm_agent::AgentRuntime>,
 }
 
-/// A teammate that runs as a task.
+/// A teammate running as a task.
 pub(crate) struct Running {
     pub(crate) spawn_id: SpawnId,
     pub(crate) terminate: Termination,
@@ -63,7 +63,7 @@ impl Running {
         ended.expect("the teammate ends").unwrap().unwrap()
     }
 
-    /// Ends it at whatever it waits for, as `kill -9` would.
+    /// Aborts it at any point, like `kill -9`.
     pub(crate) async fn crash(self) {
         self.task.abort();
         assert!(self.task.await.unwrap_err().is_cancelled());
@@ -110,7 +110,7 @@ impl World {
         spawn
     }
 
-    /// Starts bob, of a spawn that is in the roster.
+    /// Starts bob with a spawn that is in the roster.
     pub(crate) fn start(&self, spawn_id: SpawnId, model: &Arc<impl Model + 'static>) -> Running {
         let terminate = Termination::default();
         self.start_with(spawn_id, model, terminate)
@@ -230,7 +230,7 @@ impl World {
         self.directory.path().join("root")
     }
 
-    /// A lead of this very process, as long as the lock is held.
+    /// Makes this process the lead while the lock is held.
     pub(crate) fn lead(&self) -> LifeHolder {
         let lead = process::as_lead(SystemClock.now());
         self.store
@@ -241,7 +241,7 @@ impl World {
         LifeHolder::take(&life, b"{}").unwrap()
     }
 
-    /// The journal's events of one kind.
+    /// Returns the journal's events of one kind.
     pub(crate) fn journalled(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
         let events = self
             .store
@@ -253,7 +253,7 @@ impl World {
         events.filter(|entry| is_meant(&entry.event)).count()
     }
 
-    /// The place in the journal of the first event of a kind.
+    /// Returns the index of the first event of a kind in the journal.
     pub(crate) fn happened(&self, is_meant: impl Fn(&Event) -> bool) -> usize {
         let events = self.store.team(&self.team).events().unwrap().entries;
         let found = events.iter().position(|entry| is_meant(&entry.event));
@@ -264,7 +264,7 @@ impl World {
         swarm_agent::transcript_path(&self.root(), self.directory.path(), self.session)
     }
 
-    /// The transcript of bob's conversation as it is on disk.
+    /// Returns the transcript of bob's conversation on disk.
     pub(crate) fn transcript(&self) -> String {
         std::fs::read_to_string(self.transcript_path()).unwrap_or_default()
     }
@@ -288,7 +288,7 @@ impl World {
         self.ask(false)
     }
 
-    /// Stops it whatever its model says.
+    /// Stops it with a forced request.
     pub(crate) fn force_to_stop(&self) -> RequestId {
         self.ask(true)
     }
@@ -314,7 +314,7 @@ impl World {
         inbox.unread().count()
     }
 
-    /// What the lead has got, read or not.
+    /// Returns all messages to the lead, read or unread.
     pub(crate) fn leads_mail(&self) -> Vec<Incoming> {
         let inbox = self
             .store
@@ -336,7 +336,7 @@ impl World {
         .collect()
     }
 
-    /// Waits for so many idle notices.
+    /// Waits for a number of idle notices.
     pub(crate) async fn idle(&self, count: usize) -> Vec<IdleNotification> {
         let notices = until("idle notices", || {
             Some(self.idle_notices()).filter(|notices| notices.len() >= count)
@@ -351,8 +351,8 @@ impl World {
         report.map(|report| report.state)
     }
 
-    /// Waits until bob says that he is in a state. He is idle only when nothing waits for him: that
-    /// he works is written when his request is out, and before his mail counts as read.
+    /// Waits until bob reports a state. He is idle only without unread mail: working is reported
+    /// when his request is sent, before his mail is marked as read.
     pub(crate) async fn in_state(&self, state: MemberState) {
         until(state.name(), || {
             let waits = state == MemberState::Idle && self.unread("bob") > 0;
@@ -377,7 +377,7 @@ impl World {
             .collect()
     }
 
-    /// Makes every message of bob's unread again, as if no acknowledgement had reached the disk.
+    /// Marks all messages of bob as unread, as if no acknowledgement was on disk.
     pub(crate) fn forget_acks(&self) {
         let path = self.inbox_path();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -433,12 +433,12 @@ impl World {
     }
 }
 
-/// What a pane shows.
+/// The content of a pane.
 #[derive(Clone, Default)]
 pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
 
 impl Screen {
-    /// How often a text is on it.
+    /// Returns how often it contains a text.
     pub(crate) fn count(&self, text: &str) -> usize {
         let shown = String::from_utf8(self.0.lock().clone()).unwrap();
         shown.matches(text).count()
@@ -455,7 +455,7 @@ impl Write for Screen {
     }
 }
 
-/// A clock that looks at something each time it is read: at every event of the teammate.
+/// A clock that runs a check at each reading: at every event of the teammate.
 pub(crate) struct Lookout(pub(crate) Box<dyn Fn() + Send + Sync>);
 
 impl fmt::Debug for Lookout {
@@ -471,7 +471,7 @@ impl Clock for Lookout {
     }
 }
 
-/// Whether an event is the delivery of a message.
+/// Returns whether an event is the delivery of a message.
 pub(crate) fn delivers(event: &Event, id: &MessageId) -> bool {
     matches!(event, Event::Delivered { msg_id, .. } if msg_id == id)
 }
