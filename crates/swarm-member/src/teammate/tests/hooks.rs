@@ -133,7 +133,7 @@ async fn a_model_decides_whether_a_turn_may_end() {
     assert_eq!(requests.len(), 4);
     assert!(heard(&requests[1]).contains(r#""last_assistant_message":"written""#));
     assert!(requests[1].tools.is_empty());
-    assert!(heard(&requests[2]).contains("a user hook says: run the tests"));
+    assert!(heard(&requests[2]).contains("a hook of the user says: run the tests"));
     running.crash().await;
 }
 
