@@ -24,7 +24,9 @@ pub(super) fn sentence(receiver: &ReceiverStatus, team: &TeamName, now: UnixMs) 
         ReadTime::ByHand => {
             "no program leads this team; `swarm inbox team-lead` shows the mail".to_owned()
         }
-        ReadTime::Unknown => "of another program; unknown whether and when it reads this".to_owned(),
+        ReadTime::Unknown => {
+            "of another program; unknown whether and when it reads this".to_owned()
+        }
     }
 }
 
