@@ -17,7 +17,10 @@ pub(crate) async fn on_blocking_pool<T: Send + 'static>(
     };
     let work = Arc::new(Mutex::new(Some(work)));
     let taken = Arc::clone(&work);
-    let run = move || taken.lock().take().map(|work| work());
+    let run = move || {
+        let work = taken.lock().take();
+        work.map(|work| work())
+    };
     match runtime.spawn_blocking(run).await {
         Ok(Some(done)) => done,
         Err(failed) if failed.is_panic() => resume_unwind(failed.into_panic()),

@@ -144,7 +144,7 @@ mod tests {
         (
             "bob",
             r#"{"type":"sandbox_permission_request","requestId":"s-1","workerId":"bob@t","workerName":"bob","hostPattern":{"host":"crates.io"},"createdAt":1}"#,
-            "may reach crates.io",
+            "reach crates.io? (request s-1)",
         ),
         (
             "team-lead",

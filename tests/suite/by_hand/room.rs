@@ -85,5 +85,5 @@ fn a_full_disk_is_reported_with_a_hint() {
         return;
     };
     let error = refused.error(7);
-    assert!(error.to_string().contains("make room"), "{error}");
+    assert!(error.to_string().contains("free space"), "{error}");
 }

@@ -308,7 +308,7 @@ fn a_hook_withholds_a_message_and_its_sender_is_told() {
     assert!(!told.ask.has_seen("the secret is 7"));
     let notice = world.wait_for("the notice", || {
         let mut mail = world.team("demo").inbox("team-lead");
-        mail.retain(|entry| entry["text"].as_str().unwrap().contains("withholds"));
+        mail.retain(|entry| entry["text"].as_str().unwrap().contains("withheld"));
         mail.pop()
     });
     assert_eq!(notice["from"], "bob", "{notice}");

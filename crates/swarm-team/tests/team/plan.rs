@@ -202,7 +202,7 @@ async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
     assert!(!rejected.is_error, "{}", rejected.content);
     let again = say(&open.record, plan, false).await;
     assert!(
-        again.content.contains("answered already"),
+        again.content.contains("already answered"),
         "{}",
         again.content
     );
