@@ -91,7 +91,7 @@ fn s3_a_program_that_exits_immediately_is_not_a_member_and_its_last_output_is_sh
         failed.assert_code(9);
         assert_eq!(
             failed.stderr,
-            "swarm: bob was not spawned: its process ended before it was ready (exit status 7). Its last lines:\n    \
+            "swarm: bob was not spawned: its process exited before it was ready (exit status 7). Its last lines:\n    \
              reading the configuration\n    the flux capacitor is missing\n    giving up\n",
             "{backend}"
         );

@@ -47,7 +47,7 @@ fn commands_that_show_rules_report_refused_settings_and_why() {
     world.write("root/settings.json", "{bad");
     let shown = world.swarm(&["permissions", "bob"]);
     let said = &shown.ok().stderr;
-    for word in ["invalid JSON in", "fix the file", "bob has"] {
+    for word in ["invalid JSON in", "fix the file", "bob keeps"] {
         assert!(said.contains(word), "{word}: {}", shown.story());
     }
     world.swarm(&["kill", "bob"]).ok();

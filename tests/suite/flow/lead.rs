@@ -117,7 +117,7 @@ fn in_tmux_requests_are_not_answered_where_an_agent_could_type_too() {
     run.line("make it");
     run.shows("needs an answer");
     run.line("/approve");
-    run.shows("is not taken here: this terminal is in tmux");
+    run.shows("is not accepted here: this terminal is in tmux");
     let requests = run.world.swarm(&["requests", "--json"]).json();
     let id = requests[0]["id"].as_str().expect("the request still waits");
     run.world.swarm(&["deny", id]).ok();

@@ -181,7 +181,7 @@ fn c2_an_impossible_spawn_is_refused_before_anything_is_started() {
     assert_eq!(error["hint"], "did you mean `reviewer`?");
     for (more, code, why) in [
         // The definition requires plan mode, and an unknown model is not replaced by another.
-        (&["--mode", "acceptEdits"][..], 5, "holds it to plan"),
+        (&["--mode", "acceptEdits"][..], 5, "limits it to plan"),
         (&["--model", "no/such"], 2, "no/such"),
         // The skill is missing here; the child says so and the spawn is undone.
         (&[], 9, "names the skill `style`"),

@@ -171,7 +171,7 @@ fn s4_a_child_that_prompts_instead_of_saying_hello_is_reported_with_its_question
         let error = spawning.wait().error(6);
         let message = error["message"].as_str().unwrap();
         for words in [
-            "needs a person",
+            "a program in its pane is waiting for input",
             "Do you trust the files in this directory? [y/N]",
         ] {
             assert!(message.contains(words), "{message}");

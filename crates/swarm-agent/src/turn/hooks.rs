@@ -232,7 +232,7 @@ impl Session {
             return Ok(true);
         }
         *held += 1;
-        let note = format!("Your turn does not end yet, a hook of the user says: {why}");
+        let note = format!("Your turn does not end yet, a user hook says: {why}");
         let note = Envelope::system(&note).render();
         self.append(Entry::user(vec![ContentBlock::text(note)]))?;
         Ok(false)
@@ -295,7 +295,7 @@ pub fn hook_context(outcome: &HookOutcome) -> Option<Injected> {
     if told.is_empty() {
         return None;
     }
-    let text = format!("A hook of the user says:\n{}", told.join("\n"));
+    let text = format!("A user hook says:\n{}", told.join("\n"));
     Some(Injected::prompt(Envelope::system(&text).render()))
 }
 
@@ -305,7 +305,7 @@ pub(super) fn add_context<'a>(
     context: impl IntoIterator<Item = &'a String>,
 ) {
     for text in context {
-        output.content.push_str("\n\n[A hook of the user says: ");
+        output.content.push_str("\n\n[A user hook says: ");
         output.content.push_str(text.trim());
         output.content.push(']');
     }

@@ -84,7 +84,7 @@ impl Session {
         }
         let mut text = refusal.text();
         if retry {
-            text.push_str(" A hook of the user says that you may try this call again.");
+            text.push_str(" A user hook says that you may try this call again.");
         }
         ToolOutput::error(text)
     }
@@ -128,8 +128,7 @@ impl Session {
 /// Returns the context that hooks add to the conversation.
 fn context(outcome: &HookOutcome) -> Option<String> {
     let said = outcome.context.join("\n");
-    (!said.is_empty())
-        .then(|| Envelope::system(&format!("A hook of the user says:\n{said}")).render())
+    (!said.is_empty()).then(|| Envelope::system(&format!("A user hook says:\n{said}")).render())
 }
 
 /// Returns the input as the model wrote it.

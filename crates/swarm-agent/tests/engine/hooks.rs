@@ -175,7 +175,7 @@ async fn failure_hooks_receive_the_error_and_add_context() {
     assert!(hook_inputs(&world, "PostToolUse").is_empty());
     let request = format!("{:?}", world.model.last_request().messages);
     assert!(
-        request.contains("A hook of the user says: try the other one"),
+        request.contains("A user hook says: try the other one"),
         "{request}"
     );
 }
@@ -261,7 +261,7 @@ async fn permission_denied_hooks_receive_the_reason_and_can_allow_a_retry() {
     assert_eq!(denied["reason"], "not today");
     let result = last_result(&world);
     assert!(
-        result.contains("permission denied. not today A hook of the user says that you may try"),
+        result.contains("permission denied. not today A user hook says that you may try"),
         "{result}"
     );
 }
