@@ -98,24 +98,19 @@ fn delegating_phrase(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let names_a_file = names_a_file(&lower);
-    let is_reference = |rest: &[&str]| match *rest {
-        ["your", what, ..] => FINDINGS.contains(&what).then_some(2),
-        ["what", "you", did, ..] => LEARNED.contains(&did).then_some(3),
-        [whose, what, ..] if !names_a_file && OTHERS.contains(&whose) => {
-            FINDINGS.contains(&what).then_some(2)
-        }
-        _ => None,
+    let words = format!(" {} ", words.join(" "));
+    let owners = if names_a_file(&lower) {
+        &[][..]
+    } else {
+        &OTHERS
     };
-    (0..words.len()).find_map(|start| {
-        let source = SOURCES.iter().map(|source| source.split(' ').count());
-        let length = SOURCES.iter().zip(source).find_map(|(source, count)| {
-            let begins = words.get(start..start + count)?;
-            (begins.join(" ") == *source).then_some(count)
-        })?;
-        let after = is_reference(&words[start + length..])?;
-        Some(words[start..start + length + after].join(" "))
-    })
+    let owners = std::iter::once("your").chain(owners.iter().copied());
+    let references = owners.flat_map(|owner| FINDINGS.map(|what| format!("{owner} {what}")));
+    let learned = LEARNED.map(|learned| format!("what you {learned}"));
+    let mut phrases = references
+        .chain(learned)
+        .flat_map(|reference| SOURCES.map(|source| format!("{source} {reference}")));
+    phrases.find(|phrase| words.contains(&format!(" {phrase} ")))
 }
 
 /// Whether a word of a text has the form of a path or a file name.

@@ -24,7 +24,8 @@ impl FileTeam {
     /// Runs an operation on the caller's thread, without waiting for a lock. If a lock is not free,
     /// the operation is repeated on the blocking pool, where it waits up to the deadline.
     ///
-    /// A [`LockAttempt`] guarantees that the abandoned execution has changed nothing. An operation
+    /// A [`LockAttempt`] guarantees that the abandoned execution has changed no data: it may only have
+    /// created an empty lock file or directory, or removed leftovers, as the next one would. An operation
     /// that changes something before its last lock belongs in [`Self::run_blocking`], because it
     /// would wait for the later lock on the caller's thread.
     async fn run<T: Send + 'static>(&self, operation: impl Fn(&Self) -> T + Send + 'static) -> T {

@@ -25,7 +25,7 @@ const KNOWN: [(&str, usize, &str); 4] = [
     (
         "swarm-store",
         11,
-        "the team of the file store implements every trait in a file of its own",
+        "the team of the file store implements every trait in a separate file",
     ),
     (
         "swarm-tools",
