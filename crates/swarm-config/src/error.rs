@@ -37,6 +37,32 @@ pub enum ConfigError {
     /// Unknown settings or invalid values, each with file and line.
     #[error("{}", .0.join("; "))]
     Settings(Vec<String>),
+    /// There is no such setting.
+    #[error("unknown setting `{}`{}", .name.escape_debug(), .nearest.map_or_else(String::new, |it| format!("; did you mean `{it}`?")))]
+    UnknownSetting {
+        /// The name.
+        name: String,
+        /// The setting with the most similar name.
+        nearest: Option<&'static str>,
+    },
+    /// A text is not a value of a setting.
+    #[error("`{name}` must be {expected}, not {value:?}")]
+    SettingText {
+        /// The setting.
+        name: &'static str,
+        /// The allowed values.
+        expected: String,
+        /// The text.
+        value: String,
+    },
+    /// The user's settings file cannot be written.
+    #[error("cannot write the settings file {}: {source}", .path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// The I/O error.
+        source: OsError,
+    },
     /// An environment variable has an invalid value for its setting.
     #[error("${name} must be {expected}, not {value:?}")]
     Variable {
@@ -144,9 +170,11 @@ impl ConfigError {
     /// Returns the kind, which determines the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoRoot | Self::Unreadable { .. } | Self::TrustList { .. } => {
-                ErrorKind::Environment
-            }
+            Self::NoRoot
+            | Self::Unreadable { .. }
+            | Self::NotWritten { .. }
+            | Self::TrustList { .. } => ErrorKind::Environment,
+            Self::UnknownSetting { .. } => ErrorKind::NotFound,
             Self::Policy { .. } => ErrorKind::Refused,
             Self::Lacking(_) => ErrorKind::Internal,
             Self::TrustDamaged { .. } => ErrorKind::Damaged,
@@ -162,6 +190,9 @@ impl ConfigError {
             Self::NotUtf8 { .. } => "save it as UTF-8",
             Self::Unreadable { .. } => "make the file readable or remove it",
             Self::NotToml { .. } => "fix the TOML syntax",
+            Self::UnknownSetting { .. } => "run `swarm config list` to see all settings",
+            Self::SettingText { .. } => "the file is unchanged",
+            Self::NotWritten { .. } => "make the config directory writable",
             Self::Settings(_) => "fix the file; run `swarm config list` to see all settings",
             Self::Variable { key, .. } => return Some(format!("the variable sets `{key}`")),
             Self::UnknownVariable { .. } => "rename or unset it",

@@ -23,8 +23,8 @@ pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
 pub use settings::{
-    AnswerInPlace, Layer, ListedSetting, Origin, SettingOutcome, SettingValue, Settings,
-    SettingsFiles, ValueLocation, repository_directories,
+    AnswerInPlace, Layer, ListedSetting, NewSetting, Origin, SettingOutcome, SettingValue,
+    Settings, SettingsFiles, ValueLocation, repository_directories,
 };
 pub use skills::{FoundSkills, find_skills};
 pub use trust::{

@@ -72,6 +72,52 @@ fn effective_settings_are_listed_with_their_origins() {
 }
 
 #[test]
+fn a_setting_is_changed_in_the_users_file_and_read_back() {
+    let world = world();
+    let file = world.write(
+        "root/swarm.toml",
+        "# mine\n[turn]\nmax_requests = 50 # enough\n",
+    );
+    world
+        .swarm(&["config", "set", "turn.max_requests", "60"])
+        .ok();
+    world
+        .swarm(&["config", "set", "model.aliases.fast", "openai/a"])
+        .ok();
+    let text = fs::read_to_string(file).unwrap();
+    assert!(
+        text.starts_with("# mine\n[turn]\nmax_requests = 60 # enough\n"),
+        "{text}"
+    );
+    let get = |key: &str| world.swarm(&["config", "get", key]).ok().stdout.clone();
+    assert_eq!(get("turn.max_requests"), "60\n");
+    assert_eq!(get("model.aliases.fast"), "openai/a\n");
+    world.swarm(&["config", "get", "turn"]).assert_code(2);
+
+    let wrong = |key: &str, value: &str, code: i32| {
+        let error = world
+            .swarm(&["config", "set", key, value, "--json"])
+            .error(code);
+        error["message"].as_str().unwrap().to_owned()
+    };
+    assert!(wrong("turn.max_request", "1", 3).contains("did you mean `turn.max_requests`"));
+    assert!(wrong("turn.max_requests", "-1", 2).contains("a whole number"));
+    let world = world.with_variable("SWARM_TURN_MAX_REQUESTS", "70");
+    let set = world.swarm(&["config", "set", "turn.max_requests", "80"]);
+    assert!(
+        set.ok()
+            .stderr
+            .contains("because $SWARM_TURN_MAX_REQUESTS overrides it"),
+        "{}",
+        set.story()
+    );
+    let by_agent = world.with_variable("CLAUDECODE", "1");
+    by_agent
+        .swarm(&["config", "set", "permissions.mode", "bypassPermissions"])
+        .assert_code(5);
+}
+
+#[test]
 fn invalid_settings_are_reported_and_do_not_prevent_a_shutdown() {
     let world = world_with_team("demo");
     world.write("root/swarm.toml", "[spawn]\nbackned = \"tmux\"\n");

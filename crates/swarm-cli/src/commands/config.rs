@@ -1,13 +1,17 @@
-//! `swarm config list`.
+//! `swarm config`: shows settings and changes the user's.
 
 use std::process::ExitCode;
 
 use serde_json::Value;
-use swarm_config::{ClaudeSettings, ListedSetting, SettingOutcome, Settings};
+use swarm_config::{
+    ClaudeSettings, Layer, ListedSetting, NewSetting, SettingOutcome, Settings, SettingsFiles,
+};
 use swarm_protocol::ErrorKind;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
+use crate::commands::acting::require_no_agent;
+use crate::config_directory;
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Subcommand)]
@@ -15,6 +19,33 @@ use crate::failure::Failure;
 pub(crate) enum ConfigCommand {
     /// List settings with the layer that set each.
     List(ConfigListArgs),
+    /// Print the value of a setting.
+    #[command(after_help = "\
+Examples:
+  swarm config get permissions.mode
+  swarm config get model.aliases.fast")]
+    Get {
+        /// Setting, such as `permissions.mode`.
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
+    /// Change a setting in the user's `swarm.toml`.
+    #[command(after_help = "\
+Comments and other settings in the file are kept. List elements are separated by commas; entries of a table are added \
+to it.
+
+Examples:
+  swarm config set permissions.mode acceptEdits
+  swarm config set env.pass CARGO_HOME,RUST_LOG
+  swarm config set model.aliases.fast openai/gpt-5-mini")]
+    Set {
+        /// Setting, such as `permissions.mode`.
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// New value.
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        value: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -34,8 +65,15 @@ pub(crate) struct ConfigListArgs {
 }
 
 pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failure> {
-    let ConfigCommand::List(args) = command;
-    let mut listed = list(app, args)?;
+    match command {
+        ConfigCommand::List(args) => show(app, args),
+        ConfigCommand::Get { key } => get(app, key),
+        ConfigCommand::Set { key, value } => set(app, key, value),
+    }
+}
+
+fn show(app: &App, args: &ConfigListArgs) -> Result<ExitCode, Failure> {
+    let mut listed = list(app, &app.settings, args.key.as_deref())?;
     if app.out.json {
         if !args.origins {
             for setting in &mut listed {
@@ -51,12 +89,62 @@ pub(super) fn run(app: &App, command: &ConfigCommand) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(app: &App, args: &ConfigListArgs) -> Result<Vec<ListedSetting>, Failure> {
+/// Prints the value of one setting.
+fn get(app: &App, key: &str) -> Result<ExitCode, Failure> {
+    let listed = list(app, &app.settings, Some(key))?;
+    let [setting] = &listed[..] else {
+        let message = format!("`{key}` has {} settings", listed.len());
+        return Err(Failure::usage(message)
+            .with_hint(format!("`swarm config list {key}` shows all of them")));
+    };
+    if setting.key != key {
+        let hint = format!("did you mean `{}`?", setting.key);
+        return Err(Failure::usage(format!("`{key}` is a table")).with_hint(hint));
+    }
+    if app.out.json {
+        app.out.json(&setting.value)?;
+    } else {
+        app.out.data(&plain(&setting.value))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Changes a setting in the user's file and reports a layer that overrides it.
+fn set(app: &App, key: &str, text: &str) -> Result<ExitCode, Failure> {
+    require_no_agent(app, "config set")?;
+    let new = NewSetting::parse(key, text)?;
+    app.settings.permit(new.key(), new.value().clone())?;
+    config_directory::make(&app.root)?;
+    let files = SettingsFiles::new(&app.root, &app.env.cwd);
+    let place = files.set(&new)?.place;
+    let settings = Settings::load(&files, &app.env)?;
+    let listed = list(app, &settings, Some(key))?;
+    if app.out.json {
+        app.out.json(&listed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out.say(&format!("{key} is set in {place}"));
+    for setting in listed.iter().filter(|one| one.layer > Layer::User) {
+        let (key, value) = (&setting.key, plain(&setting.value));
+        app.out.remark(&format!(
+            "{key} is {value} here, because {} overrides it",
+            setting.place
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the effective settings whose name is `key` or below it, with those of Claude Code's files.
+fn list(app: &App, settings: &Settings, key: Option<&str>) -> Result<Vec<ListedSetting>, Failure> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let settings = app.settings.clone().with(claude.given(&app.env))?;
-    let wanted = args.key.as_deref().map(|key| key.trim_end_matches('.'));
+    let settings = settings.clone().with(claude.given(&app.env))?;
+    let wanted = key.map(|key| key.trim_end_matches('.'));
     let listed = settings.list(wanted);
     match wanted {
+        Some(wanted) if listed.is_empty() && Settings::nearest(wanted) == Some(wanted) => {
+            let message = format!("`{wanted}` has no entries");
+            Err(Failure::new(ErrorKind::NotFound, message))
+        }
         Some(wanted) if listed.is_empty() => {
             let message = format!("setting `{}` not found", wanted.escape_debug());
             let hint = match Settings::nearest(wanted) {

@@ -24,7 +24,7 @@ pub(super) fn read_file(path: &Path, layer: Layer) -> Result<Vec<SettingValue>, 
 }
 
 /// Returns the text of a file; `None` if it does not exist.
-fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
+pub(super) fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
     use std::io::ErrorKind::{InvalidData, NotADirectory, NotFound};
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

@@ -1,5 +1,6 @@
 //! Settings: the table of settings, their sources and effective values.
 
+mod edit;
 mod file;
 mod given;
 mod keys;
@@ -12,6 +13,7 @@ mod policy;
 mod sources;
 mod variables;
 
+pub use edit::NewSetting;
 pub use given::{Layer, SettingValue, ValueLocation};
 pub use keys::Settings;
 pub use kind::AnswerInPlace;

@@ -7,7 +7,7 @@ use super::keys::KEYS;
 use crate::error::ConfigError;
 
 /// Our variables that are not settings.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "SWARM_TEAM",
     "SWARM_NAME",
     "SWARM_AGENT_ID",
@@ -15,6 +15,7 @@ const OTHERS: [&str; 9] = [
     "SWARM_CWD",
     "SWARM_WORKTREE",
     "SWARM_LEAD_PROCESS",
+    "SWARM_DETACHED_BY",
     "SWARM_LOG",
     "SWARM_COMPLETE",
 ];

@@ -66,7 +66,7 @@ fn candidates(command: &str, arg: &Arg) -> Option<Candidates> {
         ("log", "from" | "to") => Some(Offer::members),
         ("spawn", "name") => Some(Offer::teammates),
         ("approve" | "deny", "id") => Some(Offer::requests),
-        ("list", "key") => Some(Offer::settings),
+        ("list" | "get" | "set", "key") => Some(Offer::settings),
         (_, "model") => Some(Offer::models),
         (_, "backend") => Some(Offer::backends),
         _ => None,
@@ -107,6 +107,7 @@ mod tests {
             "swarm run mode",
             "swarm spawn backend",
             "swarm config list key",
+            "swarm config set key",
         ] {
             assert!(
                 found.iter().any(|path| path == expected),
