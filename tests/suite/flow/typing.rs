@@ -345,7 +345,12 @@ fn a_suspended_run_returns_the_terminal_to_the_shell_and_takes_it_back() {
     // The run is in the background, and these keys are the shell's.
     run.line("echo still-$((2+2))");
     run.shows("still-4");
-    run.line(&format!("fg; {MODES}"));
+    // Later than the run leaves the shell's input alone: nothing but `fg` tells it of its return.
+    run.line("sleep 1.5; echo rested-$((3+3))");
+    run.shows("rested-6");
+    run.keys(&format!("fg; {MODES}"));
+    run.shows(&format!("$ fg; {MODES}"));
+    run.press("Enter");
     run.keys(" more");
     run.shows("team-lead > half a line more");
     gate.open();

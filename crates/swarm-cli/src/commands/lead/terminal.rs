@@ -5,11 +5,12 @@
 //! doing so.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_process};
 use rustix::termios::{
@@ -28,6 +29,12 @@ const HINT: &str = "nothing reads this terminal: write to the lead with `swarm s
 /// How long input typed for another program is left unread.
 const ASIDE: Duration = Duration::from_secs(1);
 
+/// How often a process in the background checks whether it is in the foreground.
+const BACKGROUND: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
 /// Timeout at exit for a terminal that does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -42,6 +49,8 @@ struct Shared {
     /// The screen with the input line; `None` if the lead's work is not drawn on a terminal.
     screen: Option<(Console, NonBlockingWriter)>,
     modes: Mutex<Modes>,
+    /// An eventfd that wakes the reader when the process was resumed.
+    resumed: OwnedFd,
 }
 
 #[derive(Debug, Default)]
@@ -65,8 +74,11 @@ impl LeadTerminal {
             Some(theme) => Some(screen(theme)?),
             None => None,
         };
-        let modes = Mutex::default();
-        let terminal = Self(Arc::new(Shared { screen, modes }));
+        let terminal = Self(Arc::new(Shared {
+            screen,
+            modes: Mutex::default(),
+            resumed: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+        }));
         if is_terminal {
             let signals = JobSignals::listen()?;
             tokio::spawn(terminal.clone().follow(signals));
@@ -164,12 +176,21 @@ impl LeadTerminal {
     fn keys_are_ours(&self) -> bool {
         let stdin = io::stdin();
         loop {
-            // A shell that brings a running job to the foreground sends no signal, but its input
-            // was seen here.
             self.take_over();
-            let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
-            match poll(&mut keys, None) {
-                Err(Errno::INTR) => continue,
+            // A shell that brings a running job to the foreground sends no signal, and the kernel
+            // reports it in no other way.
+            let wait = (!is_foreground()).then_some(BACKGROUND);
+            let mut keys = [
+                PollFd::new(&stdin, PollFlags::IN),
+                PollFd::new(&self.0.resumed, PollFlags::IN),
+            ];
+            match poll(&mut keys, wait.as_ref()) {
+                Err(Errno::INTR) | Ok(0) => continue,
+                Ok(_) if keys[1].revents() == PollFlags::IN => {
+                    // The counter is reset by reading it.
+                    let _count = rustix::io::read(&self.0.resumed, &mut [0; 8]);
+                    continue;
+                }
                 Ok(_) if keys[0].revents() == PollFlags::IN => {}
                 _ => return false,
             }
@@ -177,6 +198,7 @@ impl LeadTerminal {
                 return false;
             }
             if is_foreground() {
+                self.take_over();
                 return true;
             }
             // The input belongs to another program that is about to read it.
@@ -237,7 +259,11 @@ impl LeadTerminal {
                     self.restore();
                     kill_process(getpid(), Signal::STOP)?;
                 }
-                _ = signals.resume.recv() => self.take_over(),
+                _ = signals.resume.recv() => {
+                    self.take_over();
+                    // The reader waits as in the foreground, where it was stopped.
+                    rustix::io::write(&self.0.resumed, &1_u64.to_ne_bytes())?;
+                }
                 _ = signals.resize.recv() => if let Some((console, _)) = &self.0.screen {
                     console.resized();
                 },
