@@ -50,15 +50,23 @@ impl App {
 
     /// Like [`App::team`], for callers that reconcile while reading.
     pub(crate) fn team_as_it_is(&self) -> Result<TeamName, Failure> {
-        Ok(match self.asked_team()? {
-            Some(team) => team,
-            None => match self.unnamed()? {
-                Unnamed::Only(team) => team,
-                Unnamed::Newest { team, all, .. } => {
-                    self.tell_damaged(&all);
-                    team
-                }
-            },
+        Ok(self.team_and_others()?.0)
+    }
+
+    /// Like [`App::team_as_it_is`]; also returns the other teams if the choice was not a flag's or
+    /// variable's.
+    pub(crate) fn team_and_others(&self) -> Result<(TeamName, Vec<TeamName>), Failure> {
+        if let Some(team) = self.asked_team()? {
+            return Ok((team, Vec::new()));
+        }
+        Ok(match self.unnamed()? {
+            Unnamed::Only(team) => (team, Vec::new()),
+            Unnamed::Newest { team, all, .. } => {
+                self.tell_damaged(&all);
+                let others = all.into_iter().map(|one| one.team);
+                let others = others.filter(|other| *other != team).collect();
+                (team, others)
+            }
         })
     }
 
@@ -132,6 +140,26 @@ impl App {
             done => drop(done?),
         }
         Ok(team)
+    }
+
+    /// Returns the teams for `--all`, those that work in this directory first.
+    pub(crate) fn all_teams(&self) -> Result<Vec<TeamName>, Failure> {
+        if self.flag_team.is_some() {
+            return Err(Failure::usage("`--all` and `--team` exclude each other"));
+        }
+        let mut teams = self.store.teams()?;
+        self.here_first(&mut teams);
+        Ok(teams)
+    }
+
+    /// Sorts teams: those that work in this directory first, then by name.
+    pub(crate) fn here_first(&self, teams: &mut [TeamName]) {
+        let place = place_of(&self.env.cwd);
+        let is_here = |team: &TeamName| {
+            let config = self.store.team(team).config();
+            config.is_ok_and(|config| works_in(&config, &place))
+        };
+        teams.sort_by_cached_key(|team| (!is_here(team), team.clone()));
     }
 
     fn unnamed(&self) -> Result<Unnamed, Failure> {

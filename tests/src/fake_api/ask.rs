@@ -71,6 +71,11 @@ impl Ask {
         self.news_has("6. Exact next step")
     }
 
+    /// Returns whether the last message asks a lead for the final report of a run.
+    pub fn asks_for_report(&self) -> bool {
+        self.news_has("Write the final report now")
+    }
+
     /// Returns whether the last message contains this text.
     pub fn news_has(&self, needle: &str) -> bool {
         self.news().contains(needle)

@@ -48,7 +48,8 @@ impl Step {
     }
 }
 
-/// The steps of every agent. An agent without remaining steps has nothing to do.
+/// The steps of every agent. An agent without remaining steps has nothing to do; a lead repeats its
+/// last answer when it is asked for the final report.
 #[derive(Debug, Default)]
 pub struct Script {
     agents: BTreeMap<String, Vec<Step>>,
@@ -84,9 +85,16 @@ impl Brain for Script {
             {
                 (step.reply)(ask)
             }
+            _ if ask.asks_for_report() => Reply::text(last_text(ask)),
             _ => Reply::text(NOTHING_TO_DO),
         }
     }
+}
+
+/// Returns the agent's last answer of the script.
+fn last_text(ask: &Ask) -> String {
+    let texts = ask.own_texts().filter(|text| text != NOTHING_TO_DO);
+    texts.last().unwrap_or_default()
 }
 
 #[cfg(test)]

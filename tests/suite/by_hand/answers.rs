@@ -63,6 +63,50 @@ fn the_rules_of_a_member_are_shown_with_their_origin_and_so_is_what_was_granted(
 }
 
 #[test]
+fn who_waits_is_told_across_teams_and_those_of_this_directory_come_first() {
+    let (_api, world) = asking();
+    let at_home = |arguments: &[&str]| {
+        let words = ["sh", "-c", "cd ../home && exec \"$0\" \"$@\""];
+        world
+            .start_under(&words, arguments, &[])
+            .wait()
+            .ok()
+            .clone()
+    };
+    at_home(&["team", "create", "another"]);
+    let list = world.swarm(&["team", "list", "--json"]).json();
+    assert_eq!(column(&list, "name"), ["demo", "another"]);
+    assert_eq!(list[0]["waiting"], json!(["bob"]));
+    let names: Vec<String> = (at_home(&["ls"]).stdout.lines())
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect();
+    assert_eq!(names, ["TEAM", "another", "demo"]);
+    for command in ["requests", "status"] {
+        let told = at_home(&[command]);
+        let line = "also waiting for an answer: bob of demo";
+        assert!(told.stderr.contains(line), "{}", told.story());
+        let here = world.swarm(&[command]);
+        assert!(!here.ok().stderr.contains(line), "{}", here.story());
+        world
+            .swarm(&[command, "--all", "--team", "demo"])
+            .assert_code(2);
+    }
+    let all = at_home(&["requests", "--all"]).stdout;
+    assert!(all.contains("p1: bob of demo asks"), "{all}");
+    assert!(all.contains("swarm approve p1 --team demo"), "{all}");
+    let all = world.swarm(&["requests", "--all", "--json"]).json();
+    assert_eq!(column(&all, "team"), ["demo"]);
+    let all = world.swarm(&["status", "--all", "--json"]).json();
+    assert_eq!(column(&all, "name"), ["demo", "another"]);
+    let text = world.swarm(&["status", "--all"]).ok().stdout.clone();
+    assert!(
+        text.contains("team demo,") && text.contains("team another,"),
+        "{text}"
+    );
+    world.swarm(&["kill", "bob", "--team", "demo"]).ok();
+}
+
+#[test]
 fn a_forged_answer_is_ignored_and_reported() {
     let (_api, world) = asking();
     let team = world.team("demo");

@@ -5,6 +5,8 @@ mod agents;
 mod chat;
 mod compaction;
 mod coordinator;
+mod detached;
+mod follow_up;
 mod hook_trees;
 mod hooks;
 mod instructions;

@@ -135,11 +135,7 @@ Examples:
     }
     "Requests and permissions" {
         /// List pending requests.
-        #[command(after_help = "\
-Examples:
-  swarm requests --team parser
-  swarm requests --json | jq -r '.[].id'")]
-        Requests => requests::run(app);
+        Requests(args: requests::RequestsArgs) => requests::run(app, &args);
         /// Approve a request.
         Approve(args: requests::ApproveArgs) => requests::approve(app, &args);
         /// Deny a request.
@@ -178,7 +174,7 @@ Examples:
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
         /// List the instruction files that agents read.
         Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
-        /// Show the configuration.
+        /// Show and change settings.
         #[command(subcommand)]
         Config(args: config::ConfigCommand) => config::run(app, &args);
         /// Trust a repository's hooks, servers and definitions.

@@ -9,6 +9,7 @@ mod compact;
 mod completions;
 mod config;
 mod demo;
+mod detach;
 mod doctor;
 mod gc;
 mod inbox;

@@ -6,21 +6,28 @@ use std::time::Duration;
 
 use serde_json::Map;
 use swarm_hooks::HookInput;
-use swarm_member::LeadParts;
+use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_permissions::HookEvent;
 use swarm_protocol::{SessionId, TeamName};
 use swarm_store::StoreError;
-use swarm_supervisor::{LeadStanding, lead_standing};
+use swarm_supervisor::{LeadStanding, implicit_team_name, lead_standing};
 use tokio_util::sync::CancellationToken;
 
 use super::acting::require_person;
-use super::lead::{LeadFlags, OutputFormat, Ready, output_format, show};
+use super::detach;
+use super::lead::{Earlier, LeadFlags, OutputFormat, Ready, open_session, output_format, show};
+use super::resume::{ResumeArgs, carry_on};
 use super::runtime;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::identity::Acting;
 use crate::team_hooks::hooks;
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a separate command line flag"
+)]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The lead creates a team when it needs one. The run ends when the lead has finished and every task is completed or \
@@ -31,10 +38,18 @@ terminal, members wait for `swarm resume`.
 Examples:
   swarm run \"Find out why the import is slow, and prove it.\"
   swarm run - --mode acceptEdits --timeout 1800 < prompt.txt
+  swarm run --detach \"Update the dependencies\"
+  swarm run --continue \"Now write the tests\"
   swarm run \"Review the last commit\" --output json | jq -r .result")]
 pub(crate) struct RunArgs {
     /// Prompt for the lead, or - for standard input.
     pub(crate) prompt: String,
+    /// Continue the last conversation of a lead in this directory (with --team, that team's), with its team.
+    #[arg(short, long, conflicts_with_all = ["resume", "worktree"])]
+    pub(crate) r#continue: bool,
+    /// Continue the conversation with this ID, or the beginning of one, or the lead of this team.
+    #[arg(short, long, value_name = "ID|TEAM", conflicts_with = "worktree")]
+    pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) lead: LeadFlags,
     /// Output format.
@@ -43,6 +58,9 @@ pub(crate) struct RunArgs {
     /// Stop the run after this many seconds; members then wait for `swarm resume` [default: never].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
+    /// Run in the background, without this terminal, and print the name of the team.
+    #[arg(short, long)]
+    pub(crate) detach: bool,
     /// Delete the team at the end and archive its tasks and journal.
     #[arg(long)]
     pub(crate) rm: bool,
@@ -61,34 +79,74 @@ pub(super) fn run(app: &App, args: &RunArgs) -> Result<ExitCode, Failure> {
     let acting = require_person(app, "run")?;
     forbid_inspection();
     acting.require_trust("run", args.lead.trust)?;
+    if args.detach && !detach::is_background(app) {
+        return detach::start(app, args.prompt == "-");
+    }
     let prompt = prompt(&args.prompt)?;
-    let team = app.asked_team()?;
+    let output = output_format(app, args.output);
+    let report = match Earlier::asked(app, args.resume.as_deref(), args.r#continue)? {
+        Some(Earlier::Team(team)) => follow_up(app, args, &team, prompt)?,
+        Some(Earlier::Alone(session)) => begin(app, &acting, args, session, prompt)?,
+        None => begin(app, &acting, args, SessionId::random(), prompt)?,
+    };
+    if let Some(path) = &args.report {
+        let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
+        swarm_os::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
+    }
+    show(app, output, &report, args.detach)
+}
+
+/// Runs a lead without a team, in a new conversation or an earlier one.
+fn begin(
+    app: &App,
+    acting: &Acting,
+    args: &RunArgs,
+    session: SessionId,
+    prompt: String,
+) -> Result<RunReport, Failure> {
+    let mut team = app.asked_team()?;
     if let Some(team) = &team {
         refuse_if_there(app, team)?;
     }
-    let output = output_format(app, args.output);
-    let mut ready = Ready::of(app, &acting, "run", &args.lead, SessionId::random())?;
+    if args.detach && team.is_none() {
+        team = Some(implicit_team_name(session)?);
+    }
+    let mut ready = Ready::of(app, acting, "run", &args.lead, session)?;
+    let _open = open_session(app, session)?;
     ready.parts = LeadParts {
         team,
         timeout: args.timeout.map(Duration::from_secs),
         remove_team: args.rm,
         ..ready.parts
     };
-    for (asked, trigger) in [(args.init, "init"), (args.maintenance, "maintenance")] {
-        if asked {
-            set_up(app, trigger)?;
-        }
-    }
-    let report = ready.execute_lead(app, output, Some(prompt))?;
-    if let Some(path) = &args.report {
-        let bytes = serde_json::to_vec(&report).map_err(anyhow::Error::from)?;
-        swarm_os::replace_alone(&app.env.cwd.join(path), &bytes).map_err(anyhow::Error::from)?;
-    }
-    show(app, output, &report)
+    set_up(app, args)?;
+    ready.execute_lead(app, output_format(app, args.output), Some(prompt))
+}
+
+/// Continues the conversation of a team's lead with a prompt.
+fn follow_up(
+    app: &App,
+    args: &RunArgs,
+    team: &TeamName,
+    prompt: String,
+) -> Result<RunReport, Failure> {
+    set_up(app, args)?;
+    let resumed = ResumeArgs {
+        output: args.output,
+        timeout: args.timeout,
+        rm: args.rm,
+        ..ResumeArgs::of_lead(team, &args.lead)
+    };
+    carry_on(app, "run --continue", &resumed, team, Some(prompt))
 }
 
 /// Runs the Setup hooks. Failures are shown but do not stop the run, as in Claude Code.
-fn set_up(app: &App, trigger: &str) -> Result<(), Failure> {
+fn set_up(app: &App, args: &RunArgs) -> Result<(), Failure> {
+    let trigger = match (args.init, args.maintenance) {
+        (true, _) => "init",
+        (_, true) => "maintenance",
+        _ => return Ok(()),
+    };
     let subject = HookInput {
         cwd: app.env.cwd.clone(),
         ..HookInput::default()

@@ -1,7 +1,7 @@
 //! The report of a run.
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskState, TeamName, Usage};
+use swarm_protocol::{ErrorKind, MemberName, SessionId, TaskId, TaskState, TeamName, Usage};
 use swarm_supervisor::LeftWorktree;
 
 /// Outcome of a run.
@@ -114,6 +114,11 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Final text of the lead.
     pub result: String,
+    /// Id of the lead's conversation, which `--resume` continues.
+    pub session: SessionId,
+    /// Full name of the lead's model at the end.
+    #[serde(default)]
+    pub model: String,
     /// The team, if there was one.
     pub team: Option<TeamName>,
     /// Tasks of the team.

@@ -9,6 +9,8 @@ fn report(outcome: Outcome) -> RunReport {
     RunReport {
         outcome,
         result: "done".to_owned(),
+        session: "00000000-0000-0000-0000-000000000001".parse().unwrap(),
+        model: "anthropic/claude".to_owned(),
         team: None,
         tasks: Vec::new(),
         worktrees: Vec::new(),

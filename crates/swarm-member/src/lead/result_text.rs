@@ -22,7 +22,8 @@ impl ResultText {
         self.is_report = is_work_finished && !self.text.is_empty();
     }
 
-    /// A person has written, or a command is pending: the next text of the lead replaces this one.
+    /// The next text of the lead replaces this one: it was asked for its final report, a person has
+    /// written, or a command is pending.
     pub(super) fn is_provisional(&mut self) {
         self.is_report = false;
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use swarm_agent::{EventSink as _, Injected, TurnOutcome};
 use swarm_os::OsError;
-use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState};
+use swarm_protocol::{AgentEvent, AgentId, Envelope, MemberState, TeamConfig};
 use swarm_store::blocking::Team;
 use swarm_store::{MemberView, StoreError, TaskList};
 use swarm_supervisor::{
@@ -20,12 +20,23 @@ use super::mail::{LeadMail, has_unread_report};
 use super::report::Outcome;
 use super::result_text::ResultText;
 use super::settle::{
-    Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
+    REPORT_REQUEST, Situation, any_failed, is_work_finished, paused_alone, situation, stalled_text,
 };
 use super::supervise::Supervisor;
 use super::{Beginning, LeadParts};
 use crate::role::{MemberLoop, Recovery, Role, Turn};
 use crate::turn_failure::failure;
+
+/// Whether the lead is asked for its final report when all tasks are closed: its last text may have
+/// been written before that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FinalReport {
+    /// The team has had no teammates.
+    NotOwed,
+    Owed,
+    /// It was asked, once.
+    Requested,
+}
 
 /// The lead's role in the member loop.
 pub(super) struct LeadRole {
@@ -40,6 +51,7 @@ pub(super) struct LeadRole {
     pub(super) reconciling: Option<Reconciling>,
     /// The open tasks last reported to the lead as stalled.
     nudged: Option<String>,
+    final_report: FinalReport,
     /// The paused members for which the run waits, as last reported.
     told_paused: Option<String>,
     /// Until when the run waits for background commands, when nothing else remains.
@@ -68,6 +80,7 @@ impl LeadRole {
             deadline: Arc::default(),
             reconciling: None,
             nudged: None,
+            final_report: FinalReport::NotOwed,
             told_paused: None,
             commands_until: None,
             failed_as: None,
@@ -93,6 +106,18 @@ impl LeadRole {
     /// Returns whether the run continues only after input from a person.
     fn waits_for_person(&self) -> bool {
         self.parts.is_interactive || self.awaits_person
+    }
+
+    fn note_teammates(&mut self, config: &TeamConfig) {
+        let has_teammates = config.teammates().next().is_some();
+        if has_teammates && self.final_report == FinalReport::NotOwed {
+            self.final_report = FinalReport::Owed;
+        }
+    }
+
+    /// Returns whether the lead is to be asked for its final report, if all tasks are closed.
+    fn owes_report(&self, tasks: &TaskList) -> bool {
+        self.final_report == FinalReport::Owed && !tasks.tasks.is_empty()
     }
 
     /// Brings the team's records up to date. Returns `false` if it was interrupted by `stop`; the
@@ -144,6 +169,7 @@ impl Role for LeadRole {
             .role
             .supervisor
             .watch_all(team.name(), config.teammates());
+        member.role.note_teammates(&config);
         let before = team.asynchronous().member_view().await?;
         // After reading the members: a death in that view is then reported by mail.
         if !member.role.reconcile(&team, &member.stop).await? {
@@ -163,6 +189,9 @@ impl Role for LeadRole {
         if !is_leaving && !member.sub_agents.is_busy() && !waits_for_person {
             match situation(&before, &tasks, &after) {
                 Situation::Done | Situation::Stalled if member.waits_for_commands() => {}
+                Situation::Done if member.role.owes_report(&tasks) => {
+                    return member.ask_for_report();
+                }
                 Situation::Done if any_failed(&tasks) => return Ok(Some(Outcome::TasksFailed)),
                 Situation::Done => return Ok(Some(Outcome::Completed)),
                 Situation::Stalled => return member.nudge(&tasks),
@@ -412,6 +441,17 @@ impl MemberLoop<LeadRole> {
         let message = Envelope::system(&text).render();
         self.session.deliver(vec![Injected::prompt(message)])?;
         self.role.nudged = Some(text);
+        Ok(None)
+    }
+
+    /// Asks the lead for the text that the run returns as its result.
+    fn ask_for_report(&mut self) -> Result<Option<Outcome>, LeadError> {
+        self.reporter
+            .notice("all tasks are closed: asking the lead for its final report");
+        let message = Envelope::system(REPORT_REQUEST).render();
+        self.session.deliver(vec![Injected::prompt(message)])?;
+        self.role.final_report = FinalReport::Requested;
+        self.role.result.is_provisional();
         Ok(None)
     }
 

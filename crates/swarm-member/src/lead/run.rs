@@ -106,6 +106,8 @@ impl MemberLoop<LeadRole> {
         let mut report = RunReport {
             outcome,
             result: self.role.result.take(),
+            session: self.role.parts.session,
+            model: self.model.clone(),
             team: self.context().team().map(|team| team.name().clone()),
             tasks: Vec::new(),
             members: Vec::new(),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -142,6 +142,29 @@ impl Process {
         )]
         let watched = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
         watched.readable().await.map(drop)
+    }
+
+    /// Signals the process. Returns whether it was still running.
+    ///
+    /// # Errors
+    /// If the process belongs to another user, or pidfds are not supported.
+    pub fn signal(self, signal: Signal) -> io::Result<bool> {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return Ok(false);
+        };
+        let descriptor = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(descriptor) => descriptor,
+            Err(rustix::io::Errno::SRCH) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        // The descriptor refers to the process that is checked now, even if its pid is reused.
+        if !self.is_running() {
+            return Ok(false);
+        }
+        match pidfd_send_signal(&descriptor, signal) {
+            Err(rustix::io::Errno::SRCH) => Ok(false),
+            sent => Ok(sent.map(|()| true)?),
+        }
     }
 
     /// Terminates the group that the process leads: SIGTERM, and SIGKILL after `grace`. Returns

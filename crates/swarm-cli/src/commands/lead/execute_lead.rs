@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::draft::Draft;
 use super::history::InputHistory;
+use super::kept_choices::{ChoicesKeeper, KeepingSink};
 use super::overview::Overview;
 use super::person_shell::ShellLines;
 use super::questions::{AttentiveSink, Questions};
@@ -24,6 +25,7 @@ use super::status_line::{StatusLine, StatusSink};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::view::{events, view_theme};
 use crate::app::App;
+use crate::commands::detach::Detached;
 use crate::commands::runtime;
 use crate::failure::Failure;
 use crate::output::say;
@@ -51,6 +53,7 @@ pub(in crate::commands) fn execute_lead(
     output: OutputFormat,
     prompt: Option<String>,
 ) -> Result<RunReport, Failure> {
+    let detached = Detached::leave_terminal(app, &parts)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(io::Error::from)?;
     let runtime = runtime()?;
@@ -61,6 +64,10 @@ pub(in crate::commands) fn execute_lead(
         let terminal = LeadTerminal::begin(view_theme(app, output))?;
         let _restored = RestoreAtEnd(terminal.clone());
         parts.events = events(app, output, &parts.spawn_context, &terminal);
+        if let Some(detached) = detached {
+            parts.events = detached.reporting(parts.events);
+            wait_for_answers(app, &mut parts);
+        }
         let end = Arc::new(Notify::new());
         let lines = Arc::<ShellLines>::default();
         let typist = read_terminal(app, &mut parts, &terminal, &end, &lines)?;
@@ -75,6 +82,11 @@ pub(in crate::commands) fn execute_lead(
             terminal,
         };
         let screen = interrupts.terminal.clone();
+        let keeper = ChoicesKeeper::begin(&parts.spawn_context, parts.session);
+        parts.events = Arc::new(KeepingSink {
+            inner: Arc::clone(&parts.events),
+            keeper: Arc::clone(&keeper),
+        });
         tokio::spawn(interrupts.follow(signals, end));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
@@ -86,6 +98,9 @@ pub(in crate::commands) fn execute_lead(
             None => prompt,
         };
         let report = run_lead(parts, prompt).await;
+        if let Ok(report) = &report {
+            keeper.end(&report.model);
+        }
         lines.end();
         if let (Some(draft), Some(console)) = (draft, screen.console()) {
             draft.keep(&console.text());
@@ -99,6 +114,14 @@ pub(in crate::commands) fn execute_lead(
     // Threads that wait for a member to stop end with the process.
     runtime.shutdown_background();
     report
+}
+
+/// Lets requests wait without a timeout, unless a setting says otherwise: a person answers them here
+/// or comes back to a detached run.
+fn wait_for_answers(app: &App, parts: &mut LeadParts) {
+    if app.settings.is_built_in("permissions.timeout_s") {
+        parts.spawn_context.limits.permission_timeout_ms = 0;
+    }
 }
 
 /// Forwards typed prompts to the lead; handles commands and answers to requests itself. Returns the
@@ -177,10 +200,7 @@ fn read_terminal(
         tokio::spawn(questions.follow());
     }
     parts.person = Some(person);
-    if app.settings.is_built_in("permissions.timeout_s") {
-        // An attended session waits for answers without a timeout.
-        parts.spawn_context.limits.permission_timeout_ms = 0;
-    }
+    wait_for_answers(app, parts);
     let line = if parts.is_interactive {
         TALK_HERE
     } else {

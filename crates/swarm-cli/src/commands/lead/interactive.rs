@@ -11,10 +11,10 @@ use swarm_store::StoreError;
 use super::flags::LeadFlags;
 use super::parts::Ready;
 use super::report::{OutputFormat, summary};
-use super::sessions;
+use super::sessions::{Earlier, open_session};
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::resume;
+use crate::commands::resume::{ResumeArgs, carry_on};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -31,11 +31,11 @@ Examples:
 pub(crate) struct LeadArgs {
     /// First prompt for the lead [default: none].
     pub(crate) prompt: Option<String>,
-    /// Continue the last conversation of a lead in this directory, with its team.
-    #[arg(short, long, conflicts_with = "resume")]
+    /// Continue the last conversation of a lead in this directory (with --team, that team's), with its team, model and mode.
+    #[arg(short, long, conflicts_with_all = ["resume", "worktree"])]
     pub(crate) r#continue: bool,
-    /// Continue the conversation with this ID, or the beginning of one; without an ID, list them.
-    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    /// Continue the conversation with this ID, or the beginning of one, or the lead of this team; without a value, list them.
+    #[arg(short, long, value_name = "ID|TEAM", num_args = 0..=1, default_missing_value = "", conflicts_with = "worktree")]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) lead: LeadFlags,
@@ -45,26 +45,23 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     let acting = require_person(app, "lead")?;
     require_terminal(app)?;
     acting.require_trust("lead", args.lead.trust)?;
-    let earlier = match &args.resume {
-        Some(word) => Some(sessions::named(app, word)?),
-        None if args.r#continue => Some(sessions::last(app)?),
-        None => None,
-    };
     forbid_inspection();
-    if let Some(session) = &earlier {
-        app.out.say(&sessions::continuing(session));
-    }
+    let earlier = Earlier::asked(app, args.resume.as_deref(), args.r#continue)?;
     let prompt = args.prompt.clone();
-    let earlier = earlier.map(|session| session.id);
-    let team = match earlier {
-        Some(session) => sessions::team_of(&*app.store, session),
-        None => existing_team(app)?,
+    let (team, session) = match earlier {
+        Some(Earlier::Team(team)) => (Some(team), None),
+        Some(Earlier::Alone(session)) => (None, Some(session)),
+        None => (existing_team(app)?, None),
     };
     let report = if let Some(team) = team {
-        resume::carry_on(app, &args.lead, &team, prompt)?
+        let resumed = ResumeArgs {
+            is_interactive: true,
+            ..ResumeArgs::of_lead(&team, &args.lead)
+        };
+        carry_on(app, "lead --continue", &resumed, &team, prompt)?
     } else {
-        let session = earlier.unwrap_or_else(SessionId::random);
-        let _open = sessions::open(app, session)?;
+        let session = session.unwrap_or_else(SessionId::random);
+        let _open = open_session(app, session)?;
         let mut ready = Ready::of(app, &acting, "lead", &args.lead, session)?;
         ready.parts = LeadParts {
             team: app.asked_team()?,

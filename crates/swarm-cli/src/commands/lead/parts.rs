@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::coordinator::is_coordinator;
 use super::execute_lead::execute_lead;
 use super::flags::LeadFlags;
+use super::kept_choices::KeptChoices;
 use super::report::OutputFormat;
 use crate::app::App;
 use crate::commands::runtime;
@@ -42,7 +43,7 @@ impl Ready {
         flags: &LeadFlags,
         session: SessionId,
     ) -> Result<Self, Failure> {
-        let choices = Choices {
+        let mut choices = Choices {
             model: flags.model.clone(),
             mode: flags.mode,
             backend: flags.backend.clone(),
@@ -50,6 +51,7 @@ impl Ready {
             in_run: true,
             is_interactive: what == "lead",
         };
+        KeptChoices::read(app, &app.env.cwd, session).complete(app, &mut choices);
         let Prepared {
             mut spawn_context,
             claude,

@@ -10,17 +10,19 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::plain;
 
-/// Prints the report of a run and returns its exit code.
+/// Prints the report of a run and returns its exit code. `is_drawn` says that the lead's work and
+/// stdout are the same file.
 pub(in crate::commands) fn show(
     app: &App,
     output: OutputFormat,
     report: &RunReport,
+    is_drawn: bool,
 ) -> Result<ExitCode, Failure> {
     match output {
         OutputFormat::Text => {
             // If the lead's work is drawn on the same screen, the report is already there.
-            let seen = io::stdout().is_terminal() && io::stderr().is_terminal() && !app.out.quiet;
-            if !seen {
+            let is_screen = io::stdout().is_terminal() && io::stderr().is_terminal();
+            if app.out.quiet || !(is_drawn || is_screen) {
                 app.out.data(&plain(report.result.trim_end()))?;
             }
             for line in summary(report) {

@@ -3,6 +3,7 @@
 use swarm_agent::{LeadSession, lead_sessions, transcript_path};
 use swarm_os::{LifeHolder, OsError};
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
+use swarm_store::StoreError;
 use swarm_store::blocking::TeamStore;
 use swarm_ui::print::short_duration;
 
@@ -15,14 +16,59 @@ const SHOWN: usize = 50;
 /// Maximum number of conversations listed in an error.
 const LISTED: usize = 10;
 
+/// An earlier conversation that is continued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::commands) enum Earlier {
+    /// That of the lead of a team, which is taken over.
+    Team(TeamName),
+    /// That of a lead without a team.
+    Alone(SessionId),
+}
+
+impl Earlier {
+    /// Returns the conversation that the flags name: with `--resume`, that of the lead of a team or
+    /// with an id; with `--continue`, that of the lead of the named team, or else the last one in
+    /// this directory.
+    pub(in crate::commands) fn asked(
+        app: &App,
+        resume: Option<&str>,
+        is_continued: bool,
+    ) -> Result<Option<Self>, Failure> {
+        let earlier = match resume {
+            Some(word) => Self::named(app, word)?,
+            None if is_continued => match app.asked_team()? {
+                Some(team) => Self::Team(team),
+                None => Self::of(app, &last(app)?),
+            },
+            None => return Ok(None),
+        };
+        Ok(Some(earlier))
+    }
+
+    /// Returns the conversation of the lead of this team, or with this id or unique id prefix.
+    fn named(app: &App, word: &str) -> Result<Self, Failure> {
+        if let Ok(team) = TeamName::parse(word)
+            && app.store.team(&team).team_directory().is_dir()
+        {
+            return Ok(Self::Team(team));
+        }
+        Ok(Self::of(app, &named(app, word)?))
+    }
+
+    fn of(app: &App, session: &LeadSession) -> Self {
+        app.out.say(&continuing(session));
+        team_of(&*app.store, session.id).map_or(Self::Alone(session.id), Self::Team)
+    }
+}
+
 /// Returns the last conversation of a lead in this directory.
-pub(super) fn last(app: &App) -> Result<LeadSession, Failure> {
+fn last(app: &App) -> Result<LeadSession, Failure> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     sessions.into_iter().next().ok_or_else(|| none(app))
 }
 
 /// Returns the conversation with this id or unique id prefix.
-pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
+fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
     let sessions = lead_sessions(&app.root, &app.env.cwd);
     if sessions.is_empty() {
         return Err(none(app));
@@ -48,19 +94,21 @@ pub(super) fn named(app: &App, word: &str) -> Result<LeadSession, Failure> {
 
 /// Locks a conversation without a team, so that only one process writes its transcript. A team has
 /// a separate lock.
-pub(super) fn open(app: &App, session: SessionId) -> Result<LifeHolder, Failure> {
+pub(in crate::commands) fn open_session(
+    app: &App,
+    session: SessionId,
+) -> Result<LifeHolder, Failure> {
     let directory = transcript_path(&app.root, &app.env.cwd, session).with_extension("");
-    swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
+    swarm_os::ensure_private_dir(&directory).map_err(StoreError::from)?;
     let path = directory.join("open");
     match LifeHolder::take(&path, std::process::id().to_string().as_bytes()) {
         Ok(held) => Ok(held),
         Err(OsError::LockTimeout { .. }) => {
             let message = format!("the conversation {session} is open in another process");
-            Err(Failure::new(ErrorKind::Conflict, message).with_hint(
-                "stop that process first, or start a new conversation with `swarm lead`",
-            ))
+            Err(Failure::new(ErrorKind::Conflict, message)
+                .with_hint("wait for it or stop it first, or start a new conversation"))
         }
-        Err(error) => Err(anyhow::Error::from(error).into()),
+        Err(error) => Err(StoreError::from(error).into()),
     }
 }
 
@@ -70,7 +118,7 @@ fn none(app: &App) -> Failure {
 }
 
 /// Returns the notice that a conversation is continued.
-pub(super) fn continuing(session: &LeadSession) -> String {
+fn continuing(session: &LeadSession) -> String {
     format!("continuing: {}", in_short(session))
 }
 
@@ -78,7 +126,7 @@ pub(super) fn continuing(session: &LeadSession) -> String {
 fn list(sessions: &[LeadSession]) -> String {
     let lines = sessions.iter().take(LISTED).map(|session| {
         let id: String = session.id.to_string().chars().take(8).collect();
-        format!("swarm lead --resume {id}   {}", in_short(session))
+        format!("--resume {id}   {}", in_short(session))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -7,8 +7,9 @@ use std::process::{Command, ExitCode};
 
 use serde_json::json;
 use swarm_panes::{BackendKind, PaneStatus, backend_kind};
-use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig};
+use swarm_protocol::{ErrorKind, Member, MemberName, TeamConfig, TeamName};
 
+use super::output;
 use super::place::pane_of;
 use crate::app::App;
 use crate::commands::{members, runtime};
@@ -17,10 +18,10 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  swarm attach          the first pane
+  swarm attach          the first pane, or the output of a detached run
   swarm attach alice")]
 pub(crate) struct AttachArgs {
-    /// Member whose pane is shown [default: the first with a pane].
+    /// Member whose pane is shown [default: the first with a pane, else the lead of a detached run].
     pub(crate) name: Option<MemberName>,
 }
 
@@ -31,9 +32,17 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
         Some(name) => {
             let member = members::known(&config, name)?;
             refuse_without_terminal(member)?;
-            (member, command(app, member)?)
+            (member, command(app, &team, member)?)
         }
-        None => best_to_see(app, &config)?,
+        None => match (
+            best_to_see(app, &config),
+            config.member(&MemberName::lead()),
+        ) {
+            (Err(_), Some(lead)) if output::path(app, &team, &lead.name).is_ok() => {
+                (lead, command(app, &team, lead)?)
+            }
+            (found, _) => found?,
+        },
     };
     if app.out.json {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -47,6 +56,10 @@ pub(in crate::commands) fn run(app: &App, args: &AttachArgs) -> Result<ExitCode,
             "a pane can only be shown in a terminal",
         )
         .with_hint(format!("run this in one: {}", typed(&words))));
+    }
+    if member.name.is_lead() {
+        app.out
+            .say("following the lead of a detached run; Ctrl-C stops following, the run goes on");
     }
     become_command(&words)
 }
@@ -112,7 +125,17 @@ fn inspect(app: &App, member: &Member) -> Result<(PaneStatus, Vec<OsString>), Fa
     Ok((status?, words))
 }
 
-fn command(app: &App, member: &Member) -> Result<Vec<OsString>, Failure> {
+/// Returns the command that shows a member. The output of a detached run is followed.
+fn command(app: &App, team: &TeamName, member: &Member) -> Result<Vec<OsString>, Failure> {
+    if member.name.is_lead() {
+        output::path(app, team, &member.name)?;
+        let words = ["logs", "--follow", "--team", team.as_str()];
+        let program = std::env::current_exe()?.into_os_string();
+        return Ok([program]
+            .into_iter()
+            .chain(words.map(OsString::from))
+            .collect());
+    }
     match inspect(app, member)? {
         (PaneStatus::Gone, _) => {}
         (_, words) if words.is_empty() => {}

@@ -20,10 +20,11 @@ use crate::output::plain;
 #[command(after_help = "\
 Examples:
   swarm logs alice            even after she has stopped
+  swarm logs --follow         the lead of a detached run
   swarm logs alice --follow")]
 pub(crate) struct LogsArgs {
-    /// Member whose output is printed.
-    pub(crate) name: MemberName,
+    /// Member whose output is printed; that of team-lead only after `swarm run --detach` [default: team-lead].
+    pub(crate) name: Option<MemberName>,
     /// Keep printing until the member stops.
     #[arg(long)]
     pub(crate) follow: bool,
@@ -31,24 +32,26 @@ pub(crate) struct LogsArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &LogsArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let path = output::path(app, &team, &args.name);
+    let lead = MemberName::lead();
+    let name = args.name.as_ref().unwrap_or(&lead);
+    let path = output::path(app, &team, name)?;
     if !path.exists() {
         // A member's output is kept after it leaves the roster.
-        members::known(&app.store.team(&team).config()?, &args.name)?;
+        members::known(&app.store.team(&team).config()?, name)?;
     }
     if args.follow {
-        return follow(app, &team, &args.name, &path);
+        return follow(app, &team, name, &path);
     }
     let text = output::read(&path)?.unwrap_or_default();
     if app.out.json {
         app.out
-            .json(&json!({ "name": args.name, "text": plain(&text) }))?;
+            .json(&json!({ "name": name, "text": plain(&text) }))?;
     } else if text.trim().is_empty() {
-        app.out.say(&format!("{} has printed nothing", args.name));
+        app.out.say(&format!("{name} has printed nothing"));
     } else {
         app.out.drawn(&output::shown(app, text.trim_end()))?;
     }
-    if let Some(end) = ending(app, &team, &args.name)? {
+    if let Some(end) = ending(app, &team, name)? {
         app.out.say(&end);
     }
     Ok(ExitCode::SUCCESS)

@@ -10,4 +10,5 @@ mod tail;
 
 pub(super) use attach::{AttachArgs, run as attach};
 pub(super) use logs::{LogsArgs, run as logs};
+pub(super) use output::{last_lines, lead_log};
 pub(super) use peek::{PeekArgs, run as peek};

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::{MemberName, TeamName};
+use swarm_agent::transcript_path;
+use swarm_protocol::{ErrorKind, MemberName, SessionId, TeamName};
 use swarm_store::StoreError;
 
 use super::seen::seen;
@@ -11,9 +12,31 @@ use crate::failure::Failure;
 use crate::output::plain;
 use crate::sgr::colored;
 
-/// Returns the path of the output file.
-pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> PathBuf {
-    app.store.team(team).member_dir(name).join("output.log")
+/// Returns the output file of the detached runs of a conversation in `cwd`.
+pub(in crate::commands) fn lead_log(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
+    let directory = transcript_path(root, cwd, session).with_extension("");
+    directory.join("output.log")
+}
+
+/// Returns the path of the output file. A lead has one if its run was detached, next to its
+/// transcript.
+pub(super) fn path(app: &App, team: &TeamName, name: &MemberName) -> Result<PathBuf, Failure> {
+    let files = app.store.team(team);
+    if !name.is_lead() {
+        return Ok(files.member_dir(name).join("output.log"));
+    }
+    let config = files.config()?;
+    let session = config.lead_session_id.as_deref().unwrap_or_default();
+    let lead = config.member(name);
+    let log = session.parse().ok().zip(lead);
+    log.map(|(session, lead)| lead_log(&app.root, &lead.cwd, session))
+        .filter(|log| log.exists())
+        .ok_or_else(|| {
+            let message = format!("the lead of {team} prints to its own terminal");
+            Failure::new(ErrorKind::NotFound, message).with_hint(
+                "only runs started with `swarm run --detach` have a log; `swarm log` prints the team's journal",
+            )
+        })
 }
 
 /// Returns the output as displayed; `None` if the file does not exist.
@@ -32,7 +55,7 @@ pub(super) fn shown(app: &App, text: &str) -> String {
 }
 
 /// Returns the last lines of a text, without trailing blank lines.
-pub(super) fn last_lines(text: &str, count: usize) -> &str {
+pub(in crate::commands) fn last_lines(text: &str, count: usize) -> &str {
     let text = text.trim_end();
     let breaks = text.rmatch_indices('\n').map(|(at, _)| at + 1);
     match (count, breaks.take(count).nth(count.saturating_sub(1))) {

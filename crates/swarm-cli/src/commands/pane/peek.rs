@@ -33,11 +33,12 @@ const SCREEN_LINES: usize = 50;
 
 pub(in crate::commands) fn run(app: &App, args: &PeekArgs) -> Result<ExitCode, Failure> {
     let team = app.team()?;
-    let path = output::path(app, &team, &args.name);
+    let path = output::path(app, &team, &args.name)?;
     let config = app.store.team(&team).config()?;
     let captured = match config.member(&args.name) {
         // A member's output is kept after it leaves the roster.
         None if path.exists() => None,
+        Some(member) if member.name.is_lead() => None,
         _ => capture(app, members::known(&config, &args.name)?, args.lines)?,
     };
     let (source, text) = match captured {

@@ -104,7 +104,8 @@ fn advice(seen: &[SeenProcess]) -> Vec<String> {
     lost.dedup();
     for team in lost {
         lines.push(format!(
-            "the lead of {team} is lost: `swarm resume {team}` takes the team over, `swarm reap --parked {team}` terminates its members"
+            "the lead of {team} is lost: `swarm lead --continue --team {team}` continues its conversation, `swarm resume {team}` \
+             takes the team over, `swarm reap --parked {team}` terminates its members"
         ));
     }
     lines

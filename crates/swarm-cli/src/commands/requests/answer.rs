@@ -10,8 +10,8 @@ use swarm_protocol::{
 use swarm_store::StoreError;
 
 use super::edit::edited;
-use super::list::is_open;
 use super::text::{self, granted, what};
+use super::waiting::is_open;
 use super::which::{Named, named};
 use crate::app::App;
 use crate::commands::acting::team_to_answer;

@@ -2,16 +2,34 @@
 
 use std::process::ExitCode;
 
-use swarm_protocol::{RequestRecord, RequestState};
+use serde_json::json;
+use swarm_protocol::RequestRecord;
 use swarm_store::blocking::Team;
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::text;
+use super::waiting::{is_open, waiting_elsewhere};
 use crate::app::App;
 use crate::failure::Failure;
 
-pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
-    let team = app.team()?;
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  swarm requests --team parser
+  swarm requests --all                  of every team
+  swarm requests --json | jq -r '.[].id'")]
+pub(crate) struct RequestsArgs {
+    /// List the requests of all teams, those of this directory first.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<ExitCode, Failure> {
+    if args.all {
+        return all(app);
+    }
+    let (team, others) = app.team_and_others()?;
+    let team = app.in_line(team)?;
     let files = app.store.team(&team);
     adopt(app, &*files)?;
     let list = files.requests()?;
@@ -24,12 +42,48 @@ pub(in crate::commands) fn run(app: &App) -> Result<ExitCode, Failure> {
         let now = app.clock.now();
         let blocks: Vec<String> = open
             .iter()
-            .map(|request| text::in_full(request, now))
+            .map(|request| text::in_full(request, None, now))
             .collect();
         app.out.data(&blocks.join("\n\n"))?;
     }
     app.out.left_out(&list.broken);
+    if let Some(line) = waiting_elsewhere(app, &others) {
+        app.out.say(&line);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the requests of every team.
+fn all(app: &App) -> Result<ExitCode, Failure> {
+    let teams = app.all_teams()?;
+    let (mut records, mut blocks) = (Vec::new(), Vec::new());
+    let now = app.clock.now();
+    let mut damaged = Vec::new();
+    for team in &teams {
+        let files = app.store.team(team);
+        let list = match adopt(app, &*files).and_then(|()| Ok(files.requests()?)) {
+            Ok(list) => list,
+            Err(failure) => {
+                damaged.push(failure);
+                continue;
+            }
+        };
+        for request in list.requests.iter().filter(|request| is_open(request)) {
+            let mut record = serde_json::to_value(request).map_err(anyhow::Error::from)?;
+            record["team"] = json!(team);
+            records.push(record);
+            blocks.push(text::in_full(request, Some(team), now));
+        }
+        app.out.left_out(&list.broken);
+    }
+    if app.out.json {
+        app.out.json(&records)?;
+    } else if blocks.is_empty() {
+        app.out.say("no pending requests in any team");
+    } else {
+        app.out.data(&blocks.join("\n\n"))?;
+    }
+    Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Adds requests of other programs' members to the queue if no lead process does.
@@ -38,9 +92,4 @@ pub(super) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
         swarm_team::adopt_requests(team, app.clock.now())?;
     }
     Ok(())
-}
-
-/// Returns whether a request is pending.
-pub(in crate::commands) fn is_open(request: &RequestRecord) -> bool {
-    request.state == RequestState::Open
 }

@@ -6,9 +6,11 @@ mod edit;
 mod list;
 mod permissions;
 mod text;
+mod waiting;
 mod which;
 
 pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny, person};
-pub(super) use list::{is_open, run};
+pub(super) use list::{RequestsArgs, run};
 pub(super) use permissions::{PermissionsArgs, run as permissions};
 pub(super) use text::{details, granted, in_short, questions, what};
+pub(super) use waiting::{is_open, pending, waiting_elsewhere, who_waits};

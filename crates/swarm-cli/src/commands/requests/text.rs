@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use swarm_permissions::Suggestion;
-use swarm_protocol::{PermissionMode, RequestKind, RequestRecord, UnixMs};
+use swarm_protocol::{PermissionMode, RequestKind, RequestRecord, TeamName, UnixMs};
 use swarm_tools::AskedQuestion;
 
 use super::diff;
@@ -10,15 +10,21 @@ use super::diff;
 use crate::commands::members::age;
 use crate::output::plain;
 
-/// Formats the whole request and the commands that answer it.
-pub(super) fn in_full(request: &RequestRecord, now: UnixMs) -> String {
-    let short = request.short();
+/// Formats the whole request and the commands that answer it; `team` is its team if they must name
+/// it.
+pub(super) fn in_full(request: &RequestRecord, team: Option<&TeamName>, now: UnixMs) -> String {
+    let number = request.short();
+    let of_team = team.map_or_else(String::new, |team| format!(" of {team}"));
+    let short = team.map_or_else(
+        || number.to_string(),
+        |team| format!("{number} --team {team}"),
+    );
     let deadline = request.deadline.map_or_else(String::new, |deadline| {
         format!("; denied automatically in {}", age(deadline, now))
     });
     let (from, since) = (&request.from, age(now, request.asked_at));
     let mut lines = vec![
-        format!("{short}: {from} asks since {since}{deadline}"),
+        format!("{number}: {from}{of_team} asks since {since}{deadline}"),
         format!("  {}", what(request)),
     ];
     lines.extend(details(request));
@@ -215,6 +221,7 @@ mod tests {
     fn a_request_shows_the_exact_call_and_how_to_answer_it() {
         let text = in_full(
             &request(json!({"command": "touch made", "timeout": 5})),
+            None,
             UnixMs(13_000),
         );
         assert_eq!(
@@ -231,7 +238,7 @@ mod tests {
         let long = vec!["x"; 40].join("\n");
         let mut asked = request(json!({"content": long}));
         asked.deadline = None;
-        let text = in_full(&asked, UnixMs(13_000));
+        let text = in_full(&asked, None, UnixMs(13_000));
         assert_eq!(text.matches("    x\n").count(), 40, "{text}");
         assert!(text.starts_with("p3: bob asks since 12 s\n"), "{text}");
     }
@@ -245,7 +252,7 @@ mod tests {
             plan_file_path: "/root/plans/x.md".to_owned(),
             mode: PermissionMode::AcceptEdits,
         };
-        let text = in_full(&asked, UnixMs(13_000));
+        let text = in_full(&asked, None, UnixMs(13_000));
         for words in [
             "  plan:\n    # Fix it\n    1. look\n    2. mend\n",
             "  file: /root/plans/x.md",
@@ -272,11 +279,18 @@ mod tests {
         asked.why.clear();
         asked.description = "AskUserQuestion Which one?".to_owned();
         assert_eq!(
-            in_full(&asked, UnixMs(13_000)),
+            in_full(&asked, None, UnixMs(13_000)),
             "p3: bob asks since 12 s; denied automatically in 4m 48s\n  \
              AskUserQuestion Which one?\n  Which one?\n    1 A: first\n    2 B\n  And? (several: 1,2)\n    1 C\n  \
              answer: swarm approve p3 --answer TEXT --answer TEXT\n  \
              no:  swarm deny p3 --why TEXT"
+        );
+        let team = TeamName::parse("web").unwrap();
+        let text = in_full(&asked, Some(&team), UnixMs(13_000));
+        assert!(text.starts_with("p3: bob of web asks"), "{text}");
+        assert!(
+            text.contains("swarm approve p3 --team web --answer TEXT"),
+            "{text}"
         );
         assert!(in_short(&asked).ends_with("p3 --answer TEXT --answer TEXT"));
     }

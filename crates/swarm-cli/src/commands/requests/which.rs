@@ -2,8 +2,9 @@
 
 use swarm_protocol::{ErrorKind, RequestId, RequestRecord, TeamName};
 
-use super::list::{adopt, is_open};
+use super::list::adopt;
 use super::text::what;
+use super::waiting::is_open;
 use crate::app::App;
 use crate::failure::Failure;
 

@@ -11,7 +11,7 @@ use super::headless::ResumeArgs;
 use super::{by_hand, headless};
 use crate::app::App;
 use crate::commands::acting::require_no_agent;
-use crate::commands::lead::{LeadFlags, OutputFormat, output_format, show};
+use crate::commands::lead::{output_format, show};
 use crate::commands::run::prompt as prompt_of;
 use crate::failure::Failure;
 
@@ -21,36 +21,21 @@ pub(in crate::commands) fn run(app: &App, args: &ResumeArgs) -> Result<ExitCode,
     let Some(prompt) = &args.prompt else {
         return by_hand::run(app, args, &config);
     };
-    let report = headless::run(app, args, &config, Some(prompt_of(prompt)?), false)?;
-    show(app, output_format(app, args.output), &report)
+    let report = headless::run(app, args, &config, Some(prompt_of(prompt)?))?;
+    show(app, output_format(app, args.output), &report, false)
 }
 
-/// Continues a team with an interactive lead.
+/// Continues a team with a new lead. `what` is the command, for errors.
 pub(in crate::commands) fn carry_on(
     app: &App,
-    flags: &LeadFlags,
+    what: &str,
+    args: &ResumeArgs,
     team: &TeamName,
     prompt: Option<String>,
 ) -> Result<RunReport, Failure> {
-    require_no_agent(app, "lead --continue")?;
+    require_no_agent(app, what)?;
     let config = without_lead(app, team)?;
-    let args = ResumeArgs {
-        name: team.to_string(),
-        prompt: None,
-        respawn: false,
-        model: flags.model.clone(),
-        requests: flags.requests.clone(),
-        mode: flags.mode,
-        backend: flags.backend.clone(),
-        mcp_config: flags.mcp_config.clone(),
-        trust: flags.trust,
-        output: OutputFormat::Text,
-        max_turns: flags.max_turns,
-        timeout: None,
-        rm: false,
-        coordinator: flags.coordinator,
-    };
-    headless::run(app, &args, &config, prompt, true)
+    headless::run(app, args, &config, prompt)
 }
 
 /// Returns the roster of a team that a lead can take over.
@@ -67,10 +52,11 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
     match lead_standing(&*app.store, config)? {
         LeadStanding::Led { pid } => {
             let pid = pid.unwrap_or_default();
-            let failure = Failure::from(StoreError::LeadAlive { team, pid });
-            Err(failure.with_hint(format!(
-                "its lead is running; to replace it, stop process {pid} first (Ctrl-C in its terminal)"
-            )))
+            let hint = format!(
+                "its lead is running: write to it with `swarm send team-lead TEXT --team {team}`, or stop process {pid} \
+                 first"
+            );
+            Err(Failure::from(StoreError::LeadAlive { team, pid }).with_hint(hint))
         }
         LeadStanding::Unknown { pid } => {
             let failure = Failure::from(StoreError::LeadAlive { team, pid });

@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
-use swarm_protocol::{ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig};
+use swarm_protocol::{
+    ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
+};
 use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
 
 use crate::app::App;
-use crate::commands::lead::{OutputFormat, execute_lead, is_coordinator, output_format, parts};
+use crate::commands::lead::{
+    KeptChoices, LeadFlags, OutputFormat, execute_lead, is_coordinator, output_format, parts,
+};
 use crate::commands::worktree::{OwnWorktree, leave_entered};
 use crate::failure::Failure;
 use crate::request_flags::RequestFlags;
@@ -43,7 +47,7 @@ pub(crate) struct ResumeArgs {
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) requests: RequestFlags,
-    /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: setting `permissions.mode`].
+    /// Permission mode of the lead: plan, dontAsk, default, acceptEdits or bypassPermissions [default: its previous mode, except bypassPermissions].
     #[arg(long, requires = "prompt", alias = "permission-mode")]
     pub(crate) mode: Option<PermissionMode>,
     /// Backend for started members: auto, tmux or headless [default: setting `spawn.backend`].
@@ -70,6 +74,32 @@ pub(crate) struct ResumeArgs {
     /// `--coordinator` of `swarm lead`; a team keeps the mode of its lead.
     #[arg(skip)]
     pub(crate) coordinator: bool,
+    /// Whether a person talks to the lead, as in `swarm lead`.
+    #[arg(skip)]
+    pub(crate) is_interactive: bool,
+}
+
+impl ResumeArgs {
+    /// Arguments for continuing a team with the flags of a command that starts a lead.
+    pub(in crate::commands) fn of_lead(team: &TeamName, flags: &LeadFlags) -> Self {
+        Self {
+            name: team.to_string(),
+            prompt: None,
+            respawn: false,
+            model: flags.model.clone(),
+            requests: flags.requests.clone(),
+            mode: flags.mode,
+            backend: flags.backend.clone(),
+            mcp_config: flags.mcp_config.clone(),
+            trust: flags.trust,
+            output: OutputFormat::Text,
+            max_turns: flags.max_turns,
+            timeout: None,
+            rm: false,
+            coordinator: flags.coordinator,
+            is_interactive: false,
+        }
+    }
 }
 
 pub(super) fn run(
@@ -77,28 +107,9 @@ pub(super) fn run(
     args: &ResumeArgs,
     config: &TeamConfig,
     prompt: Option<String>,
-    is_interactive: bool,
 ) -> Result<RunReport, Failure> {
     forbid_inspection();
     let lead = config.member(&MemberName::lead());
-    let choices = Choices {
-        model: args
-            .model
-            .clone()
-            .or_else(|| lead.and_then(|lead| lead.model.clone())),
-        mode: args.mode,
-        backend: args.backend.clone(),
-        requests: args.requests.clone(),
-        in_run: true,
-        is_interactive,
-    };
-    let Prepared {
-        mut spawn_context,
-        claude,
-        ..
-    } = spawn_context(app, &choices)?;
-    let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
-    app.settings.permit("turn.max_requests", max_requests)?;
     // A manually led team has no conversation to continue.
     let session = config
         .lead_session_id
@@ -106,6 +117,23 @@ pub(super) fn run(
         .and_then(|id| id.parse::<SessionId>().ok())
         .unwrap_or_else(SessionId::random);
     let directory = lead.map_or(&*app.env.cwd, |lead| &*lead.cwd);
+    let mut choices = Choices {
+        model: args.model.clone(),
+        mode: args.mode,
+        backend: args.backend.clone(),
+        requests: args.requests.clone(),
+        in_run: true,
+        is_interactive: args.is_interactive,
+    };
+    KeptChoices::read(app, directory, session).complete(app, &mut choices);
+    choices.model = (choices.model).or_else(|| lead.and_then(|lead| lead.model.clone()));
+    let Prepared {
+        mut spawn_context,
+        claude,
+        ..
+    } = spawn_context(app, &choices)?;
+    let max_requests = args.max_turns.unwrap_or(app.settings.max_requests);
+    app.settings.permit("turn.max_requests", max_requests)?;
     let conversation = (directory, session);
     let is_coordinator = is_coordinator(app, &claude, args.coordinator, conversation)?;
     let own = match lead {
@@ -120,7 +148,7 @@ pub(super) fn run(
         } else {
             Beginning::TakeOver
         },
-        is_interactive,
+        is_interactive: args.is_interactive,
         is_coordinator,
         session,
         max_requests,

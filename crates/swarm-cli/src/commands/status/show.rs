@@ -11,6 +11,7 @@ use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
 use crate::app::App;
+use crate::commands::requests::waiting_elsewhere;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::{terminal_height, terminal_width};
@@ -20,15 +21,22 @@ use crate::output::{terminal_height, terminal_width};
 Examples:
   swarm status
   swarm status --watch                          until Ctrl-C
+  swarm status --all                            every team
   swarm status --json | jq -r '.members[].name'")]
 pub(crate) struct StatusArgs {
     /// Keep running and show every change.
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Show all teams, those of this directory first.
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) all: bool,
 }
 
 pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
-    let team = app.team_as_it_is()?;
+    if args.all {
+        return all(app);
+    }
+    let (team, others) = app.team_and_others()?;
     if args.watch {
         return watch(app, &team);
     }
@@ -38,8 +46,33 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
     } else {
         app.out
             .drawn(text::text(app, &status, app.out.theme, None).trim_end())?;
+        if let Some(line) = waiting_elsewhere(app, &others) {
+            app.out.say(&line);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the status of every team; teams that cannot be read are reported at the end.
+fn all(app: &App) -> Result<ExitCode, Failure> {
+    let teams = app.all_teams()?;
+    let (mut documents, mut texts, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
+    for team in &teams {
+        match Status::gather(app, team, &mut Past::default()) {
+            Ok(status) if app.out.json => documents.push(status.document()?),
+            Ok(status) => texts.push(text::text(app, &status, app.out.theme, None)),
+            Err(failure) => damaged.push(failure),
+        }
+    }
+    if app.out.json {
+        app.out.json(&documents)?;
+    } else if texts.is_empty() {
+        app.out
+            .say("no teams; create one with `swarm team create NAME`");
+    } else {
+        app.out.drawn(texts.join("\n\n").trim_end())?;
+    }
+    Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Prints the status on every change. A terminal is redrawn; other output gets each version once.

@@ -71,8 +71,8 @@ fn advice(status: &Status) -> String {
     }
     let team = &status.config.name;
     format!(
-        "take it over with `swarm resume {team}`, let a lead carry on with `swarm resume {team} PROMPT`, or end it with \
-         `swarm team delete {team} --force`\n"
+        "take it over with `swarm resume {team}`, let a lead carry on with `swarm lead --continue --team {team}` or \
+         `swarm run --continue --team {team} PROMPT`, or end it with `swarm team delete {team} --force`\n"
     )
 }
 

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use futures::future::join_all;
 
+use super::lead::{self, BETWEEN_SIGNALS};
 use super::report;
-use super::targets::{StopTargets, targets};
+use super::targets::{StopTargets, lead_target, targets};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::runtime;
@@ -27,6 +28,9 @@ pub(crate) struct KillArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, Failure> {
     require_person(app, "kill")?;
+    if let Some(team) = lead_target(app, &args.targets)? {
+        return lead::stop(app, &team, BETWEEN_SIGNALS);
+    }
     let (team, names) = targets(app, &args.targets)?;
     let spawn_context = for_stopping(app);
     let results = runtime()?.block_on(join_all(

@@ -1,6 +1,7 @@
 //! `swarm shutdown` and `swarm kill`.
 
 mod kill;
+mod lead;
 mod report;
 mod shutdown;
 mod targets;

@@ -7,8 +7,9 @@ use futures::future::join_all;
 use swarm_protocol::{ErrorKind, MemberName, PERSON, TeamName};
 use swarm_supervisor::{FORCED_PATIENCE, StopOptions};
 
+use super::lead::{self, LEAD_PATIENCE};
 use super::report;
-use super::targets::{StopTargets, targets};
+use super::targets::{StopTargets, lead_target, targets};
 use super::waiting::{saying_who, who_lives};
 use crate::app::App;
 use crate::commands::acting::require_person;
@@ -23,7 +24,8 @@ respond within `stop.grace_s` is shut down. With --force, running model requests
 
 Examples:
   swarm shutdown alice bob --reason \"thank you\"
-  swarm shutdown --all --timeout 60")]
+  swarm shutdown --all --timeout 60
+  swarm shutdown team-lead              stop a run, with its team")]
 pub(crate) struct ShutdownArgs {
     #[command(flatten)]
     pub(crate) targets: StopTargets,
@@ -40,6 +42,10 @@ pub(crate) struct ShutdownArgs {
 
 pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode, Failure> {
     require_person(app, "shutdown")?;
+    if let Some(team) = lead_target(app, &args.targets)? {
+        let patience = args.timeout.map_or(LEAD_PATIENCE, Duration::from_secs);
+        return lead::stop(app, &team, patience);
+    }
     let (team, names) = targets(app, &args.targets)?;
     let spawn_context = for_stopping(app);
     let options = StopOptions {

@@ -36,7 +36,7 @@ impl FromStr for MemberWord {
 // A doc comment here would replace the help of the commands that flatten this.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StopTargets {
-    /// Members, as NAME or NAME@TEAM.
+    /// Members, as NAME or NAME@TEAM; team-lead stops a run with its team.
     #[arg(id = "name", value_name = "NAME", required_unless_present = "all")]
     pub(crate) names: Vec<MemberWord>,
     /// All members that swarm started.
@@ -51,7 +51,22 @@ impl StopTargets {
     }
 }
 
-/// Returns the team and the selected members.
+/// Returns the team whose lead is to be stopped, if the arguments name a lead. It is the only one:
+/// its teammates stop with it.
+pub(super) fn lead_target(app: &App, targets: &StopTargets) -> Result<Option<TeamName>, Failure> {
+    if !targets.names.iter().any(|word| word.name.is_lead()) {
+        return Ok(None);
+    }
+    if targets.names.len() > 1 {
+        return Err(
+            Failure::usage("the team lead stops together with its teammates")
+                .with_hint("name the lead alone, or only teammates"),
+        );
+    }
+    app.team_of_id(team_in(&targets.names)?).map(Some)
+}
+
+/// Returns the team and the selected members, none of which is a lead.
 pub(super) fn targets(
     app: &App,
     targets: &StopTargets,
@@ -65,13 +80,6 @@ pub(super) fn targets(
     let config = app.store.team(&team).config()?;
     let mut members = Vec::new();
     for MemberWord { name, .. } in &targets.names {
-        if name.is_lead() {
-            return Err(
-                Failure::usage("this command cannot stop the team lead").with_hint(
-                    "stop it in its terminal (Ctrl-C), or stop all its teammates with `--all`",
-                ),
-            );
-        }
         let name = &members::known(&config, name)?.name;
         if !members.contains(name) {
             members.push(name.clone());

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::create::TeamCreateArgs;
 use super::delete::TeamDeleteArgs;
+use super::list::TeamListArgs;
 use super::{create, delete, list, show};
 use crate::app::App;
 use crate::commands::acting::require_person;
@@ -15,7 +16,7 @@ pub(crate) enum TeamCommand {
     /// Create a team.
     Create(TeamCreateArgs),
     /// List teams and their state.
-    List,
+    List(TeamListArgs),
     /// Show a team and its members.
     Show {
         /// Team [default: as for `--team`].
@@ -33,7 +34,7 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
             require_person(app, "team create")?;
             create::run(app, args)
         }
-        TeamCommand::List => list::run(app),
+        TeamCommand::List(_) => list::run(app),
         TeamCommand::Show { name } => show::run(app, name.as_deref()),
         TeamCommand::Delete(args) => {
             require_person(app, "team delete")?;

@@ -10,6 +10,7 @@ use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::commands::members::{age, is_over};
+use crate::commands::requests::{pending, who_waits};
 use crate::failure::Failure;
 use crate::which_team::without_roster;
 
@@ -19,12 +20,28 @@ struct Line {
     members: Vec<MemberView>,
     tasks: TaskList,
     state: &'static str,
+    /// Members that wait for an answer.
+    waiting: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Teams that work in this directory come first.
+
+Examples:
+  swarm team list
+  swarm team list --json | jq -r '.[] | select(.waiting != []) | .name'")]
+pub(crate) struct TeamListArgs {
+    /// List the teams of all directories (the default).
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
     let mut damaged: Vec<Failure> = Vec::new();
-    let (teams, remains) = app.store.teams_and_remains()?;
+    let (mut teams, remains) = app.store.teams_and_remains()?;
+    app.here_first(&mut teams);
     for team in teams {
         match read_team(app, &team) {
             Ok(line) => lines.push(line),
@@ -58,7 +75,13 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 
 fn read_team(app: &App, team: &TeamName) -> Result<Line, StoreError> {
     let (seen, _not_entered) = swarm_team::reconcile_and_view(&*app.store.team(team))?;
+    let requests = pending(app, team)?;
+    let waiting = who_waits(&requests)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     Ok(Line {
+        waiting,
         state: state_in(&seen),
         tasks: app.store.team(team).tasks()?,
         config: seen.config,
@@ -80,6 +103,7 @@ pub(in crate::commands) fn state_in(seen: &TeamView) -> &'static str {
 fn record(line: &Line) -> Result<Value, Failure> {
     let mut record = serde_json::to_value(&line.config).map_err(anyhow::Error::from)?;
     record["state"] = json!(line.state);
+    record["waiting"] = json!(line.waiting);
     Ok(record)
 }
 
@@ -89,13 +113,14 @@ fn table(app: &App, lines: &[Line]) -> Table {
         "LEAD",
         "TEAMMATES",
         "OPEN TASKS",
+        "WAITING",
         "AGE",
         "DESCRIPTION",
     ])
     .right(2)
     .right(3)
-    .right(4)
-    .spare([5, 4]);
+    .right(5)
+    .spare([6, 5]);
     let now = app.clock.now();
     for line in lines {
         let mates = line
@@ -123,6 +148,7 @@ fn table(app: &App, lines: &[Line]) -> Table {
                 format!("{alive} of {all}")
             }),
             Cell::new(format!("{open} of {}", tasks.len())),
+            Cell::new(line.waiting.join(", ")).warn(),
             Cell::new(if line.config.created_at.is_zero() {
                 String::new()
             } else {

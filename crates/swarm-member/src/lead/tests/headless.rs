@@ -528,8 +528,10 @@ async fn a_lead_waits_for_a_shutdown_and_deletes_the_team() {
 }
 
 #[tokio::test]
-async fn the_result_is_the_report_and_not_the_word_after_a_late_notice() {
+async fn the_result_is_the_final_report_that_is_asked_for_once() {
     const REPORT: &str = "The import is slow because the table is built on every call.";
+    const CHATTER: &str =
+        "Bob has found the cause, and he tells me that he is glad to shut down now.";
     let run = Run::with_team();
     run.model.then(call(
         "TaskCreate",
@@ -545,13 +547,20 @@ async fn the_result_is_the_report_and_not_the_word_after_a_late_notice() {
         let bob = world.play("bob", spawn, Answer::Approve);
         std::thread::spawn(move || drop(bob.join().unwrap()));
         idle_notice(&world.store, "bob", Some("found it, too"));
-        say(REPORT)
+        say(CHATTER)
     });
     run.model.then(say("Done."));
+    let world = run.world.clone();
+    run.model.on(move |request| {
+        assert!(heard(request).contains("Write the final report now"));
+        idle_notice(&world.store, "bob", Some("a late notice"));
+        say(REPORT)
+    });
+    run.model.then(say("Nothing new."));
     let model = run.model.clone();
     let report = run.go().await.unwrap();
     assert_eq!(report.outcome, Outcome::Completed);
-    assert_eq!((model.asked(), report.result.as_str()), (4, REPORT));
+    assert_eq!((model.asked(), report.result.as_str()), (6, REPORT));
 }
 
 #[tokio::test]

@@ -1,0 +1,126 @@
+//! Model and mode of a lead's conversation, which `--continue` keeps.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use swarm_agent::{EventSink, transcript_path};
+use swarm_protocol::{AgentEvent, PermissionMode, SessionId};
+use swarm_supervisor::SpawnContext;
+
+use crate::app::App;
+use crate::spawn_context::Choices;
+
+/// Model and mode of a lead, in `lead.json` next to its transcript.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::commands) struct KeptChoices {
+    /// Full name of the model.
+    model: Option<String>,
+    mode: Option<PermissionMode>,
+}
+
+impl KeptChoices {
+    /// Reads those of a conversation in `cwd`; empty for a new one.
+    pub(in crate::commands) fn read(app: &App, cwd: &Path, session: SessionId) -> Self {
+        let path = path(&app.root, cwd, session);
+        let bytes = swarm_os::read_optional(&path).ok().flatten();
+        let kept = bytes.map(|bytes| serde_json::from_slice(&bytes));
+        match kept {
+            Some(Ok(kept)) => kept,
+            None => Self::default(),
+            Some(Err(error)) => {
+                app.out.remark(&format!(
+                    "{} is damaged ({error}): model and mode of the conversation are not kept",
+                    path.display()
+                ));
+                Self::default()
+            }
+        }
+    }
+
+    /// Completes what the flags leave open. `bypassPermissions` is only kept by a flag, because other
+    /// processes of the user can write the file.
+    pub(in crate::commands) fn complete(self, app: &App, choices: &mut Choices) {
+        if choices.model.is_none() {
+            choices.model = self.model;
+        }
+        if choices.mode.is_some() {
+            return;
+        }
+        match self.mode {
+            Some(mode @ PermissionMode::BypassPermissions) => app.out.say(&format!(
+                "swarm: the conversation was in mode {mode}; to continue in it, pass `--mode {mode}`"
+            )),
+            mode => choices.mode = mode,
+        }
+    }
+}
+
+/// Keeps model and mode of a running lead.
+#[derive(Debug)]
+pub(super) struct ChoicesKeeper {
+    path: PathBuf,
+    kept: Mutex<KeptChoices>,
+}
+
+impl ChoicesKeeper {
+    pub(super) fn begin(spawn_context: &SpawnContext, session: SessionId) -> Arc<Self> {
+        let kept = KeptChoices {
+            model: Some(spawn_context.model.clone()),
+            mode: Some(spawn_context.mode),
+        };
+        let keeper = Self {
+            path: path(&spawn_context.root, &spawn_context.cwd, session),
+            kept: Mutex::new(kept.clone()),
+        };
+        keeper.write(&kept);
+        Arc::new(keeper)
+    }
+
+    /// Keeps the model with which the lead ends.
+    pub(super) fn end(&self, model: &str) {
+        self.change(|kept| kept.model = Some(model.to_owned()));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut KeptChoices)) {
+        let mut kept = self.kept.lock();
+        let before = kept.clone();
+        change(&mut kept);
+        if *kept != before {
+            self.write(&kept);
+        }
+    }
+
+    fn write(&self, kept: &KeptChoices) {
+        let directory = self.path.parent().map(swarm_os::ensure_private_dir);
+        let bytes = serde_json::to_vec(kept).unwrap_or_default();
+        let written = directory
+            .unwrap_or(Ok(()))
+            .and_then(|()| swarm_os::replace_alone(&self.path, &bytes));
+        if let Err(error) = written {
+            tracing::warn!(%error, "model and mode of the conversation not kept");
+        }
+    }
+}
+
+/// Keeps every change of the mode.
+#[derive(Debug)]
+pub(super) struct KeepingSink {
+    pub(super) inner: Arc<dyn EventSink>,
+    pub(super) keeper: Arc<ChoicesKeeper>,
+}
+
+impl EventSink for KeepingSink {
+    fn emit(&self, event: AgentEvent) {
+        if let AgentEvent::ModeChanged { mode } = &event {
+            self.keeper.change(|kept| kept.mode = Some(*mode));
+        }
+        self.inner.emit(event);
+    }
+}
+
+fn path(root: &Path, cwd: &Path, session: SessionId) -> PathBuf {
+    let directory = transcript_path(root, cwd, session).with_extension("");
+    directory.join("lead.json")
+}

@@ -1,0 +1,101 @@
+//! Stopping a lead's process by name: `swarm shutdown team-lead`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+use swarm_os::process::Process;
+use swarm_protocol::{ErrorKind, MemberName, TeamName};
+use swarm_supervisor::{LeadStanding, StopOutcome, lead_standing};
+
+use crate::app::App;
+use crate::commands::{runtime, told_on_ctrl_c};
+use crate::failure::Failure;
+
+/// How long a lead may take to shut its team down. The first signal allows it two seconds, plus the
+/// `SessionEnd` hooks.
+pub(super) const LEAD_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time before the second signal, which kills the team. Two signals at once would be merged.
+pub(super) const BETWEEN_SIGNALS: Duration = Duration::from_millis(300);
+
+/// Time to kill the team, and then to exit after SIGKILL.
+const KILL_WAIT: Duration = Duration::from_secs(3);
+
+/// Stops the lead of a team with the signals of its terminal: the first one shuts the team down, and
+/// after `patience` the second one kills it. SIGKILL follows if the process does not respond.
+pub(super) fn stop(app: &App, team: &TeamName, patience: Duration) -> Result<ExitCode, Failure> {
+    let process = lead_process(app, team)?;
+    let stopping = escalate(process, patience);
+    let standing = || {
+        let message = format!("interrupted, but the lead of {team} is still stopping");
+        Failure::new(ErrorKind::Interrupted, message).with_hint("`swarm status` shows the progress")
+    };
+    let Some(outcome) = runtime()?.block_on(told_on_ctrl_c(standing, stopping))?? else {
+        let message = format!("process {} of the lead did not exit", process.pid);
+        return Err(Failure::new(ErrorKind::TimedOut, message));
+    };
+    let lead = MemberName::lead();
+    if app.out.json {
+        app.out
+            .json(&json!({ "member": lead, "outcome": outcome.word(), "released": [] }))?;
+    } else if outcome == StopOutcome::Killed {
+        app.out.data(&format!("{lead} was killed"))?;
+        app.out.say(&format!(
+            "its members wait for another lead: `swarm resume {team}`, or `swarm reap --parked {team}`"
+        ));
+    } else {
+        app.out
+            .data(&format!("{lead} has shut down, with its teammates"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns how the process ended; `None` if it did not.
+async fn escalate(process: Process, patience: Duration) -> Result<Option<StopOutcome>, Failure> {
+    for (signal, wait, outcome) in [
+        (Signal::TERM, patience, StopOutcome::Approved),
+        (Signal::TERM, KILL_WAIT, StopOutcome::Terminated),
+        (Signal::KILL, KILL_WAIT, StopOutcome::Killed),
+    ] {
+        process.signal(signal)?;
+        if let Ok(ended) = tokio::time::timeout(wait, process.ended()).await {
+            ended?;
+            return Ok(Some(outcome));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the running process that leads a team on this machine.
+fn lead_process(app: &App, team: &TeamName) -> Result<Process, Failure> {
+    let files = app.store.team(team);
+    let pid = match lead_standing(&*app.store, &files.config()?)? {
+        LeadStanding::Led { pid } => pid,
+        LeadStanding::Unknown { pid } => {
+            let message =
+                format!("the lead of {team} is process {pid} of another machine or container");
+            return Err(Failure::new(ErrorKind::Environment, message).with_hint("stop it there"));
+        }
+        LeadStanding::Foreign { .. } => {
+            let path = files.team_directory();
+            return Err(swarm_store::StoreError::ForeignTeam { path }.into());
+        }
+        LeadStanding::Lost { .. } | LeadStanding::ByHand => None,
+    };
+    // The record names the process that holds the lead's lock.
+    let record = files
+        .life_record(&MemberName::lead())
+        .filter(|record| Some(record.pid) == pid);
+    let process = record.and_then(|record| {
+        let start: u64 = record.proc_start.parse().ok()?;
+        Process::running(record.pid).filter(|process| process.start == start)
+    });
+    process.ok_or_else(|| {
+        let message = format!("no process leads the team {team}");
+        Failure::new(ErrorKind::NotFound, message).with_hint(format!(
+            "`swarm shutdown --all --team {team}` stops its members"
+        ))
+    })
+}
