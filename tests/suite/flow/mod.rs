@@ -15,5 +15,6 @@ mod pictures;
 mod places;
 mod prompts;
 mod requests;
+mod screen;
 mod typing;
 mod work;
