@@ -239,9 +239,9 @@ pub(crate) fn terminal_width(place: impl AsFd) -> Option<usize> {
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
-/// Returns the height of the terminal on stdout.
-pub(crate) fn terminal_height() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+/// Returns the height of the terminal; `None` without a terminal.
+pub(crate) fn terminal_height(place: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(place).ok()?;
     (size.ws_row > 0).then(|| usize::from(size.ws_row))
 }
 

@@ -19,6 +19,7 @@ mod inbox;
 mod journal;
 mod mode;
 mod names;
+mod opened_envelope;
 mod outline;
 mod request;
 mod rights_report;
@@ -59,6 +60,7 @@ pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK,
     SYSTEM_SENDER, TeamName, sanitized_collision,
 };
+pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};

@@ -29,9 +29,24 @@ pub(crate) fn output_lines(output: &str) -> Vec<DetailLine> {
         .collect()
 }
 
+/// Returns the diff of two versions of a file with context lines, limited in size. Empty if one of
+/// them is not UTF-8.
+pub(crate) fn line_diff(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
+    let mut lines = whole_diff(before, after);
+    let left_out = lines.len().saturating_sub(MAX_LINES);
+    lines.truncate(MAX_LINES);
+    for line in &mut lines {
+        line.text = short(&line.text);
+    }
+    if left_out > 0 {
+        lines.push(DetailLine::output(format!("[{left_out} more lines]")));
+    }
+    lines
+}
+
 /// Returns the diff of two versions of a file with context lines. Empty if one of them is not
 /// UTF-8.
-pub(crate) fn line_diff(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
+pub(crate) fn whole_diff(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
     let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(after)) else {
         return Vec::new();
     };
@@ -50,14 +65,9 @@ pub(crate) fn line_diff(before: &[u8], after: &[u8]) -> Vec<DetailLine> {
             DetailLine {
                 number: number.map(|number| number as u64 + 1),
                 change: change_of_line,
-                text: short(change.value().trim_end_matches(['\r', '\n'])),
+                text: change.value().trim_end_matches(['\r', '\n']).to_owned(),
             }
         }));
-    }
-    let left_out = lines.len().saturating_sub(MAX_LINES);
-    if left_out > 0 {
-        lines.truncate(MAX_LINES);
-        lines.push(DetailLine::output(format!("[{left_out} more lines]")));
     }
     lines
 }

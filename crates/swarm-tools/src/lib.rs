@@ -25,6 +25,7 @@ mod skill;
 mod todo;
 mod tool;
 mod web;
+mod whole_call;
 mod write;
 
 pub use background::BackgroundAgents;
@@ -46,4 +47,5 @@ pub use skill::{SkillTool, skill_text};
 pub use todo::TodoWrite;
 pub use tool::{Attachment, Tool, ToolOutput, Workplace};
 pub use web::{WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch};
+pub use whole_call::whole_call;
 pub use write::Write;

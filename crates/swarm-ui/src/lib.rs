@@ -13,9 +13,9 @@ mod theme;
 mod width;
 
 pub use console::{
-    Alert, Choice, Completer, Console, ConsoleWriter, Dialog, NonBlockingWriter, PaneInput,
-    SessionStatus, command_in, read_keys, read_keys_when,
+    Alert, Choice, Completer, Console, ConsoleWriter, Dialog, Document, NonBlockingWriter, Pager,
+    PaneInput, SessionStatus, TextDocument, command_in, read_keys, read_keys_when,
 };
 pub use pane::{PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};
-pub use theme::{Theme, WidthSource};
+pub use theme::{HeightSource, Theme, WidthSource};

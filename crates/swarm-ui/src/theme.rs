@@ -4,6 +4,9 @@
 /// event that is drawn, so it must be cheap.
 pub type WidthSource = Box<dyn Fn() -> Option<usize> + Send>;
 
+/// Returns the current height in rows, or `None` if it is unknown.
+pub type HeightSource = Box<dyn Fn() -> Option<usize> + Send>;
+
 /// How to draw. The caller determines the capabilities of the terminal; this crate does not read
 /// the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

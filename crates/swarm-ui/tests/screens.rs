@@ -77,6 +77,8 @@ impl Lead {
             Box::new(move || width),
             "team-lead > ",
         );
+        let height = Some(usize::from(size.1));
+        console.measure_height(Box::new(move || height));
         console.set_alert(Alert {
             osc: true,
             ..Alert::default()
@@ -229,7 +231,7 @@ fn a_dialog_is_shown_above_an_input_of_several_rows() {
             AgentEvent::TurnStarted,
             started("1", "Bash cargo publish --dry-run"),
         ]);
-        lead.console.ask(Some(dialog()), Instant::now());
+        lead.console.ask(Some(dialog()), Duration::ZERO);
         lead.console.set_text("please wait for the review,\nand then publish it: the version has to be 0.4.1, as the others depend on it");
         insta::assert_snapshot!(
             format!("question-{columns}x{rows}"),

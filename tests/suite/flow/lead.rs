@@ -170,7 +170,9 @@ fn a_person_sees_results_changes_the_mode_and_runs_commands() {
     run.shows("… +15 lines (Ctrl-O)");
     run.shows("understood");
     run.press("C-o");
-    run.shows("    7");
+    run.shows("    7\n");
+    run.shows("transcript · end");
+    run.press("q");
     run.line("/greet ada");
     run.api
         .wait_for("the prompt of the file", "team-lead", |ask| {

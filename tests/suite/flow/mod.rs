@@ -17,5 +17,6 @@ mod pictures;
 mod places;
 mod prompts;
 mod requests;
+mod screen;
 mod typing;
 mod work;

@@ -6,9 +6,11 @@ mod file;
 mod line;
 mod list;
 mod path;
+mod replay;
 
 pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
 pub use list::{LeadSession, is_coordinator_session, lead_sessions};
 pub use path::{find_transcript, transcript_path};
+pub use replay::TranscriptReplay;

@@ -1,6 +1,6 @@
 //! A dialog above the input line, answered with a single key.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
@@ -36,11 +36,27 @@ pub struct Choice {
 #[derive(Debug)]
 pub(super) struct OpenDialog {
     pub(super) dialog: Dialog,
+    /// How long keys do not answer it after it appeared.
+    unarmed: Duration,
     /// Keys typed before this time do not answer the dialog.
-    pub(super) armed_at: Instant,
+    armed_at: Instant,
 }
 
 impl OpenDialog {
+    pub(super) fn new(dialog: Dialog, unarmed: Duration) -> Self {
+        let armed_at = Instant::now() + unarmed;
+        Self {
+            dialog,
+            unarmed,
+            armed_at,
+        }
+    }
+
+    /// The dialog appears again.
+    pub(super) fn arm(&mut self) {
+        self.armed_at = Instant::now() + self.unarmed;
+    }
+
     /// Returns the key of the choice that a typed text selects, if keys are accepted already.
     pub(super) fn chosen(&self, text: &str) -> Option<char> {
         let mut typed = text.chars();

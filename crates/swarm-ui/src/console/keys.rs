@@ -79,6 +79,8 @@ fn of_key(key: KeyEvent) -> Option<Key> {
         (KeyCode::Right, _) => Some(Key::Right),
         (KeyCode::Home, _) => Some(Key::Home),
         (KeyCode::End, _) => Some(Key::End),
+        (KeyCode::PageUp, _) => Some(Key::PageUp),
+        (KeyCode::PageDown, _) => Some(Key::PageDown),
         (KeyCode::Tab, _) => Some(Key::Complete),
         (KeyCode::BackTab, _) => Some(Key::CycleMode),
         (KeyCode::Esc, _) => Some(Key::Interrupt),

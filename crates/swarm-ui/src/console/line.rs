@@ -74,6 +74,8 @@ pub(crate) enum Key {
     Up,
     /// Moves to the next line.
     Down,
+    PageUp,
+    PageDown,
     /// Inserts a line break: Alt-Enter.
     LineEnd,
     /// Ctrl-U.
@@ -256,7 +258,8 @@ impl InputLine {
             Key::Expand => return Some(PaneInput::Expand),
             Key::EndOfInput if self.text.is_empty() => return Some(PaneInput::Shutdown),
             Key::Delete | Key::EndOfInput => self.remove(self.cursor, self.after()),
-            Key::Resized => {}
+            // They scroll a view.
+            Key::PageUp | Key::PageDown | Key::Resized => {}
         }
         None
     }

@@ -1,17 +1,26 @@
 //! The terminal of an interactive pane: output scrolls above an input line.
 
 mod alert;
+mod cover;
 mod dialog;
+mod document;
+mod full_screen;
 mod keys;
 mod line;
+mod pager;
+mod pager_rows;
 mod screen;
+mod search;
 mod status;
+mod styled;
 mod writer;
 
 pub use alert::Alert;
 pub use dialog::{Choice, Dialog};
+pub use document::{Document, TextDocument};
 pub use keys::{read_keys, read_keys_when};
 pub use line::{PaneInput, command_in};
+pub use pager::Pager;
 pub use screen::{Completer, Console, ConsoleWriter};
 pub use status::SessionStatus;
 pub use writer::NonBlockingWriter;

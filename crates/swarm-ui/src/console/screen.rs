@@ -4,25 +4,23 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::alert::{Alert, BELL};
+use super::alert::Alert;
 use super::dialog::{Dialog, OpenDialog};
+use super::full_screen::Cover;
 use super::line::{InputLine, Key, MAX_LENGTH, PaneInput};
+use super::styled::{column_after, without_titles};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
-use crate::theme::{Theme, WidthSource};
+use crate::theme::{HeightSource, Theme, WidthSource};
 use crate::width::{columns, fit};
 
 /// Bracketed paste mode: a paste arrives as one piece, so that its line breaks are not Enter keys.
 const PASTE_MARKS_ON: &str = "\u{1b}[?2004h";
 const PASTE_MARKS_OFF: &str = "\u{1b}[?2004l";
-
-/// Start and end of a title sequence.
-const TITLE: &str = "\u{1b}]";
-const TITLE_END: char = '\u{7}';
 
 /// The key that dismisses a dialog.
 const DISMISS: char = '\u{1b}';
@@ -37,21 +35,22 @@ const USUAL_WIDTH: usize = 80;
 /// come from [`super::read_keys`].
 #[derive(Clone)]
 pub struct Console {
-    inner: Arc<Mutex<Inner>>,
+    pub(super) inner: Arc<Mutex<Inner>>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     out: Box<dyn Write + Send>,
     /// Receives the output without the input line.
     copy: Box<dyn Write + Send>,
-    theme: Theme,
+    pub(super) theme: Theme,
     width: WidthSource,
+    pub(super) height: HeightSource,
     prompt: String,
     line: InputLine,
     /// Number of columns of output after its last line break.
     column: usize,
     /// Dialog above the input line.
-    dialog: Option<OpenDialog>,
+    pub(super) dialog: Option<OpenDialog>,
     /// Status lines above the input line.
     status: Vec<String>,
     /// Notice about the last key.
@@ -60,9 +59,11 @@ struct Inner {
     alert: Alert,
     /// The region below the output as drawn.
     painted: Option<Painted>,
-    is_closed: bool,
-    /// Output that is deferred while another program uses the terminal.
-    deferred: Option<String>,
+    pub(super) is_closed: bool,
+    /// Output that is deferred while another program or a view uses the terminal.
+    pub(super) deferred: Option<String>,
+    /// The view that covers the terminal.
+    pub(super) cover: Option<Cover>,
 }
 
 /// Returns the start of the word at the end of a text and its completions.
@@ -120,6 +121,7 @@ impl Console {
             copy,
             theme,
             width,
+            height: Box::new(|| None),
             prompt: prompt.to_owned(),
             line: InputLine::default(),
             column: 0,
@@ -131,10 +133,16 @@ impl Console {
             painted: None,
             is_closed: true,
             deferred: None,
+            cover: None,
         };
         Self {
             inner: Arc::new(Mutex::new(inner)),
         }
+    }
+
+    /// Sets the source of the terminal's height in rows.
+    pub fn measure_height(&self, height: HeightSource) {
+        self.inner.lock().height = height;
     }
 
     /// Shows the input line again after [`Self::close`].
@@ -151,6 +159,7 @@ impl Console {
         if let Some(deferred) = deferred {
             inner.write(&deferred);
         }
+        inner.cover_again();
     }
 
     /// Hides the input line while another program uses the terminal. Output is deferred until
@@ -179,6 +188,7 @@ impl Console {
         if inner.is_closed {
             return;
         }
+        inner.uncover();
         let mut frame = String::new();
         inner.erase(&mut frame);
         frame.push_str(PASTE_MARKS_OFF);
@@ -196,16 +206,17 @@ impl Console {
         true
     }
 
-    /// Replaces the dialog, or removes it. Its keys are accepted from `armed_at` on and while the
-    /// input line is empty; Esc dismisses it, which is an answer too. Notifies the person.
-    pub fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
+    /// Replaces the dialog, or removes it. Its keys are accepted once it was shown for the time
+    /// `unarmed` and while the input line is empty; Esc dismisses it, which is an answer too.
+    /// Notifies the person.
+    pub fn ask(&self, dialog: Option<Dialog>, unarmed: Duration) {
         let mut inner = self.inner.lock();
         let call = dialog
             .as_ref()
             .filter(|_| !inner.is_closed)
             .map(|dialog| inner.alert.sequence(&dialog.question));
         inner.repaint(|inner| {
-            inner.dialog = dialog.map(|dialog| OpenDialog { dialog, armed_at });
+            inner.dialog = dialog.map(|dialog| OpenDialog::new(dialog, unarmed));
         });
         if let Some(call) = call {
             inner.send(&call);
@@ -260,6 +271,10 @@ impl Console {
         if inner.is_closed {
             return None;
         }
+        if inner.cover.is_some() {
+            inner.cover_key(&key);
+            return None;
+        }
         inner.repaint(|inner| inner.key(key))
     }
 }
@@ -267,6 +282,11 @@ impl Console {
 impl Inner {
     /// Applies a change to the region below the output and redraws it.
     fn repaint<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+        if self.cover.is_some() {
+            let done = change(self);
+            self.draw_cover();
+            return done;
+        }
         let mut frame = String::new();
         self.erase(&mut frame);
         let done = change(self);
@@ -315,14 +335,15 @@ impl Inner {
         })
     }
 
-    fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         (self.width)().unwrap_or(USUAL_WIDTH).max(1)
     }
 
     /// Writes output at its last position, and redraws the input line below it.
-    fn write(&mut self, output: &str) {
+    pub(super) fn write(&mut self, output: &str) {
         if let Some(deferred) = &mut self.deferred {
-            return deferred.push_str(output);
+            deferred.push_str(output);
+            return self.output_arrived();
         }
         let copy = without_titles(output);
         self.copy.write_all(copy.as_bytes()).ok();
@@ -424,7 +445,7 @@ impl Inner {
     }
 
     /// A single write avoids flicker. A terminal that cannot be written to must not stop an agent.
-    fn send(&mut self, frame: &str) {
+    pub(super) fn send(&mut self, frame: &str) {
         self.out.write_all(frame.as_bytes()).ok();
         self.out.flush().ok();
     }
@@ -438,46 +459,6 @@ fn up(frame: &mut String, rows: usize) {
 
 fn right(frame: &mut String, columns: usize) {
     let _infallible = write!(frame, "\u{1b}[{columns}C");
-}
-
-/// Returns the number of columns after the last line break once `output` is written at `column`.
-fn column_after(column: usize, output: &str) -> usize {
-    let plain = without_sequences(output);
-    match plain.rsplit_once('\n') {
-        Some((_, last)) => columns(last),
-        None => column + columns(&plain),
-    }
-}
-
-/// Removes title sequences from the text.
-fn without_titles(text: &str) -> String {
-    let mut golden = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, title)) = rest.split_once(TITLE) {
-        golden.push_str(before);
-        rest = title.split_once(TITLE_END).map_or("", |(_, rest)| rest);
-    }
-    golden.push_str(rest);
-    golden.retain(|c| c != BELL);
-    golden
-}
-
-/// Removes swarm's own sequences without width (colours and titles) from the text.
-fn without_sequences(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\u{1b}' {
-            plain.extend((c != BELL).then_some(c));
-            continue;
-        }
-        match chars.next() {
-            Some('[') => drop(chars.find(char::is_ascii_alphabetic)),
-            Some(']') => drop(chars.find(|c| *c == TITLE_END)),
-            _ => {}
-        }
-    }
-    plain
 }
 
 /// Output of a pane, displayed on flush.

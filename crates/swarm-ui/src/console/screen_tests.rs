@@ -7,6 +7,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::console::Choice;
+use crate::console::alert::BELL;
+
+/// End of a title sequence.
+const TITLE_END: char = '\u{7}';
 
 /// A terminal of unlimited height that supports the sequences of a console.
 #[derive(Debug, Default)]
@@ -153,7 +157,7 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     let mut out = console.writer();
     out.write_all(b"some out").unwrap();
     out.flush().unwrap();
-    console.ask(Some(question()), Instant::now());
+    console.ask(Some(question()), Duration::ZERO);
     let lines: Vec<String> = (1..=8).map(|line| format!("    line {line}")).collect();
     let region = format!(
         "▲ bob asks: Bash touch made\n{}\n  … 2 more lines: /requests shows them\n  y: yes\n  n: no",
@@ -183,10 +187,7 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
 fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     let screen = Shared::default();
     let console = console(&screen, &Shared::default());
-    console.ask(
-        Some(question()),
-        Instant::now() + std::time::Duration::from_hours(1),
-    );
+    console.ask(Some(question()), Duration::from_hours(1));
     assert_eq!(console.key(Key::Text("y".to_owned())), None);
     assert!(shown(&screen).ends_with("bob > y"));
     // Esc dismisses it, and a dialog that was answered elsewhere disappears.
@@ -198,8 +199,8 @@ fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     });
     assert_eq!(console.key(Key::Interrupt), put_off);
     assert_eq!(console.key(Key::Interrupt), Some(PaneInput::Interrupt));
-    console.ask(Some(question()), Instant::now());
-    console.ask(None, Instant::now());
+    console.ask(Some(question()), Duration::ZERO);
+    console.ask(None, Duration::ZERO);
     assert_eq!(shown(&screen), "bob > ");
 }
 
@@ -277,7 +278,7 @@ proptest! {
         console.complete_with(Box::new(|text| (text.len(), vec!["日本".to_owned(), "x".to_owned()])));
         for (at, key) in keys.into_iter().enumerate() {
             if at % 7 == 3 {
-                console.ask(Some(question()), Instant::now());
+                console.ask(Some(question()), Duration::ZERO);
             }
             console.key(key);
             console.set_status(vec![format!("step {at}")]);
@@ -306,7 +307,7 @@ proptest! {
             }
             if at % 5 == 0 {
                 console.set_status(vec![format!("step {at}")]);
-                console.ask((at % 2 == 0).then(question), Instant::now());
+                console.ask((at % 2 == 0).then(question), Duration::ZERO);
             }
         }
         said.push_str(&console.inner.lock().line.everything());

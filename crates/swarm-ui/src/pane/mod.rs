@@ -14,6 +14,8 @@ mod request;
 mod sub_agents;
 mod text_wrap;
 mod view;
+mod view_mail;
+mod view_state;
 
 pub use header::PaneHeader;
 pub use view::PaneView;

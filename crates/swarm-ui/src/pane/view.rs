@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::io::Write;
+use std::path::Path;
 
-use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MailText, MemberName, MemberState};
+use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName, MemberState};
 
 use crate::pane::border::BorderTitle;
 use crate::pane::calls::{
@@ -11,13 +12,11 @@ use crate::pane::calls::{
 };
 use crate::pane::detail::{folded, unfolded};
 use crate::pane::header::PaneHeader;
-use crate::pane::log_canvas::{INDENT, LogCanvas};
-use crate::pane::mail::{Direction, Mail};
+use crate::pane::log_canvas::LogCanvas;
+use crate::pane::mail::Direction;
 use crate::pane::paths::PathShortener;
-use crate::pane::request::RequestLine;
 use crate::pane::sub_agents::SubAgentLines;
-use crate::pane::text_wrap::broken;
-use crate::print::{counted, short_count, short_duration, wrapped};
+use crate::print::{short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
 use crate::theme::{Theme, WidthSource};
@@ -26,18 +25,12 @@ use crate::width::columns;
 /// Maximum width of the rule between two turns.
 const RULE: usize = 64;
 
-/// Maximum number of rows of a message below its first one.
-const MAIL_ROWS: usize = 6;
-
-/// Width of the text that introduces the sender of a message.
-const SENDER_COLUMNS: usize = 8;
-
 /// A teammate's pane as a scrolling log: nothing is ever cleared or overwritten.
 ///
 /// Write errors are ignored because a terminal must not stop an agent. Unfinished output is
 /// completed when the view is dropped.
 pub struct PaneView<W: Write> {
-    sheet: LogCanvas<W>,
+    pub(super) sheet: LogCanvas<W>,
     width: WidthSource,
     color: Option<Color>,
     places: PathShortener,
@@ -53,11 +46,11 @@ pub struct PaneView<W: Write> {
     /// A turn has ended, so the next event belongs to another one.
     rule_due: bool,
     /// The last state line, and the position of the log after it.
-    last_state: Option<(String, u64)>,
-    turns: u64,
-    tokens: u64,
+    pub(super) last_state: Option<(String, u64)>,
+    pub(super) turns: u64,
+    pub(super) tokens: u64,
     /// Error of the last turn, as displayed.
-    failure: Option<String>,
+    pub(super) failure: Option<String>,
     /// The last call with a folded result, and the result.
     folded: Option<(String, Vec<DetailLine>)>,
     /// The terminal title, if it is set.
@@ -66,6 +59,8 @@ pub struct PaneView<W: Write> {
     /// has shown it.
     hint: Option<String>,
     hinted: bool,
+    /// Whether long results and messages are folded, and thinking is only mentioned.
+    pub(super) folds: bool,
 }
 
 /// Display state of the current model message.
@@ -104,15 +99,29 @@ impl<W: Write> PaneView<W> {
     /// Creates a view of variable width: `width` replaces the width in `theme`.
     pub fn measured(out: W, mut theme: Theme, width: WidthSource, header: &PaneHeader) -> Self {
         theme.width = width();
-        let mut sheet = LogCanvas::new(out, theme);
-        sheet.line(&header.line(theme));
-        sheet.line("");
-        sheet.flush();
+        let mut view = Self::bare(out, theme, width, &header.cwd, header.home.as_deref());
+        view.color = header.color;
+        view.sheet.line(&header.line(theme));
+        view.sheet.line("");
+        view.sheet.flush();
+        view
+    }
+
+    /// Creates a view without a header that draws results, messages and thinking in full, in the
+    /// width of `theme`. Paths are relative to `cwd`.
+    pub fn unfolded(out: W, theme: Theme, cwd: &Path, home: Option<&Path>) -> Self {
+        let width = theme.width;
+        let mut view = Self::bare(out, theme, Box::new(move || width), cwd, home);
+        view.folds = false;
+        view
+    }
+
+    fn bare(out: W, theme: Theme, width: WidthSource, cwd: &Path, home: Option<&Path>) -> Self {
         Self {
-            sheet,
+            sheet: LogCanvas::new(out, theme),
             width,
-            color: header.color,
-            places: PathShortener::new(&header.cwd, header.home.as_deref()),
+            color: None,
+            places: PathShortener::new(cwd, home),
             calls: Calls::default(),
             sub_agents: SubAgentLines::default(),
             last_call: None,
@@ -128,6 +137,7 @@ impl<W: Write> PaneView<W> {
             title: None,
             hint: None,
             hinted: false,
+            folds: true,
         }
     }
 
@@ -170,7 +180,7 @@ impl<W: Write> PaneView<W> {
                 self.rule();
             }
             AgentEvent::TextDelta { text } => self.text(text),
-            AgentEvent::ThinkingDelta { .. } => self.thinking(),
+            AgentEvent::ThinkingDelta { text } => self.thinking(text),
             AgentEvent::TextDiscarded => self.discarded(),
             AgentEvent::MessageDone { text } => self.message_done(text),
             AgentEvent::ToolStarted { id, tool, line } => self.call(id, tool, line),
@@ -253,7 +263,7 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    fn theme(&self) -> Theme {
+    pub(super) fn theme(&self) -> Theme {
         self.sheet.theme()
     }
 
@@ -275,9 +285,12 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    fn thinking(&mut self) {
+    fn thinking(&mut self, text: &str) {
+        let sign = self.theme().signs().thinking;
+        if !self.folds {
+            return self.sheet.signed(sign, Style::Dim, &clean_text(text));
+        }
         if self.thinking != Some(self.sheet.pieces()) {
-            let sign = self.theme().signs().thinking;
             self.sheet.signed(sign, Style::Dim, "thinking");
             self.thinking = Some(self.sheet.pieces());
         }
@@ -331,7 +344,11 @@ impl<W: Write> PaneView<W> {
         let style = if ok { Style::Dim } else { Style::Bad };
         let line = self.places.shorten(&call.tool, &clean_line(line));
         self.draw_outcome(&call, style, &outcome_words(ok, &line));
-        let (lines, is_cut) = folded(self.theme(), detail);
+        let (lines, is_cut) = if self.folds {
+            folded(self.theme(), detail)
+        } else {
+            (unfolded(self.theme(), detail), false)
+        };
         for line in lines {
             self.sheet.line(&line);
         }
@@ -364,66 +381,6 @@ impl<W: Write> PaneView<W> {
         match behind {
             Some(end) => self.sheet.finish_line(&end),
             None => self.sheet.line(&outcome_line(theme, style, name, outcome)),
-        }
-    }
-
-    /// Draws a message as one line, truncated to the width.
-    fn mail(&mut self, way: Direction, name: &str, color: Option<Color>, words: &str) {
-        let mail = Mail {
-            way,
-            name: &clean_line(name),
-            color,
-            words: &clean_line(words),
-        };
-        for line in mail.lines(self.theme()) {
-            self.sheet.line(&line);
-        }
-    }
-
-    /// Draws an incoming message. Of a long one, the first rows are shown with the command that
-    /// shows the rest.
-    fn mail_in(&mut self, from: &str, color: Option<Color>, line: &str, more: Option<&MailText>) {
-        let Some(MailText { text, command }) = more else {
-            return self.mail(Direction::In, from, color, line);
-        };
-        let theme = self.theme();
-        // A summary is placed next to the name; without one, the first line of the text.
-        let (first, below) = text.split_once('\n').unwrap_or((text, ""));
-        let begins = first.trim() == line.trim();
-        let fits = columns(line) <= theme.room(columns(from) + 2 * SENDER_COLUMNS);
-        let (words, rest) = match (begins, fits) {
-            (true, true) => (line, below),
-            (true, false) => ("", text.as_str()),
-            (false, _) => (line, text.as_str()),
-        };
-        self.mail(Direction::In, from, color, words);
-        let rest = clean_text(rest);
-        let rows = broken(INDENT, theme.width, &rest);
-        let rows: Vec<&str> = rows.lines().collect();
-        // Replacing a single row by a mark saves nothing.
-        let shown = if rows.len() > MAIL_ROWS + 1 {
-            MAIL_ROWS
-        } else {
-            rows.len()
-        };
-        for row in &rows[..shown] {
-            self.sheet.line(row);
-        }
-        let left_out = rows.len() - shown;
-        if left_out > 0 {
-            self.more(&format!("+{left_out} lines"), command);
-        }
-    }
-
-    /// Draws the number of omitted lines and the command that shows them. A narrow pane wraps it,
-    /// because a truncated command is useless.
-    fn more(&mut self, more: &str, command: &str) {
-        let theme = self.theme();
-        let [more, command] = [more, command].map(clean_line);
-        let text = format!("{} {more}: {command}", theme.signs().ellipsis);
-        for line in wrapped(&text, theme.room(INDENT)).split('\n') {
-            let line = paint(theme, Style::Dim, line.trim_end());
-            self.sheet.line(&format!("{}{line}", " ".repeat(INDENT)));
         }
     }
 
@@ -466,72 +423,6 @@ impl<W: Write> PaneView<W> {
             self.sheet.signed(sign, Style::Bad, &what);
         }
         self.rule_due = true;
-    }
-
-    fn state(&mut self, state: MemberState, detail: Option<&str>) {
-        let detail = clean_line(detail.unwrap_or_default());
-        let signs = self.theme().signs();
-        match state {
-            // The retry event of a throttled member contains more information.
-            MemberState::Starting | MemberState::Working | MemberState::Throttled => {}
-            MemberState::WaitingPermission | MemberState::WaitingPlan => {
-                for line in RequestLine::parse(&detail).lines(self.theme()) {
-                    self.sheet.line(&line);
-                }
-            }
-            MemberState::Idle | MemberState::IdleUnreported => {
-                let line = self.idle_line(&detail);
-                self.state_line(signs.idle, line);
-            }
-            MemberState::Failed if self.has_shown(&detail) => {
-                self.state_line(signs.state, state.name().to_owned());
-            }
-            state => self.state_line(signs.state, self.joined(&[state.name(), &detail])),
-        }
-    }
-
-    /// Returns whether a reason is displayed as the error of the last turn.
-    fn has_shown(&self, reason: &str) -> bool {
-        let failure = self.failure.as_deref();
-        failure.is_some_and(|failure| failure.starts_with(reason))
-    }
-
-    /// Returns the details of an idle member; before its first turn it only waits for mail.
-    fn idle_line(&self, detail: &str) -> String {
-        let mail = "waiting for mail";
-        if self.turns == 0 {
-            return if detail.is_empty() { mail } else { detail }.to_owned();
-        }
-        let turns = counted(self.turns, "turn");
-        // Servers that do not count tokens report none; a 0 would suggest that the turn cost
-        // nothing.
-        let tokens = match self.tokens {
-            0 => String::new(),
-            tokens => format!("{} tokens", short_count(tokens)),
-        };
-        let line = self.joined(&["idle", &turns, &tokens, detail]);
-        let longer = self.joined(&[&line, mail]);
-        let fits = columns(&longer) <= self.theme().room(INDENT);
-        if detail.is_empty() && fits {
-            longer
-        } else {
-            line
-        }
-    }
-
-    /// Joins the parts that are not empty into one line.
-    fn joined(&self, parts: &[&str]) -> String {
-        let parts = parts.iter().copied().filter(|part| !part.is_empty());
-        let separator = format!(" {} ", self.theme().signs().dot);
-        parts.collect::<Vec<_>>().join(&separator)
-    }
-
-    /// Draws a state unless the same line is the last output.
-    fn state_line(&mut self, sign: &str, line: String) {
-        if self.last_state != Some((line.clone(), self.sheet.pieces())) {
-            self.sheet.signed(sign, Style::Dim, &line);
-            self.last_state = Some((line, self.sheet.pieces()));
-        }
     }
 
     /// Separates the next turn from the previous one.

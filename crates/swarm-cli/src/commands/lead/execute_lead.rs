@@ -137,6 +137,7 @@ fn read_terminal(
     let commands = Arc::new(TerminalCommands::new(
         app,
         parts,
+        terminal,
         Arc::clone(&status),
         lines,
     )?);
@@ -253,6 +254,7 @@ impl Typist {
             PaneInput::Shutdown => return self.end.notify_one(),
             PaneInput::Interrupt if self.commands.stop_lines() => return,
             PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
+            PaneInput::Expand => return self.commands.page_transcript(),
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
             PaneInput::Line(line) => {
@@ -359,7 +361,7 @@ impl Interrupts {
         let Some(turn) = self.turn.as_ref().filter(|_| !self.stop.is_cancelled()) else {
             return false;
         };
-        if self.terminal.clear_line() {
+        if self.terminal.clear() {
             return true;
         }
         if last.is_some_and(|last| last.elapsed() < AGAIN) {

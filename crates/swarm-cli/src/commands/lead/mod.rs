@@ -18,6 +18,7 @@ mod sessions;
 mod slash;
 mod status_line;
 mod terminal;
+mod transcript_document;
 mod view;
 
 pub(super) use coordinator::is_coordinator;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_agent::EventSink;
@@ -98,7 +98,7 @@ impl Questions {
         if let Some(dialog) = &dialog {
             self.status.run_command(&dialog.question);
         }
-        self.terminal.ask(dialog, Instant::now() + UNARMED);
+        self.terminal.ask(dialog, UNARMED);
     }
 
     /// Returns the oldest pending request that was not dismissed.

@@ -4,17 +4,18 @@
 //! output is drawn with the lead's work. The model does not see them.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser as _};
-use swarm_agent::EventSink;
+use swarm_agent::{EventSink, find_transcript};
 use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
 use swarm_member::LeadParts;
 use swarm_permissions::{ReadFilter, nearest};
 use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::blocking::TeamStore;
 use swarm_supervisor::implicit_team_name;
-use swarm_ui::{PaneInput, command_in};
+use swarm_ui::{Console, Pager, PaneInput, TextDocument, command_in};
 
 use super::completion::complete;
 use super::draft::Draft;
@@ -23,6 +24,7 @@ use super::prompt_commands::PromptCommands;
 use super::sessions::team_of;
 use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
+use super::transcript_document::TranscriptDocument;
 use crate::app::App;
 use crate::commands::command::{Args, Command};
 use crate::commands::team::TeamCommand;
@@ -66,7 +68,7 @@ Ctrl-C   empty the line, or       Up, Down   earlier lines
          interrupt; twice: stop   Ctrl-R     search earlier lines
 Ctrl-D   end the session          Tab        complete / and @
 Shift-Tab  next permission mode   Ctrl-G     write in your editor
-Ctrl-O   last result in full      Ctrl-B     sub-agents to the background
+Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
 Ctrl-X   as /compact";
 
 /// Error of commands that need a team.
@@ -93,7 +95,10 @@ fn is_command(name: &str) -> bool {
 /// Runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
     store: Arc<dyn TeamStore>,
+    root: PathBuf,
     view: Arc<dyn EventSink>,
+    /// The screen with the pager, if any.
+    console: Option<Console>,
     session: SessionId,
     /// Name of the team that the lead creates if the model does not choose one.
     implicit: TeamName,
@@ -116,6 +121,7 @@ impl TerminalCommands {
     pub(super) fn new(
         app: &App,
         parts: &LeadParts,
+        terminal: &LeadTerminal,
         status: Arc<StatusLine>,
         lines: &Arc<ShellLines>,
     ) -> Result<Self, Failure> {
@@ -135,7 +141,9 @@ impl TerminalCommands {
         );
         Ok(Self {
             store: Arc::clone(&app.store),
+            root: app.root.clone(),
             view: Arc::clone(&parts.events),
+            console: terminal.console().cloned(),
             session: parts.session,
             implicit,
             acting,
@@ -256,9 +264,36 @@ impl TerminalCommands {
         team_of(&*self.store, self.session)
     }
 
-    /// Runs a command and shows its output.
+    /// Runs a command and shows its output, in the pager if it is longer than the screen.
     pub(super) fn show_run(&self, words: &str) {
-        self.show(self.run(words));
+        let text = self.run(words);
+        let lines = text.trim_end().lines().count();
+        match &self.console {
+            Some(console) if console.is_longer_than_screen(lines) => {
+                let title = format!("/{}", words.trim());
+                console.page(Pager::new(&title, Box::new(TextDocument::new(&text))));
+                let line = format!("{title}: {lines} lines, shown in the pager");
+                self.view.emit(AgentEvent::Notice { line });
+            }
+            _ => self.show(text),
+        }
+    }
+
+    fn help(&self) {
+        match &self.console {
+            Some(console) => console.page(Pager::new("help", Box::new(TextDocument::new(HELP)))),
+            None => self.show(HELP.to_owned()),
+        }
+    }
+
+    /// Shows the whole conversation of the lead in the pager.
+    pub(super) fn page_transcript(&self) {
+        let path = find_transcript(&self.root, &self.env.cwd, self.session);
+        let Some(console) = &self.console else { return };
+        match TranscriptDocument::open(&path, &self.env.cwd, self.env.home()) {
+            Ok(document) => console.page(Pager::new("transcript", Box::new(document)).from_end()),
+            Err(error) => self.show(format!("the transcript cannot be shown: {error}")),
+        }
     }
 
     /// Runs a line if it is a command.
@@ -276,7 +311,7 @@ impl TerminalCommands {
                 self.show(format!("{}\n{NO_TEAM}", self.status.session()));
             }
             Some(("quit" | "exit", "")) => return Typed::Quit,
-            Some(("help" | "", "")) => self.show(HELP.to_owned()),
+            Some(("help" | "", "")) => self.help(),
             // The prompt of an MCP server.
             Some((name, _)) if name.starts_with("mcp__") => return Typed::Prompt(line),
             // A swarm command takes precedence over a skill with the same name.

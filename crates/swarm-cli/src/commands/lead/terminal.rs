@@ -7,7 +7,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -21,7 +21,7 @@ use swarm_protocol::LEAD_NAME;
 use swarm_ui::{Console, Dialog, NonBlockingWriter, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
-use crate::output::{say, terminal_width};
+use crate::output::{say, terminal_height, terminal_width};
 
 /// Hint for typed input if the lead's work is not shown.
 const HINT: &str = "nothing reads this terminal: write to the lead with `swarm send team-lead \"…\"` from another shell";
@@ -146,16 +146,17 @@ impl LeadTerminal {
     }
 
     /// Shows a question; `None` removes it.
-    pub(super) fn ask(&self, dialog: Option<Dialog>, armed_at: Instant) {
+    pub(super) fn ask(&self, dialog: Option<Dialog>, unarmed: Duration) {
         if let Some((console, _)) = &self.0.screen {
-            console.ask(dialog, armed_at);
+            console.ask(dialog, unarmed);
         }
     }
 
-    /// Clears the input line. Returns whether it contained text.
-    pub(super) fn clear_line(&self) -> bool {
+    /// Closes the view that covers the terminal, or clears the input line. Returns whether there was
+    /// a view or text.
+    pub(super) fn clear(&self) -> bool {
         let screen = self.0.screen.as_ref();
-        screen.is_some_and(|(console, _)| console.clear_line())
+        screen.is_some_and(|(console, _)| console.close_view() || console.clear_line())
     }
 
     /// Prints a hint once if input is typed without an input line.
@@ -295,6 +296,7 @@ fn screen(theme: Theme) -> io::Result<(Console, NonBlockingWriter)> {
         Box::new(|| terminal_width(io::stderr())),
         &format!("{LEAD_NAME} > "),
     );
+    console.measure_height(Box::new(|| terminal_height(io::stderr())));
     Ok((console, outlet))
 }
 

@@ -22,12 +22,12 @@ pub(super) fn is_there() -> bool {
 
 /// Scrolls the current content into the scrollback.
 pub(super) fn make_room(out: Output) -> Result<(), Failure> {
-    out.piece(&"\n".repeat(terminal_height().unwrap_or_default()))
+    out.piece(&"\n".repeat(terminal_height(io::stdout()).unwrap_or_default()))
 }
 
 /// Replaces the displayed text in one write, to avoid flicker.
 pub(super) fn draw(out: Output, theme: Theme, text: &str) -> Result<(), Failure> {
-    out.piece(&frame(text, &way_out(theme), terminal_height()))
+    out.piece(&frame(text, &way_out(theme), terminal_height(io::stdout())))
 }
 
 /// Hint how to exit, for the last line.

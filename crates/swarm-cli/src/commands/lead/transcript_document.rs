@@ -1,0 +1,81 @@
+//! A transcript in the pager: everything unfolded, drawn as in a pane.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use swarm_agent::TranscriptReplay;
+use swarm_os::OsError;
+use swarm_protocol::AgentEvent;
+use swarm_ui::{Document, PaneView, Theme};
+
+/// The transcript of a member as a document. Each line is a block, which is parsed and drawn when
+/// it is shown.
+pub(super) struct TranscriptDocument {
+    replay: TranscriptReplay,
+    cwd: PathBuf,
+    home: Option<PathBuf>,
+}
+
+impl TranscriptDocument {
+    /// Opens a transcript. Paths are shown relative to `cwd`.
+    pub(super) fn open(path: &Path, cwd: &Path, home: Option<PathBuf>) -> Result<Self, OsError> {
+        Ok(Self {
+            replay: TranscriptReplay::open(path)?,
+            cwd: cwd.to_owned(),
+            home,
+        })
+    }
+}
+
+impl Document for TranscriptDocument {
+    fn blocks(&self) -> usize {
+        self.replay.count()
+    }
+
+    fn rows(&self, block: usize, theme: Theme) -> Vec<String> {
+        let events = self.replay.events(block);
+        if events.is_empty() {
+            return Vec::new();
+        }
+        let drawn = Drawn::default();
+        let home = self.home.as_deref();
+        let mut view = PaneView::unfolded(drawn.clone(), theme, &self.cwd, home);
+        for event in &events {
+            view.event(event);
+        }
+        drop(view);
+        let text = drawn.0.lock();
+        let text = String::from_utf8_lossy(&text);
+        let is_input = events
+            .iter()
+            .any(|event| matches!(event, AgentEvent::MailIn { .. }));
+        let gap = is_input.then(String::new);
+        gap.into_iter()
+            .chain(text.lines().map(str::to_owned))
+            .collect()
+    }
+
+    fn refresh(&mut self) -> bool {
+        self.replay.read_more().unwrap_or_else(|error| {
+            tracing::warn!(%error, "transcript not read");
+            false
+        })
+    }
+}
+
+/// The output of a view, which is complete when the view is dropped.
+#[derive(Debug, Clone, Default)]
+struct Drawn(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Drawn {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! A console that is covered by a view of the whole terminal.
+
+use super::full_screen::{Area, Cover, ENTER, FullScreen, LEAVE, Step};
+use super::line::Key;
+use super::pager::Pager;
+use super::screen::{Console, Inner};
+
+/// Default height in rows if it is unknown.
+const USUAL_HEIGHT: usize = 24;
+
+impl Console {
+    /// Covers the terminal with a pager until a key closes it. Output is deferred meanwhile.
+    pub fn page(&self, pager: Pager) {
+        self.inner.lock().cover_with(Box::new(pager));
+    }
+
+    /// Returns whether a text of this many lines needs a pager.
+    pub fn is_longer_than_screen(&self, lines: usize) -> bool {
+        let inner = self.inner.lock();
+        // The output stays together with the input line and the status.
+        lines + SURROUNDINGS > inner.rows()
+    }
+
+    /// Closes the view that covers the terminal. Returns whether there was one.
+    pub fn close_view(&self) -> bool {
+        let mut inner = self.inner.lock();
+        let is_covered = inner.cover.is_some() && !inner.is_closed;
+        if is_covered {
+            inner.end_cover();
+        }
+        is_covered
+    }
+}
+
+/// Rows of the screen besides the output of a command.
+const SURROUNDINGS: usize = 4;
+
+impl Inner {
+    pub(super) fn rows(&self) -> usize {
+        (self.height)().unwrap_or(USUAL_HEIGHT)
+    }
+
+    /// Returns the size of a view: all rows but the last one.
+    fn area(&self) -> Area {
+        Area {
+            columns: self.columns(),
+            rows: self.rows().saturating_sub(1).max(1),
+            theme: self.theme,
+        }
+    }
+
+    fn cover_with(&mut self, view: Box<dyn FullScreen>) {
+        if self.is_closed {
+            return;
+        }
+        let was_covered = self.cover.replace(Cover::new(view)).is_some();
+        if was_covered {
+            return self.draw_cover();
+        }
+        self.cover_again();
+    }
+
+    /// Switches to the alternate screen if there is a view.
+    pub(super) fn cover_again(&mut self) {
+        let Some(cover) = &mut self.cover else { return };
+        cover.invalidate();
+        self.deferred.get_or_insert_default();
+        self.send(ENTER);
+        self.draw_cover();
+    }
+
+    /// Returns to the normal screen, and writes the deferred output there.
+    pub(super) fn uncover(&mut self) {
+        if self.cover.is_none() {
+            return;
+        }
+        self.send(LEAVE);
+        if let Some(deferred) = self.deferred.take().filter(|deferred| !deferred.is_empty()) {
+            self.write(&deferred);
+        }
+    }
+
+    fn end_cover(&mut self) {
+        self.send(LEAVE);
+        self.cover = None;
+        let deferred = self.deferred.take().unwrap_or_default();
+        if let Some(dialog) = &mut self.dialog {
+            // The person sees it only now.
+            dialog.arm();
+        }
+        // Also draws the region below the output, which may have changed.
+        self.write(&deferred);
+    }
+
+    pub(super) fn draw_cover(&mut self) {
+        let area = self.area();
+        let waiting = self
+            .dialog
+            .as_ref()
+            .map(|open| open.dialog.question.clone());
+        if let Some(cover) = self.cover.as_mut().filter(|_| !self.is_closed) {
+            let frame = cover.frame(area, waiting.as_deref());
+            self.send(&frame);
+        }
+    }
+
+    pub(super) fn cover_key(&mut self, key: &Key) {
+        let area = self.area();
+        let Some(cover) = &mut self.cover else { return };
+        if *key == Key::Resized {
+            cover.invalidate();
+        }
+        match cover.view.key(key, area) {
+            Step::Stay => self.draw_cover(),
+            Step::Close => self.end_cover(),
+        }
+    }
+
+    pub(super) fn output_arrived(&mut self) {
+        let area = self.area();
+        let cover = self.cover.as_mut().filter(|_| !self.is_closed);
+        if cover.is_some_and(|cover| cover.view.output_arrived(area)) {
+            self.draw_cover();
+        }
+    }
+}

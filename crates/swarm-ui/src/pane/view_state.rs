@@ -1,0 +1,81 @@
+//! States in the log of a pane.
+
+use std::io::Write;
+
+use swarm_protocol::MemberState;
+
+use crate::pane::log_canvas::INDENT;
+use crate::pane::request::RequestLine;
+use crate::pane::view::PaneView;
+use crate::print::{counted, short_count};
+use crate::sanitize::clean_line;
+use crate::style::Style;
+use crate::width::columns;
+
+impl<W: Write> PaneView<W> {
+    pub(super) fn state(&mut self, state: MemberState, detail: Option<&str>) {
+        let detail = clean_line(detail.unwrap_or_default());
+        let signs = self.theme().signs();
+        match state {
+            // The retry event of a throttled member contains more information.
+            MemberState::Starting | MemberState::Working | MemberState::Throttled => {}
+            MemberState::WaitingPermission | MemberState::WaitingPlan => {
+                for line in RequestLine::parse(&detail).lines(self.theme()) {
+                    self.sheet.line(&line);
+                }
+            }
+            MemberState::Idle | MemberState::IdleUnreported => {
+                let line = self.idle_line(&detail);
+                self.state_line(signs.idle, line);
+            }
+            MemberState::Failed if self.has_shown(&detail) => {
+                self.state_line(signs.state, state.name().to_owned());
+            }
+            state => self.state_line(signs.state, self.joined(&[state.name(), &detail])),
+        }
+    }
+
+    /// Returns whether a reason is displayed as the error of the last turn.
+    fn has_shown(&self, reason: &str) -> bool {
+        let failure = self.failure.as_deref();
+        failure.is_some_and(|failure| failure.starts_with(reason))
+    }
+
+    /// Returns the details of an idle member; before its first turn it only waits for mail.
+    fn idle_line(&self, detail: &str) -> String {
+        let mail = "waiting for mail";
+        if self.turns == 0 {
+            return if detail.is_empty() { mail } else { detail }.to_owned();
+        }
+        let turns = counted(self.turns, "turn");
+        // Servers that do not count tokens report none; a 0 would suggest that the turn cost
+        // nothing.
+        let tokens = match self.tokens {
+            0 => String::new(),
+            tokens => format!("{} tokens", short_count(tokens)),
+        };
+        let line = self.joined(&["idle", &turns, &tokens, detail]);
+        let longer = self.joined(&[&line, mail]);
+        let fits = columns(&longer) <= self.theme().room(INDENT);
+        if detail.is_empty() && fits {
+            longer
+        } else {
+            line
+        }
+    }
+
+    /// Joins the parts that are not empty into one line.
+    fn joined(&self, parts: &[&str]) -> String {
+        let parts = parts.iter().copied().filter(|part| !part.is_empty());
+        let separator = format!(" {} ", self.theme().signs().dot);
+        parts.collect::<Vec<_>>().join(&separator)
+    }
+
+    /// Draws a state unless the same line is the last output.
+    fn state_line(&mut self, sign: &str, line: String) {
+        if self.last_state != Some((line.clone(), self.sheet.pieces())) {
+            self.sheet.signed(sign, Style::Dim, &line);
+            self.last_state = Some((line, self.sheet.pieces()));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Views of a lead's terminal that cover it.
+
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, Reply};
+
+use super::typing::RunInPane;
+
+fn brain(ask: &Ask) -> Reply {
+    if ask.news_has("count") {
+        Reply::tool("t1", "Bash", json!({"command": "seq 1 200"}))
+    } else if ask.news_has("publish") {
+        Reply::tool("t2", "Bash", json!({"command": "touch published"}))
+    } else {
+        Reply::text("understood")
+    }
+}
+
+/// A lead that requests can be answered from: as far as swarm can tell, it is not in tmux.
+fn lead() -> RunInPane {
+    let run = RunInPane::shell("sh", brain);
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run
+}
+
+#[test]
+fn the_pager_shows_the_whole_conversation_and_its_keys_reach_nobody_else() {
+    let run = lead();
+    run.line("/mode bypassPermissions");
+    run.shows("permission mode: bypassPermissions");
+    run.line("count to 200");
+    run.shows("… +195 lines (Ctrl-O)");
+    run.shows("understood");
+    run.press("C-o");
+    run.shows("transcript · end");
+    run.keys("g");
+    run.shows("from you: count to 200");
+    run.shows("● Bash seq 1 200");
+    // A long search text, so that no row of the status shows it.
+    run.line("/150");
+    run.shows("    150\n");
+    run.line("/no such text");
+    run.shows("not found below: no such text");
+    run.keys("q");
+    run.ends_in("team-lead >");
+    run.shows("… +195 lines (Ctrl-O)");
+
+    run.line("/help");
+    run.shows("help · ");
+    run.press("C-c");
+    run.ends_in("team-lead >");
+    run.line("/task create --help");
+    run.shows("/task create --help · ");
+    run.keys("q");
+    run.shows("lines, shown in the pager");
+    run.press("C-d");
+    run.shows("code 0");
+    let asks = run.api.requests();
+    let spoken = |text: &str| asks.iter().any(|ask| ask.ask.has_seen(text));
+    assert!(
+        !spoken("no such text") && !spoken("gq"),
+        "keys of the pager are not prompts"
+    );
+}
+
+#[test]
+fn a_question_that_arrives_in_the_pager_is_announced_and_not_answered_by_its_keys() {
+    let run = lead();
+    run.line("publish it");
+    run.shows("1: yes, this once");
+    run.press("C-o");
+    run.shows("transcript · ");
+    run.shows("team-lead asks: Bash touch published");
+    run.keys("1");
+    run.keys("q");
+    let made = run.world.project().join("published");
+    run.shows("1: yes, this once");
+    assert!(!made.exists());
+    run.world
+        .wait_until("the call that was allowed by a key", || {
+            run.press("C-u");
+            run.press("1");
+            made.exists()
+        });
+    run.press("C-u");
+    run.press("C-d");
+    run.shows("code 0");
+}
