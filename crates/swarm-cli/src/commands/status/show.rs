@@ -10,6 +10,7 @@ use swarm_ui::Theme;
 use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
+use crate::agent_config::warn_without_sandbox;
 use crate::app::App;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
@@ -29,6 +30,7 @@ pub(crate) struct StatusArgs {
 
 pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode, Failure> {
     let team = app.team_as_it_is()?;
+    warn_without_sandbox(app);
     if args.watch {
         return watch(app, &team);
     }
