@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use swarm_tools::sandbox::{HELPER_WORD, become_command};
+use swarm_tools::sandbox::{HELPER_WORD, run_helper};
 
 use crate::output::say;
 use crate::shim::act_as_git;
@@ -19,7 +19,9 @@ pub(crate) fn run_alternative_role() -> Option<ExitCode> {
 fn act_as_sandbox() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     (words.next()? == HELPER_WORD).then(|| {
-        say(&format!("swarm: {}", become_command(words)));
-        ExitCode::from(NOT_RUN)
+        run_helper(words).unwrap_or_else(|error| {
+            say(&format!("swarm: {error}"));
+            ExitCode::from(NOT_RUN)
+        })
     })
 }

@@ -16,6 +16,7 @@ mod life;
 mod lock;
 mod lock_directory;
 mod lock_support;
+pub mod namespaces;
 mod parallel;
 mod pending_sync;
 mod private;

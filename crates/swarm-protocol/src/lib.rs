@@ -64,7 +64,7 @@ pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
-pub use shell_guards::{SandboxUse, ShellGuards};
+pub use shell_guards::{SandboxKind, SandboxUse, ShellGuards};
 pub use skill::Skill;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct ShellGuards {
     /// Which commands run in the kernel's sandbox.
     pub sandbox: SandboxUse,
-    /// Whether sandboxed commands are refused if the kernel does not support the sandbox.
+    /// How they are confined; `None` if no way works on this machine.
+    pub backend: Option<SandboxKind>,
+    /// Whether commands are refused if no backend works.
     pub required: bool,
     /// Program and leading arguments of the helper that drops privileges and then executes the
     /// command; empty if there is none.
@@ -20,14 +22,42 @@ pub struct ShellGuards {
     pub shims: Option<PathBuf>,
     /// Additional directories to which sandboxed commands may write.
     pub write: Vec<PathBuf>,
+    /// Files and directories that sandboxed commands cannot read.
+    pub hide: Vec<PathBuf>,
+    /// Exceptions below hidden directories.
+    pub show: Vec<PathBuf>,
+    /// Whether sandboxed commands may use Unix sockets.
+    pub unix_sockets: bool,
+}
+
+/// How the kernel confines commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxKind {
+    /// Own namespaces for mounts, processes and IPC, and a system call filter.
+    Namespaces,
+    /// Landlock rules and a system call filter.
+    Landlock,
+}
+
+impl SandboxKind {
+    /// Returns the name in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "landlock",
+        }
+    }
 }
 
 /// Which commands run in the sandbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxUse {
-    /// Commands of every agent.
+    /// Commands of every agent; refused if no backend works.
     Always,
+    /// Commands of every agent if a backend works.
+    Auto,
     /// Commands of agents in an isolated worktree.
     #[default]
     Worktree,
@@ -37,12 +67,18 @@ pub enum SandboxUse {
 
 impl SandboxUse {
     /// Every value, from the most to the least restrictive.
-    pub const ALL: [SandboxUse; 3] = [SandboxUse::Always, SandboxUse::Worktree, SandboxUse::Off];
+    pub const ALL: [SandboxUse; 4] = [
+        SandboxUse::Always,
+        SandboxUse::Auto,
+        SandboxUse::Worktree,
+        SandboxUse::Off,
+    ];
 
     /// Returns the spelling used in settings.
     pub fn name(self) -> &'static str {
         match self {
             SandboxUse::Always => "always",
+            SandboxUse::Auto => "auto",
             SandboxUse::Worktree => "worktree",
             SandboxUse::Off => "off",
         }

@@ -158,11 +158,15 @@ settings! {
     /// Where panes are placed inside tmux.
     place: String = "tmux.place", Kind::Word(&["auto", "split", "window", "hidden"]), SettableBy::User;
     /// Which shell commands run in the sandbox.
-    sandbox: SandboxUse = "sandbox.bash", Kind::Word(&["always", "worktree", "off"]), SettableBy::Restrict;
-    /// Whether sandboxed commands are rejected if the kernel has no sandbox.
+    sandbox: SandboxUse = "sandbox.bash", Kind::Word(&["always", "auto", "worktree", "off"]), SettableBy::Restrict;
+    /// Whether agents are refused if no sandbox works.
     sandbox_required: bool = "sandbox.required", Kind::Flag, SettableBy::User;
     /// Additional directories writable in the sandbox.
     sandbox_write: Vec<String> = "sandbox.write", Kind::Texts, SettableBy::User;
+    /// Files and directories that cannot be read in the sandbox.
+    sandbox_hide: Vec<String> = "sandbox.hide", Kind::Texts, SettableBy::User;
+    /// Whether Unix sockets are permitted in the sandbox.
+    sandbox_unix_sockets: bool = "sandbox.unix_sockets", Kind::Flag, SettableBy::User;
     /// Whether agents may fetch from this machine and local networks.
     web_private: bool = "web.private", Kind::Flag, SettableBy::User;
     /// URL of a search server; empty for none.

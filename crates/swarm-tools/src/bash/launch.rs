@@ -40,12 +40,6 @@ impl ShellLaunch {
             });
         };
         if let Some(directory) = temporary {
-            std::fs::create_dir_all(&directory).map_err(|error| {
-                format!(
-                    "Cannot create the temporary directory {}: {error}.",
-                    directory.display()
-                )
-            })?;
             env.insert("TMPDIR".to_owned(), directory.into());
         }
         if sandboxed {

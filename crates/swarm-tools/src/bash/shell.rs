@@ -1,8 +1,10 @@
-//! Working directory of an agent's shell, which persists between calls.
+//! Working directory and sandbox of an agent's shell, which persist between calls.
 
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
+
+use crate::sandbox::HostSlot;
 
 /// Directory in which the agent's next shell command starts; initially its working directory.
 ///
@@ -12,6 +14,8 @@ use parking_lot::{Mutex, MutexGuard};
 #[derive(Debug, Default)]
 pub struct AgentShell {
     state: Mutex<ShellState>,
+    /// The namespaces of its commands.
+    sandbox: HostSlot,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -38,7 +42,12 @@ impl AgentShell {
         let state = keeps_directory.then(|| self.lock().clone());
         Self {
             state: Mutex::new(state.unwrap_or_default()),
+            sandbox: HostSlot::default(),
         }
+    }
+
+    pub(crate) fn sandbox(&self) -> &HostSlot {
+        &self.sandbox
     }
 
     /// Returns the directory of the next command, for an agent with the working directory `home`

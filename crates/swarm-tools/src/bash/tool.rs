@@ -161,11 +161,8 @@ fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
     if let Some(whole) = &result.whole {
         parts.push(format!("[full output, {lines}: {}]", whole.display()));
     }
-    if is_error && result.sandboxed && output.contains("ermission denied") {
-        parts.push(
-            "[Commands can write only in your worktree and in temporary directories. Reading is not restricted.]"
-                .into(),
-        );
+    if is_error && result.sandboxed {
+        parts.extend(sandbox_hint(output).map(str::to_owned));
     }
     if !result.background.is_empty() {
         let pids: Vec<String> = result
@@ -187,6 +184,22 @@ fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
         attachments: Vec::new(),
         detail: output_lines(output),
         response: Some(response(output, interrupted)),
+    }
+}
+
+/// Returns what the sandbox denies, if an error message looks like it, and how to ask for more.
+fn sandbox_hint(output: &str) -> Option<&'static str> {
+    let has = |text: &str| output.contains(text);
+    if has("ermission denied") || has("Read-only file system") {
+        Some(
+            "[Sandbox: commands can write only in your worktree or working directory and in temporary directories, and cannot read credentials. If the task needs more, ask the user to add the path to `sandbox.write` or remove it from `sandbox.hide`.]",
+        )
+    } else if has("Operation not permitted") {
+        Some(
+            "[Sandbox: commands cannot use Unix sockets (tmux, Docker, ssh-agent, D-Bus), the kernel's keys or other processes. If the task needs such sockets, ask the user to set `sandbox.unix_sockets`.]",
+        )
+    } else {
+        None
     }
 }
 

@@ -1,57 +1,75 @@
-//! The sandbox helper: leaves the terminal, restricts itself and executes the command.
+//! The sandbox helper: leaves the terminal, restricts itself and runs the command, or keeps the
+//! namespaces of an agent.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::Command;
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitCode};
 
-use rustix::process::setsid;
+use rustix::process::{Signal, getpid, kill_process, setsid};
+use swarm_os::namespaces::{NamespaceMember, drop_system_privileges, join_namespaces};
 
+use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
-use super::restrict::{SandboxLevel, restrict};
-use super::words::{COMMAND, REQUIRED, SANDBOX, WRITE};
+use super::init::{be_first_process, host_namespaces};
+use super::landlock::restrict;
+use super::system_calls::filter_system_calls;
+use super::words::COMMAND;
 
-/// Starts a session without a terminal, restricts this process if requested, and executes the
-/// command: `[--sandbox] [--required] [--write PATH]… -- PROGRAM ARGUMENT…`. Returns only on
-/// failure. Call it before other threads start, because they would not be restricted.
+/// Runs the helper: `[OPTION]… -- [PROGRAM ARGUMENT…]`. Returns the exit code, unless the command
+/// replaces this process. Call it before other threads start, because they would not be restricted.
 ///
 /// # Errors
 /// [`SandboxError`]; the command was not run.
-pub fn become_command(arguments: impl IntoIterator<Item = OsString>) -> SandboxError {
+pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, SandboxError> {
     let mut arguments = arguments.into_iter();
-    let (mut sandbox, mut required, mut writable) = (false, false, Vec::new());
-    loop {
-        let Some(word) = arguments.next() else {
-            return SandboxError::Arguments(OsString::new());
-        };
-        if word == OsStr::new(SANDBOX) {
-            sandbox = true;
-        } else if word == OsStr::new(REQUIRED) {
-            required = true;
-        } else if word == OsStr::new(WRITE) {
-            writable.extend(arguments.next().map(PathBuf::from));
-        } else if word == OsStr::new(COMMAND) {
-            break;
-        } else {
-            return SandboxError::Arguments(word);
-        }
+    let given = HelperArguments::parse(&mut arguments)?;
+    if given.task == HelperTask::Init {
+        return be_first_process(&given.view);
     }
-    let Some(program) = arguments.next() else {
-        return SandboxError::Arguments(COMMAND.into());
-    };
     // A session has no terminal until its leader opens one, so `/dev/tty` does not work.
-    if let Err(error) = setsid() {
-        return SandboxError::Session(error);
+    setsid().map_err(SandboxError::Session)?;
+    if given.task == HelperTask::Host {
+        return host_namespaces(given.view);
     }
-    if sandbox {
-        match restrict(&writable) {
-            Err(error) => return error,
-            Ok(SandboxLevel::Absent) if required => return SandboxError::Absent,
-            Ok(_) => {}
+    let program = arguments
+        .next()
+        .ok_or_else(|| SandboxError::Arguments(COMMAND.into()))?;
+    let mut command = Command::new(&program);
+    command.args(arguments);
+    let source = match given.task {
+        HelperTask::Join(member) => {
+            confine_in(&member)?;
+            filter_system_calls(given.unix_sockets)?;
+            match command.status() {
+                Ok(status) => return Ok(exit_like(status)),
+                Err(source) => source,
+            }
         }
+        HelperTask::Landlock => {
+            restrict(&given.view)?;
+            filter_system_calls(given.unix_sockets)?;
+            command.exec()
+        }
+        _ => command.exec(),
+    };
+    Err(SandboxError::Start { program, source })
+}
+
+fn confine_in(member: &NamespaceMember) -> Result<(), SandboxError> {
+    let joined = join_namespaces(member);
+    let namespaced = joined.map_err(SandboxError::Join)?;
+    drop_system_privileges(namespaced).map_err(SandboxError::Privileges)
+}
+
+/// Ends as the command did.
+fn exit_like(status: std::process::ExitStatus) -> ExitCode {
+    let signal = status.signal();
+    if let Some(signal) = signal.and_then(Signal::from_named_raw) {
+        // Ends this process, unless it ignores the signal.
+        kill_process(getpid(), signal).unwrap_or_default();
     }
-    let source = Command::new(&program).args(arguments).exec();
-    SandboxError::Start { program, source }
+    let code = status.code().unwrap_or(128 + signal.unwrap_or_default());
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
 #[cfg(test)]
@@ -60,16 +78,11 @@ mod tests {
 
     #[test]
     fn invalid_arguments_start_nothing() {
-        for words in [
-            &[][..],
-            &["--wrong"],
-            &["--write", "/x"],
-            &["--required", "--"],
-        ] {
-            let error = become_command(words.iter().map(OsString::from));
+        for words in [&[][..], &["--wrong"], &["--write", "/x"], &["--landlock"]] {
+            let result = run_helper(words.iter().map(OsString::from));
             assert!(
-                matches!(error, SandboxError::Arguments(_)),
-                "{words:?}: {error}"
+                matches!(result, Err(SandboxError::Arguments(_))),
+                "{words:?}: {result:?}"
             );
         }
     }

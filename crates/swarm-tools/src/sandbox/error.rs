@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use landlock::RulesetError;
+use swarm_os::namespaces::MountError;
 
 use super::words::HELPER_WORD;
 
@@ -17,10 +18,8 @@ pub enum SandboxError {
     /// This process leads a process group, as a job of an interactive shell does.
     #[error("cannot leave the terminal: {0}; the command was not run")]
     Session(rustix::io::Errno),
-    /// The kernel has no sandbox, but the settings require one.
-    #[error(
-        "this kernel does not support the sandbox for shell commands (landlock) and `sandbox.required` is set; the command was not run"
-    )]
+    /// Landlock does not work, although it did when the agent started.
+    #[error("this kernel does not support landlock; the command was not run")]
     Absent,
     /// A writable directory was replaced by a symbolic link, or its path now contains one.
     #[error(
@@ -31,6 +30,24 @@ pub enum SandboxError {
     /// The kernel refused the rules.
     #[error("cannot set up the sandbox: {0}; the command was not run")]
     Ruleset(#[from] RulesetError),
+    /// The kernel refused the system call filter.
+    #[error("cannot filter system calls: {0}; the command was not run")]
+    Filter(#[from] seccompiler::Error),
+    /// The system call filter could not be built, for example for this processor.
+    #[error("cannot filter system calls: {0}; the command was not run")]
+    FilterRules(#[from] seccompiler::BackendError),
+    /// The namespaces could not be created.
+    #[error("cannot create namespaces: {0}")]
+    Namespaces(io::Error),
+    /// The file system of the namespaces could not be set up.
+    #[error("cannot set up the sandbox's file system: {0}")]
+    Mounts(#[from] MountError),
+    /// The namespaces could not be joined.
+    #[error("cannot enter the sandbox: {0}; the command was not run")]
+    Join(io::Error),
+    /// Privileges could not be dropped.
+    #[error("cannot drop privileges: {0}; the command was not run")]
+    Privileges(io::Error),
     /// The command cannot be started.
     #[error("cannot start {}: {source}", .program.to_string_lossy())]
     Start {

@@ -1,18 +1,23 @@
-//! Kernel sandbox for shell commands: they can write only in the agent's directory and a few
-//! others. Reading and network access are not restricted.
+//! Kernel sandbox for shell commands.
 //!
 //! A process can only restrict itself, permanently, and only it can start its own session. So a
-//! command is started through a helper, normally the swarm program, which does both and then
-//! executes the command.
+//! command is started through a helper, normally the swarm program, which does both and then runs
+//! the command. How it restricts itself is decided by a [`SandboxBackend`].
 
+mod arguments;
+mod backend;
 mod entry;
 mod error;
+mod host;
+mod init;
+mod landlock;
 mod plan;
-mod restrict;
+mod system_calls;
 mod words;
 
-pub use entry::become_command;
+pub use backend::{SandboxBackend, SandboxProbe, probe_sandbox, sandbox_works};
+pub use entry::run_helper;
 pub use error::SandboxError;
+pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
-pub use restrict::{SandboxLevel, sandbox_level};
 pub use words::HELPER_WORD;

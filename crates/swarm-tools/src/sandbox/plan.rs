@@ -1,11 +1,14 @@
-//! Writable paths of a command and the arguments of its helper.
+//! What a command may write and read, and the arguments of its helper.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use swarm_protocol::SandboxUse;
+use swarm_os::namespaces::MountView;
+use swarm_protocol::{SandboxKind, SandboxUse, ShellGuards};
 
-use super::words::{COMMAND, REQUIRED, SANDBOX, WRITE};
+use super::arguments::HelperArguments;
+use super::backend::landlock_words;
+use super::host::SandboxHost;
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
@@ -30,8 +33,12 @@ const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// `packed-refs`, whose lock file is in the same directory.
 const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
-/// Directory for temporary files in the git directory of one worktree; removed with the worktree.
-const WORKTREE_TEMPORARY: &str = "swarm-tmp";
+/// Directory for temporary files in the git directory of one worktree, removed with the worktree, or
+/// in the agent's directory for long output.
+const OWN_TEMPORARY: &str = "swarm-tmp";
+
+/// Files of a repository that make git run programs.
+const GIT_CONFIGURATION: [&str; 2] = ["config", "hooks"];
 
 /// How to start a command through the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,41 +55,84 @@ pub(crate) struct Plan {
 /// settings require one. Returns `None` if there is no helper.
 ///
 /// # Errors
-/// Fails if a sandbox is required and there is no helper to set it up.
+/// Fails if a sandbox is required and does not work.
 pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
     let guards = &ctx.guards;
-    let confine = match (guards.sandbox, &ctx.confine) {
-        (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => None,
-        (_, Some(confine)) => Some(Confinement::clone(confine)),
-        // The path of the working directory contains no links; one created since then is not
-        // followed.
-        (SandboxUse::Always, None) => Some(Confinement::resolved(ctx.cwd.clone())),
-    };
+    let confine = confinement(ctx)?;
     if guards.helper.is_empty() {
-        return if guards.required && confine.is_some() {
-            Err("The command was not run: `sandbox.required` is set and there is no program to set up the sandbox.".into())
-        } else {
-            Ok(None)
-        };
+        return Ok(None);
     }
     let mut plan = Plan {
         words: guards.helper.iter().map(OsString::from).collect(),
         sandboxed: confine.is_some(),
         temporary: None,
     };
-    if let Some(confine) = confine {
-        let paths = WritablePaths::of(&confine, ctx);
-        plan.words.push(SANDBOX.into());
-        if guards.required {
-            plan.words.push(REQUIRED.into());
+    let arguments = match confine {
+        None => HelperArguments::default().words(),
+        Some((backend, confine)) => {
+            let paths = WritablePaths::of(&confine, ctx);
+            plan.temporary = paths.temporary.clone();
+            create_temporary(paths.temporary.as_deref())?;
+            confined(backend, paths.view(&confine, ctx), ctx)?
         }
-        for path in paths.writable {
-            plan.words.extend([OsString::from(WRITE), path.into()]);
-        }
-        plan.temporary = paths.temporary;
-    }
-    plan.words.push(COMMAND.into());
+    };
+    plan.words.extend(arguments);
     Ok(Some(plan))
+}
+
+/// Returns the backend and the writable directories, if the settings confine this agent.
+fn confinement(ctx: &ToolContext) -> Result<Option<(SandboxKind, Confinement)>, String> {
+    let guards = &ctx.guards;
+    let confine = match (guards.sandbox, &ctx.confine) {
+        (SandboxUse::Off, _) | (SandboxUse::Worktree, None) => return Ok(None),
+        (_, Some(confine)) => Confinement::clone(confine),
+        // The path of the working directory contains no links; one created since then is not
+        // followed.
+        (_, None) => Confinement::resolved(ctx.cwd.clone()),
+    };
+    match guards.backend.filter(|_| !guards.helper.is_empty()) {
+        Some(backend) => Ok(Some((backend, confine))),
+        None if guards.required || guards.sandbox == SandboxUse::Always => Err(
+            "The command was not run: `sandbox.bash` or `sandbox.required` requires a sandbox, and none works on this machine. `swarm doctor` says why.".into(),
+        ),
+        None => Ok(None),
+    }
+}
+
+/// Returns the arguments that confine a command to a view.
+fn confined(
+    backend: SandboxKind,
+    view: MountView,
+    ctx: &ToolContext,
+) -> Result<Vec<OsString>, String> {
+    let ShellGuards {
+        helper,
+        unix_sockets,
+        ..
+    } = &*ctx.guards;
+    match backend {
+        SandboxKind::Landlock => Ok(landlock_words(view, *unix_sockets)),
+        SandboxKind::Namespaces => {
+            let start = || {
+                let env = ctx.env.iter();
+                let env = env.map(|(name, value)| (name.clone(), value.clone()));
+                SandboxHost::start(helper, view, env)
+            };
+            let joined = ctx.shell.sandbox().join(*unix_sockets, start);
+            joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
+        }
+    }
+}
+
+fn create_temporary(directory: Option<&Path>) -> Result<(), String> {
+    let Some(directory) = directory else {
+        return Ok(());
+    };
+    let created = std::fs::create_dir_all(directory);
+    created.map_err(|error| {
+        let directory = directory.display();
+        format!("Cannot create the temporary directory {directory}: {error}.")
+    })
 }
 
 struct WritablePaths {
@@ -115,15 +165,52 @@ impl WritablePaths {
             })
         };
         let has_usual = found(Path::new(usual)).as_ref().is_some_and(safe);
-        let git = confine.git().filter(|_| !has_usual);
+        let temporary = match confine.git() {
+            Some(git) => Some(git.own.join(OWN_TEMPORARY)),
+            None => ctx
+                .scratch
+                .as_ref()
+                .map(|scratch| scratch.join(OWN_TEMPORARY)),
+        };
+        let temporary = temporary.filter(|_| !has_usual);
+        writable.extend(temporary.clone());
         writable.extend(DEVICES.iter().filter_map(|path| found(Path::new(path))));
         writable.extend(others.iter().filter_map(|path| found(path)));
         writable.extend(all_temporary.filter_map(found).filter(safe));
         Self {
             writable,
-            temporary: git.map(|git| git.own.join(WORKTREE_TEMPORARY)),
+            temporary,
         }
     }
+
+    /// Returns the complete view of the file system.
+    fn view(self, confine: &Confinement, ctx: &ToolContext) -> MountView {
+        let guards = &ctx.guards;
+        let mut view = MountView {
+            writable: self.writable,
+            hidden: guards.hide.clone(),
+            shown: guards.show.clone(),
+            read_only: Vec::new(),
+        };
+        view.shown
+            .extend(ctx.scratch.as_deref().map(Path::to_owned));
+        if confine.git().is_none()
+            && let Some(git) = own_repository(confine.root())
+        {
+            let configuration = GIT_CONFIGURATION.map(|name| git.join(name));
+            view.read_only.extend(configuration);
+            // As a mount it cannot be renamed and replaced.
+            view.writable.push(git);
+        }
+        view
+    }
+}
+
+/// Returns the git directory below a writable directory.
+fn own_repository(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    let metadata = git.symlink_metadata().ok()?;
+    metadata.is_dir().then_some(git)
 }
 
 /// Returns paths that must not be writable: a temporary directory that contains one of them is not
@@ -142,7 +229,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use swarm_protocol::{MemberName, ShellGuards};
+    use swarm_protocol::MemberName;
 
     use super::*;
     use crate::{Caller, ProtectedPaths};
@@ -166,26 +253,25 @@ mod tests {
             (SandboxUse::Off, true, false),
             (SandboxUse::Worktree, true, true),
             (SandboxUse::Worktree, false, false),
+            (SandboxUse::Auto, false, true),
             (SandboxUse::Always, false, true),
         ] {
             let mut guards = ShellGuards {
                 sandbox,
+                backend: Some(SandboxKind::Landlock),
                 helper: vec!["/helper".into(), "__sandbox".into()],
                 ..ShellGuards::default()
             };
             let ctx = context(base.path(), guards.clone(), confined);
             let planned = plan(&ctx).unwrap().unwrap();
-            let has_flag = planned.words.iter().any(|word| word == SANDBOX);
-            assert_eq!(
-                (planned.sandboxed, has_flag),
-                (expected, expected),
-                "{sandbox} {confined}"
-            );
-            assert_eq!(planned.words[1..].len() == 2, !expected, "{planned:?}");
-            // Without a helper a command runs without a sandbox, unless the sandbox is required.
-            guards.helper.clear();
+            assert_eq!(planned.sandboxed, expected, "{sandbox} {confined}");
+            assert_eq!(planned.words[2..].len() == 1, !expected, "{planned:?}");
+            // Without a backend a command runs without a sandbox, unless the sandbox is required.
+            guards.backend = None;
             let ctx = context(base.path(), guards.clone(), confined);
-            assert_eq!(plan(&ctx), Ok(None));
+            let refused = sandbox == SandboxUse::Always;
+            assert_eq!(plan(&ctx).is_err(), refused, "{sandbox} {confined}");
+            assert!(plan(&ctx).is_ok_and(|plan| !plan.unwrap().sandboxed) || refused);
             guards.required = true;
             let ctx = context(base.path(), guards, confined);
             assert_eq!(plan(&ctx).is_err(), expected, "{sandbox} {confined}");
@@ -203,6 +289,7 @@ mod tests {
         std::fs::create_dir_all(base.join("secret")).unwrap();
         symlink(base.join("disk/cache"), &of_the_user).unwrap();
         let guards = ShellGuards {
+            backend: Some(SandboxKind::Landlock),
             helper: vec!["/helper".into()],
             write: vec![of_the_user.clone(), of_the_user.join("inner")],
             ..ShellGuards::default()
@@ -220,6 +307,7 @@ mod tests {
     fn a_temporary_directory_that_contains_protected_paths_is_not_writable() {
         let base = tempfile::tempdir_in("/tmp").unwrap();
         let guards = ShellGuards {
+            backend: Some(SandboxKind::Landlock),
             helper: vec!["/helper".into()],
             write: vec!["/caches".into()],
             ..ShellGuards::default()

@@ -3,10 +3,25 @@
 /// First argument that makes the program act as the helper.
 pub const HELPER_WORD: &str = "__sandbox";
 
-pub(super) const SANDBOX: &str = "--sandbox";
+/// Creates the namespaces of an agent.
+pub(super) const HOST: &str = "--host";
 
-pub(super) const REQUIRED: &str = "--required";
+/// Becomes the first process inside them.
+pub(super) const INIT: &str = "--init";
+
+/// Joins the namespaces of a process: its pid and its mount namespace.
+pub(super) const JOIN: &str = "--join";
+
+pub(super) const LANDLOCK: &str = "--landlock";
 
 pub(super) const WRITE: &str = "--write";
+
+pub(super) const HIDE: &str = "--hide";
+
+pub(super) const SHOW: &str = "--show";
+
+pub(super) const READ_ONLY: &str = "--read-only";
+
+pub(super) const UNIX_SOCKETS: &str = "--unix-sockets";
 
 pub(super) const COMMAND: &str = "--";

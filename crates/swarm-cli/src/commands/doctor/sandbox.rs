@@ -1,39 +1,61 @@
-//! Checks of the shell sandbox: kernel support and settings.
+//! Checks of the shell sandbox: what works on this machine, and the settings.
 
-use swarm_config::Settings;
-use swarm_protocol::SandboxUse;
-use swarm_tools::sandbox::{SandboxLevel, sandbox_level};
+use swarm_config::{Environment, Settings};
+use swarm_protocol::{SandboxKind, SandboxUse};
+use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
 use super::finding::Finding;
+use crate::agent_config::{helper, reasons};
+use crate::spawn_context::teammate_program;
 
 const NAME: &str = "sandbox";
 
-pub(super) fn check(settings: &Settings) -> Finding {
-    judge(sandbox_level(), settings.sandbox, settings.sandbox_required)
+pub(super) fn check(env: &Environment, settings: &Settings) -> Finding {
+    // Without the program, its own finding says what is missing.
+    let helper = teammate_program(env).map(|program| helper(&program));
+    let probe = probe_sandbox(&helper.unwrap_or_default());
+    judge(&probe, settings.sandbox, settings.sandbox_required)
 }
 
-fn judge(level: SandboxLevel, used: SandboxUse, required: bool) -> Finding {
+fn judge(probe: &SandboxProbe, used: SandboxUse, required: bool) -> Finding {
     let whose = match used {
-        SandboxUse::Always => "it applies to the commands of every agent",
+        SandboxUse::Always | SandboxUse::Auto => "it applies to the commands of every agent",
         SandboxUse::Worktree => "it applies to the commands of agents with their own worktree",
-        SandboxUse::Off => "disabled (`sandbox.bash`): agents' commands can write wherever you can",
+        SandboxUse::Off => {
+            return Finding::ok(
+                NAME,
+                "disabled (`sandbox.bash`): agents' commands can do whatever you can",
+            );
+        }
     };
-    match level {
-        _ if used == SandboxUse::Off => Finding::ok(NAME, whose),
-        SandboxLevel::Full => Finding::ok(NAME, format!("landlock, full support; {whose}")),
-        SandboxLevel::Partial => Finding::warning(
+    let missing = reasons(probe);
+    match probe.backend {
+        Some(SandboxKind::Namespaces) => Finding::ok(NAME, format!("namespaces; {whose}")),
+        Some(SandboxKind::Landlock) => {
+            let lacks = probe
+                .lacks
+                .as_deref()
+                .unwrap_or("all of its rules are in force");
+            Finding::warning(
+                NAME,
+                format!(
+                    "landlock, the weaker sandbox ({lacks}); {whose}; not available: {missing}"
+                ),
+                "permit unprivileged user namespaces for the stronger one; the guide's table says what each sandbox stops",
+            )
+        }
+        None if required || used == SandboxUse::Always => Finding::missing(
             NAME,
-            format!("landlock, partial support (old kernel); {whose}"),
-            "a newer kernel also restricts truncating and moving files",
+            format!(
+                "none works here, and the settings require one: agents cannot start; not available: {missing}"
+            ),
+            "use a kernel with landlock or user namespaces, or set `sandbox.bash` to auto and `sandbox.required` to false",
         ),
-        SandboxLevel::Absent if required => Finding::missing(
+        None => Finding::warning(
             NAME,
-            "this kernel has no landlock, and `sandbox.required` is set: agents cannot start",
-            "use a kernel with landlock, or set `sandbox.required` to false",
-        ),
-        SandboxLevel::Absent => Finding::warning(
-            NAME,
-            "this kernel has no landlock: agents' commands can write wherever you can, also outside their worktrees",
+            format!(
+                "none works here: agents' commands can do whatever you can; not available: {missing}"
+            ),
             "file tools stay in the worktree; set `sandbox.required` to refuse to run without a sandbox",
         ),
     }
@@ -45,41 +67,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sandbox_finding_reports_the_effective_setting() {
-        use SandboxLevel::{Absent, Full, Partial};
-        for (level, used, required, state, words) in [
+    fn sandbox_finding_reports_the_backend_and_the_effective_setting() {
+        let probe = |backend| SandboxProbe {
+            backend,
+            lacks: None,
+            missing: vec![(SandboxKind::Namespaces, "not permitted".to_owned())],
+        };
+        let (namespaces, landlock) = (Some(SandboxKind::Namespaces), Some(SandboxKind::Landlock));
+        for (backend, used, required, state, words) in [
             (
-                Full,
-                SandboxUse::Worktree,
+                namespaces,
+                SandboxUse::Auto,
                 false,
                 State::Ok,
-                "agents with their own worktree",
-            ),
-            (Full, SandboxUse::Always, true, State::Ok, "every agent"),
-            (
-                Partial,
-                SandboxUse::Worktree,
-                false,
-                State::Warning,
-                "partial support",
+                "every agent",
             ),
             (
-                Absent,
-                SandboxUse::Worktree,
-                false,
-                State::Warning,
-                "no landlock",
-            ),
-            (
-                Absent,
+                namespaces,
                 SandboxUse::Worktree,
                 true,
-                State::Missing,
-                "sandbox.required",
+                State::Ok,
+                "their own worktree",
             ),
-            (Absent, SandboxUse::Off, true, State::Ok, "disabled"),
+            (
+                landlock,
+                SandboxUse::Auto,
+                true,
+                State::Warning,
+                "not permitted",
+            ),
+            (
+                None,
+                SandboxUse::Auto,
+                false,
+                State::Warning,
+                "none works here",
+            ),
+            (None, SandboxUse::Auto, true, State::Missing, "cannot start"),
+            (
+                None,
+                SandboxUse::Always,
+                false,
+                State::Missing,
+                "cannot start",
+            ),
+            (None, SandboxUse::Off, true, State::Ok, "disabled"),
         ] {
-            let finding = judge(level, used, required);
+            let finding = judge(&probe(backend), used, required);
             assert_eq!(finding.state, state, "{finding:?}");
             assert!(finding.found.contains(words), "{finding:?}");
         }

@@ -10,6 +10,7 @@ use swarm_ui::Theme;
 use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
+use crate::agent_config::warn_without_sandbox;
 use crate::app::App;
 use crate::commands::requests::waiting_elsewhere;
 use crate::commands::watch::Watch;
@@ -37,6 +38,7 @@ pub(in crate::commands) fn run(app: &App, args: &StatusArgs) -> Result<ExitCode,
         return all(app);
     }
     let (team, others) = app.team_and_others()?;
+    warn_without_sandbox(app);
     if args.watch {
         return watch(app, &team);
     }

@@ -1,0 +1,15 @@
+//! Namespaces (`namespaces(7)`) for a process tree that sees only a part of the file system, no
+//! processes outside and, on request, no network. One process creates them, its child becomes the
+//! first process inside, and later processes join. All of them must have one thread.
+
+mod enter;
+mod ids;
+mod loopback;
+mod mount_table;
+mod mounts;
+mod privileges;
+
+pub use enter::{NamespaceMember, enter_new_namespaces, join_namespaces};
+pub use loopback::start_loopback;
+pub use mounts::{MountError, MountView};
+pub use privileges::{drop_all_privileges, drop_system_privileges};

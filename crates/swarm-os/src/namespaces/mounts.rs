@@ -1,0 +1,249 @@
+//! The file system as a sandbox sees it.
+
+use std::ffi::CStr;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+
+use super::mount_table::mount_table;
+
+/// Devices in the sandbox's own `/dev`, besides terminals and shared memory.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Parts of `/proc` that change the whole system.
+const PROC_READ_ONLY: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
+
+/// File that replaces hidden files: empty and read-only.
+const EMPTY: &str = "/dev/.hidden";
+
+/// What a sandbox sees of the file system: everything, but read-only, with these exceptions. Paths
+/// that do not exist are skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MountView {
+    /// Files and directories that stay writable, except what is below a hidden path.
+    pub writable: Vec<PathBuf>,
+    /// Files and directories that appear empty.
+    pub hidden: Vec<PathBuf>,
+    /// Exceptions below hidden directories: readable, and writable if they are also in `writable`.
+    pub shown: Vec<PathBuf>,
+    /// Files and directories that are read-only below writable ones.
+    pub read_only: Vec<PathBuf>,
+}
+
+/// A part of a [`MountView`] that could not be mounted.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", .path.display())]
+pub struct MountError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Adds what failed to an error.
+fn at<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> MountError {
+    move |source| MountError {
+        action,
+        path: path.to_owned(),
+        source: source.into(),
+    }
+}
+
+impl MountView {
+    /// Changes the mounts of this process accordingly, with new `/proc` and `/dev`. Call it as the
+    /// first process of new namespaces ([`super::enter_new_namespaces`]).
+    ///
+    /// # Errors
+    /// [`MountError`]; some mounts may have been changed.
+    pub fn apply(&self) -> Result<(), MountError> {
+        let devices = self.writable.iter().filter(|path| path.starts_with("/dev"));
+        let devices: Vec<&Path> = devices.map(PathBuf::as_path).collect();
+        mount_proc()?;
+        mount_dev(&devices)?;
+        let mut writable: Vec<&Path> = self.writable.iter().map(PathBuf::as_path).collect();
+        writable.retain(|path| !path.starts_with("/dev"));
+        writable.sort();
+        for path in &writable {
+            if let Some(file) = open(path) {
+                bind(&file, path).map_err(at("mount", path))?;
+            }
+        }
+        lock_others(&writable)?;
+        for path in self.read_only.iter().filter(|path| path.exists()) {
+            bind_read_only(path)?;
+        }
+        // Opened now, because they are not reachable once their directory is hidden.
+        let exceptions = self.shown.iter().chain(&self.writable);
+        let exceptions: Vec<(&Path, OwnedFd)> = exceptions
+            .filter_map(|path| Some((path.as_path(), open(path)?)))
+            .collect();
+        let mut hidden: Vec<PathBuf> = self.hidden.iter().filter_map(real).collect();
+        hidden.sort();
+        hidden.dedup_by(|inner, outer| inner.starts_with(outer));
+        hidden.retain(|path| !writable.contains(&path.as_path()));
+        hidden.iter().try_for_each(|path| hide(path, &exceptions))
+    }
+}
+
+fn real(path: &PathBuf) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// Opens a path without following links, which an agent may have created. `None` if there is none.
+fn open(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()
+}
+
+fn is_directory(file: &OwnedFd) -> bool {
+    fstat(file).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+}
+
+/// Path of an open file that mount(2) accepts.
+fn link(file: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn bind(source: &OwnedFd, target: &Path) -> io::Result<()> {
+    Ok(mount_bind_recursive(link(source), target)?)
+}
+
+fn bind_read_only(path: &Path) -> Result<(), MountError> {
+    mount_bind_recursive(path, path).map_err(at("mount", path))?;
+    lock(path, MountFlags::empty()).map_err(at("write-protect", path))
+}
+
+/// Makes a mount read-only. Flags that the kernel requires are those that it already has.
+fn lock(path: &Path, flags: MountFlags) -> io::Result<()> {
+    let all = MountFlags::BIND | MountFlags::RDONLY | flags;
+    match mount_remount(path, all, c"") {
+        // Options of the original mount cannot be removed, and these are the usual ones.
+        Err(rustix::io::Errno::PERM) => {
+            let inherited = mount_table()?;
+            let inherited = inherited.iter().rfind(|mounted| mounted.path == path);
+            let inherited = inherited.map_or(MountFlags::empty(), |mounted| mounted.flags);
+            Ok(mount_remount(path, all | inherited, c"")?)
+        }
+        done => Ok(done?),
+    }
+}
+
+/// Makes every mount read-only that is not at or below a writable path.
+fn lock_others(writable: &[&Path]) -> Result<(), MountError> {
+    let table = mount_table().map_err(at("read", Path::new("/proc/self/mountinfo")))?;
+    let kept = |path: &Path| {
+        path.starts_with("/dev") || writable.iter().any(|writable| path.starts_with(writable))
+    };
+    for mounted in table.iter().filter(|mounted| !mounted.read_only) {
+        if kept(&mounted.path) || (mounted.path.starts_with("/proc")) {
+            continue;
+        }
+        let locked = mount_remount(
+            &mounted.path,
+            MountFlags::BIND | MountFlags::RDONLY | mounted.flags,
+            c"",
+        );
+        match locked {
+            // Not reachable: another mount is on top of it, or its directory is not accessible.
+            Err(
+                rustix::io::Errno::INVAL | rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS,
+            ) => {}
+            locked => locked.map_err(at("write-protect", &mounted.path))?,
+        }
+    }
+    Ok(())
+}
+
+fn mount_proc() -> Result<(), MountError> {
+    let path = Path::new("/proc");
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", path, "proc", flags, None).map_err(at("mount", path))?;
+    for name in PROC_READ_ONLY {
+        let inner = path.join(name);
+        if inner.exists() {
+            mount_bind_recursive(&inner, &inner).map_err(at("mount", &inner))?;
+            lock(&inner, flags).map_err(at("write-protect", &inner))?;
+        }
+    }
+    Ok(())
+}
+
+fn mount_dev(additional: &[&Path]) -> Result<(), MountError> {
+    let path = Path::new("/dev");
+    let usual = DEVICES.iter().map(|name| path.join(name));
+    let devices: Vec<(PathBuf, OwnedFd)> = usual
+        .chain(additional.iter().map(|path| path.to_path_buf()))
+        .filter(|device| !device.starts_with("/dev/pts") && !device.starts_with("/dev/shm"))
+        .filter_map(|device| Some((device.clone(), open(&device)?)))
+        .collect();
+    let nosuid = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount_memory(path, nosuid, c"mode=0755,size=64k")?;
+    for (device, file) in &devices {
+        place(file, device)?;
+    }
+    for (name, target) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        let link = path.join(name);
+        // `/dev/ptmx` may have been requested as an additional device.
+        if !link.exists() {
+            symlink(target, &link).map_err(at("create", &link))?;
+        }
+    }
+    for name in ["pts", "shm"] {
+        let directory = path.join(name);
+        fs::create_dir(&directory).map_err(at("create", &directory))?;
+    }
+    let terminals = path.join("pts");
+    let options = c"newinstance,ptmxmode=0666,mode=0620";
+    mount("devpts", &terminals, "devpts", nosuid, options).map_err(at("mount", &terminals))?;
+    let shared = MountFlags::NOSUID | MountFlags::NODEV;
+    mount_memory(&path.join("shm"), shared, c"mode=1777")?;
+    fs::File::create_new(EMPTY).map_err(at("create", Path::new(EMPTY)))?;
+    lock(path, nosuid).map_err(at("write-protect", path))
+}
+
+fn mount_memory(path: &Path, flags: MountFlags, options: &CStr) -> Result<(), MountError> {
+    mount("tmpfs", path, "tmpfs", flags, options).map_err(at("mount", path))
+}
+
+/// Mounts an open file or directory at a path, which is created.
+fn place(file: &OwnedFd, path: &Path) -> Result<(), MountError> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(at("create", parent))?;
+    if path.symlink_metadata().is_err() {
+        let created = if is_directory(file) {
+            fs::create_dir(path)
+        } else {
+            fs::File::create_new(path).map(drop)
+        };
+        created.map_err(at("create", path))?;
+    }
+    bind(file, path).map_err(at("mount", path))
+}
+
+/// Replaces a path by something empty, except what is to be seen below it.
+fn hide(path: &Path, exceptions: &[(&Path, OwnedFd)]) -> Result<(), MountError> {
+    if !path.is_dir() {
+        return mount_bind_recursive(EMPTY, path).map_err(at("hide", path));
+    }
+    mount_memory(
+        path,
+        MountFlags::NOSUID | MountFlags::NODEV,
+        c"mode=0755,size=64k",
+    )?;
+    for (shown, file) in exceptions {
+        if shown.starts_with(path) && *shown != path {
+            place(file, shown)?;
+        }
+    }
+    lock(path, MountFlags::NOSUID | MountFlags::NODEV).map_err(at("write-protect", path))
+}

@@ -1,0 +1,172 @@
+//! The helper's arguments.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use swarm_os::namespaces::{MountView, NamespaceMember};
+
+use super::error::SandboxError;
+use super::words::{
+    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, READ_ONLY, SHOW, UNIX_SOCKETS, WRITE,
+};
+
+/// What the helper does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum HelperTask {
+    /// Starts a session and executes the command.
+    #[default]
+    Session,
+    /// Restricts itself with Landlock before that.
+    Landlock,
+    /// Joins namespaces before that.
+    Join(NamespaceMember),
+    /// Creates namespaces and waits for their end.
+    Host,
+    /// Is their first process.
+    Init,
+}
+
+/// The arguments, before the command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct HelperArguments {
+    pub(super) task: HelperTask,
+    pub(super) view: MountView,
+    pub(super) unix_sockets: bool,
+}
+
+impl HelperArguments {
+    /// Formats the arguments, including the separator.
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = match &self.task {
+            HelperTask::Session => Vec::new(),
+            HelperTask::Landlock => vec![LANDLOCK.into()],
+            HelperTask::Join(NamespaceMember { pid, mounts }) => {
+                vec![JOIN.into(), pid.to_string().into(), mounts.into()]
+            }
+            HelperTask::Host => vec![HOST.into()],
+            HelperTask::Init => vec![INIT.into()],
+        };
+        if self.unix_sockets {
+            words.push(UNIX_SOCKETS.into());
+        }
+        let MountView {
+            writable,
+            hidden,
+            shown,
+            read_only,
+        } = &self.view;
+        for (word, paths) in [
+            (WRITE, writable),
+            (HIDE, hidden),
+            (SHOW, shown),
+            (READ_ONLY, read_only),
+        ] {
+            for path in paths {
+                words.extend([word.into(), path.into()]);
+            }
+        }
+        words.push(COMMAND.into());
+        words
+    }
+
+    /// Parses arguments up to the separator, and leaves the command.
+    pub(super) fn parse(
+        arguments: &mut impl Iterator<Item = OsString>,
+    ) -> Result<Self, SandboxError> {
+        let mut parsed = Self::default();
+        loop {
+            let word = arguments
+                .next()
+                .ok_or_else(|| SandboxError::Arguments(OsString::new()))?;
+            let view = &mut parsed.view;
+            let paths = match word.to_str() {
+                Some(COMMAND) => return Ok(parsed),
+                Some(LANDLOCK) => {
+                    parsed.task = HelperTask::Landlock;
+                    continue;
+                }
+                Some(HOST) => {
+                    parsed.task = HelperTask::Host;
+                    continue;
+                }
+                Some(INIT) => {
+                    parsed.task = HelperTask::Init;
+                    continue;
+                }
+                Some(JOIN) => {
+                    let member = member(arguments);
+                    let member = member.ok_or(SandboxError::Arguments(word))?;
+                    parsed.task = HelperTask::Join(member);
+                    continue;
+                }
+                Some(UNIX_SOCKETS) => {
+                    parsed.unix_sockets = true;
+                    continue;
+                }
+                Some(WRITE) => &mut view.writable,
+                Some(HIDE) => &mut view.hidden,
+                Some(SHOW) => &mut view.shown,
+                Some(READ_ONLY) => &mut view.read_only,
+                _ => return Err(SandboxError::Arguments(word)),
+            };
+            let path = arguments.next().map(PathBuf::from);
+            paths.push(path.ok_or(SandboxError::Arguments(word))?);
+        }
+    }
+}
+
+fn member(arguments: &mut impl Iterator<Item = OsString>) -> Option<NamespaceMember> {
+    let pid = arguments.next()?.to_str()?.parse().ok()?;
+    let mounts = arguments.next()?;
+    let mounts = OsStr::to_str(&mounts)?.to_owned();
+    Some(NamespaceMember { pid, mounts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_survive_the_command_line() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
+        let member = NamespaceMember {
+            pid: 7,
+            mounts: "mnt:[1]".into(),
+        };
+        for task in [
+            HelperTask::Session,
+            HelperTask::Landlock,
+            HelperTask::Join(member),
+            HelperTask::Host,
+            HelperTask::Init,
+        ] {
+            let given = HelperArguments {
+                task,
+                view: MountView {
+                    writable: paths(&["/a", "--"]),
+                    hidden: paths(&["/b"]),
+                    shown: paths(&["/b/c"]),
+                    read_only: paths(&["/a/x"]),
+                },
+                unix_sockets: true,
+            };
+            let mut words = given.words().into_iter().chain(["program".into()]);
+            assert_eq!(HelperArguments::parse(&mut words).unwrap(), given);
+            assert_eq!(words.next(), Some("program".into()));
+        }
+    }
+
+    #[test]
+    fn invalid_arguments_are_refused() {
+        for words in [
+            &[][..],
+            &["--wrong", "--"],
+            &["--write", "/x"],
+            &["--join", "x", "y", "--"],
+        ] {
+            let mut words = words.iter().map(OsString::from);
+            let parsed = HelperArguments::parse(&mut words);
+            assert!(matches!(parsed, Err(SandboxError::Arguments(_))));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The namespaces of one agent: the process that creates them and their first process.
+
+use std::io::Write as _;
+use std::process::{Command, ExitCode};
+
+use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
+use swarm_os::namespaces::{MountView, drop_all_privileges, enter_new_namespaces};
+use tokio::io::AsyncReadExt as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::arguments::{HelperArguments, HelperTask};
+use super::error::SandboxError;
+use super::words::HELPER_WORD;
+
+/// Line on standard output before the pid of the first process.
+pub(super) const PID: &str = "pid ";
+
+/// Line on standard output once commands can join.
+pub(super) const READY: &str = "ready";
+
+/// Creates namespaces, starts their first process and waits for its end. Every process inside ends
+/// with it.
+pub(super) fn host_namespaces(view: MountView) -> Result<ExitCode, SandboxError> {
+    let program = std::env::current_exe().map_err(SandboxError::Namespaces)?;
+    enter_new_namespaces(false).map_err(SandboxError::Namespaces)?;
+    let arguments = HelperArguments {
+        task: HelperTask::Init,
+        view,
+        ..HelperArguments::default()
+    };
+    let started = Command::new(program)
+        .arg(HELPER_WORD)
+        .args(arguments.words())
+        .spawn();
+    let mut first = started.map_err(SandboxError::Namespaces)?;
+    tell(&format!("{PID}{}", first.id())).map_err(SandboxError::Namespaces)?;
+    let status = first.wait().map_err(SandboxError::Namespaces)?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Sets up the mounts, then waits for the end of standard input: the agent has ended. Collects
+/// processes whose parents have ended.
+pub(super) fn be_first_process(view: &MountView) -> Result<ExitCode, SandboxError> {
+    // The parent has one thread, so the signal means its end.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| SandboxError::Namespaces(error.into()))?;
+    view.apply()?;
+    drop_all_privileges().map_err(SandboxError::Privileges)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build();
+    let runtime = runtime.map_err(SandboxError::Namespaces)?;
+    runtime
+        .block_on(attend())
+        .map_err(SandboxError::Namespaces)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn attend() -> std::io::Result<()> {
+    let mut children = signal(SignalKind::child())?;
+    let input = rustix::io::dup(std::io::stdin())?;
+    let mut input = tokio::net::unix::pipe::Receiver::from_owned_fd(input)?;
+    tell(READY)?;
+    let mut byte = [0];
+    loop {
+        tokio::select! {
+            read = input.read(&mut byte) => if read? == 0 { return Ok(()); },
+            _ = children.recv() => while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {},
+        }
+    }
+}
+
+/// Writes one line to standard output, which the agent reads.
+fn tell(line: &str) -> std::io::Result<()> {
+    let mut output = std::io::stdout();
+    output.write_all(format!("{line}\n").as_bytes())?;
+    output.flush()
+}
