@@ -8,6 +8,7 @@ mod command;
 mod compact;
 mod completions;
 mod config;
+mod cost;
 mod demo;
 mod doctor;
 mod gc;

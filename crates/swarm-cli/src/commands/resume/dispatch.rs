@@ -47,6 +47,7 @@ pub(in crate::commands) fn carry_on(
         output: OutputFormat::Text,
         max_turns: flags.max_turns,
         timeout: None,
+        budget: flags.budget,
         rm: false,
         coordinator: flags.coordinator,
     };
