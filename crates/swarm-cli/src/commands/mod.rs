@@ -37,7 +37,7 @@ mod trust;
 mod watch;
 mod worktree;
 
-pub(crate) use argument_tips::{planned, with_tip};
+pub(crate) use argument_tips::with_tip;
 pub(crate) use command::Args;
 pub(crate) use completions::answer as answer_shell;
 
