@@ -66,6 +66,7 @@ fn every_state_is_named() {
         MemberState::Idle,
         MemberState::IdleUnreported,
         MemberState::Throttled,
+        MemberState::OverBudget,
         MemberState::Exhausted,
         MemberState::Failed,
         MemberState::Paused,

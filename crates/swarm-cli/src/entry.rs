@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 
 use crate::alternative_role::run_alternative_role;
 use crate::app::App;
-use crate::commands::{Args, answer_shell, planned, with_tip};
+use crate::commands::{Args, answer_shell, with_tip};
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::{Output, failure_text, say, say_json, say_raw, written};
@@ -95,10 +95,7 @@ fn print_version() -> ExitCode {
 /// Prints help, the version or an argument error.
 fn print_parse_error(error: &clap::Error) -> ExitCode {
     let asks_for_json = std::env::args_os().any(|word| word == "--json");
-    if let Some(sentence) = planned(error) {
-        let failure = Failure::usage(sentence).with_hint("`swarm help` lists the commands");
-        report(&failure, asks_for_json);
-    } else if error.use_stderr() && asks_for_json {
+    if error.use_stderr() && asks_for_json {
         say_json(&Failure::from_arguments(&rendered(error)).to_json());
     } else if let Err(failure) = show(error) {
         report(&failure, asks_for_json);

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use swarm_agent::{ModelFactory, ReadyModel};
 use swarm_config::resolve_model;
+use swarm_member::SpendingMeter;
 use swarm_model::{
-    ChatCompletionsConfig, Connection, MessagesApiConfig, Model, ModelName, ModelSettings, Pace,
-    Provider, Secret, Throttle, connect,
+    ChatCompletionsConfig, Connection, MessagesApiConfig, MeteredModel, Model, ModelName,
+    ModelSettings, Pace, Provider, RequestMeter, Secret, Throttle, connect,
 };
 use swarm_permissions::{ModelNames, RequestSettings};
-use swarm_protocol::ErrorKind;
+use swarm_protocol::{Budget, ErrorKind};
 use swarm_supervisor::SpawnContext;
 use swarm_team::SpawnOrder;
 
@@ -28,28 +29,31 @@ pub(crate) struct ClientSource {
     provider: BTreeMap<String, String>,
     pace: f64,
     root: PathBuf,
+    meter: Arc<SpendingMeter>,
 }
 
 impl ClientSource {
     /// Creates the configuration for a lead and the members it starts.
-    pub(crate) fn of(spawn_context: &SpawnContext) -> Self {
+    pub(crate) fn of(spawn_context: &SpawnContext, meter: &Arc<SpendingMeter>) -> Self {
         Self {
             names: spawn_context.agent_config.models.clone(),
             requests: spawn_context.agent_config.requests.clone(),
             provider: spawn_context.provider.clone(),
             pace: spawn_context.pace,
             root: spawn_context.root.clone(),
+            meter: Arc::clone(meter),
         }
     }
 
     /// Creates the configuration for a member from its order.
-    pub(crate) fn of_order(order: &SpawnOrder, root: &Path) -> Self {
+    pub(crate) fn of_order(order: &SpawnOrder, root: &Path, meter: &Arc<SpendingMeter>) -> Self {
         Self {
             names: order.agent_config.models.clone(),
             requests: order.agent_config.requests.clone(),
             provider: order.provider.clone(),
             pace: order.pace,
             root: root.to_owned(),
+            meter: Arc::clone(meter),
         }
     }
 
@@ -71,8 +75,9 @@ impl ClientSource {
         let name = ModelName::parse(full).map_err(|error| Failure::usage(error.to_string()))?;
         let client = connect(&name, &self.settings(full))
             .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?;
+        let meter = Arc::clone(&self.meter) as Arc<dyn RequestMeter>;
         Ok(Choice {
-            client,
+            client: Arc::new(MeteredModel::new(client, full, meter)),
             full: full.to_owned(),
             id: name.model,
             window: self.names.window(full),
@@ -94,6 +99,24 @@ impl ClientSource {
         let address = chat.base_url.as_deref().unwrap_or("https://api.openai.com");
         chat.connection.throttle = throttle(Provider::OpenAi, address);
         settings
+    }
+}
+
+/// Refuses a budget in money for a model without a price: nothing would be counted.
+pub(crate) fn require_price(
+    names: &ModelNames,
+    model: &str,
+    budget: Budget,
+) -> Result<(), Failure> {
+    match budget {
+        Budget::Money(_) if names.price(model).is_none() => {
+            let message =
+                format!("model {model} has no price, so a budget of {budget} cannot be applied");
+            Err(Failure::usage(message).with_hint(
+                "add its price under [model.prices] in swarm.toml, or set a budget in tokens such as 500k-tokens",
+            ))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -127,6 +127,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
     let (mut agent_config, definitions) =
         agent_config::load(app, &claude, &program, choices.in_run)?;
     agent_config.limits = settings.agent_limits(cores(), choices.is_unattended());
+    agent_config.budgets = settings.default_budgets();
     agent_config.requests = RequestSettings {
         fallback: fallback_model(&settings, &cwd)?,
         ..choices.requests.over(&settings)?

@@ -8,7 +8,7 @@ use clap::Parser;
 use swarm_agent::{HookClients, HostFacts, Isolator, WorktreeIsolator};
 use swarm_config::{Environment, HookDirectories, worktree_records};
 use swarm_hooks::{Hooks, HooksParts};
-use swarm_member::{Ending, ProcessFacts, TeammateParts, Termination};
+use swarm_member::{Ending, ProcessFacts, SpendingMeter, TeammateParts, Termination};
 use swarm_panes::own_backend;
 use swarm_permissions::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
@@ -87,7 +87,9 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             order.version
         );
     }
-    let source = models::ClientSource::of_order(&order, &args.root);
+    let name = args.agent_id.name.clone();
+    let spending = Arc::new(SpendingMeter::new(name, &order.agent_config, None));
+    let source = models::ClientSource::of_order(&order, &args.root, &spending);
     let model = source.client(&order.model).map_err(|failure| {
         let chosen = ChosenModel {
             written: order.model.clone(),
@@ -130,6 +132,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             runtime: Arc::new(swarm_agent::ModelLoop),
             model,
             models,
+            spending,
             process: ProcessFacts {
                 machine: machine.wait(),
                 ..process

@@ -79,6 +79,7 @@ pub fn model_names(
         vision: settings.vision.clone(),
         knowledge: settings.knowledge.clone(),
         aliases: settings.aliases.clone(),
+        prices: settings.prices.clone(),
         windows: settings.windows.clone(),
         outputs: settings.outputs.clone(),
         only: written.map(|written| {

@@ -34,6 +34,7 @@ use crate::peers::peers;
 use crate::person::{Person, PersonCommands};
 use crate::reporter::Reporter;
 use crate::role::{InboxWatch, MemberLoop};
+use crate::spending::SpendingMeter;
 
 /// The setup of a lead or a teammate.
 pub(crate) struct MemberSetup {
@@ -47,6 +48,8 @@ pub(crate) struct MemberSetup {
     pub(crate) model_name: String,
     /// Creates the models of sub-agents.
     pub(crate) models: Arc<dyn ModelFactory>,
+    /// Accounts for the requests of `model` and `models`.
+    pub(crate) spending: Arc<SpendingMeter>,
     pub(crate) isolator: Option<Arc<dyn Isolator>>,
     pub(crate) agent_config: Arc<AgentConfig>,
     pub(crate) definition: Option<AgentDefinition>,
@@ -153,6 +156,8 @@ impl MemberSetup {
         spawner: Arc<dyn TeammateSpawner>,
     ) -> Result<Assembled, AgentError> {
         let context = Arc::clone(&self.mail.context);
+        self.spending
+            .attach(&context, &self.watcher, &self.reporter);
         let hooks = self.hooks();
         let hook_watch = self.hook_watch(&hooks);
         let commands = Arc::<BackgroundCommands>::default();

@@ -13,10 +13,12 @@ mod person;
 mod reporter;
 mod role;
 mod servers;
+mod spending;
 mod teammate;
 mod turn;
 mod turn_failure;
 
 pub use lead::{Beginning, LeadParts, MemberLine, Outcome, RunReport, TaskLine, run_lead};
 pub use reporter::PaneSink;
+pub use spending::SpendingMeter;
 pub use teammate::{Ending, ProcessFacts, TeammateError, TeammateParts, Termination, run};

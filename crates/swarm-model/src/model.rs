@@ -76,6 +76,11 @@ pub enum ModelEvent {
         /// Time until the request is sent.
         wait: Duration,
     },
+    /// The request is not sent until a budget allows it ([`crate::RequestMeter`]).
+    Held {
+        /// The reason for display; `None` if the request is sent now.
+        reason: Option<String>,
+    },
     /// The request failed; an error follows.
     Unanswered {
         /// Usage of all attempts, as far as the server reported it.

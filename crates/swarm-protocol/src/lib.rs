@@ -4,11 +4,13 @@
 //! fields in formats that Claude Code also writes are preserved.
 
 mod agent_event;
+mod budget;
 mod cache_lifetime;
 mod clock;
 mod color;
 mod config;
 mod context_use;
+mod cost_record;
 mod digest;
 mod effort;
 mod envelope;
@@ -18,6 +20,7 @@ mod ids;
 mod inbox;
 mod journal;
 mod mode;
+mod money;
 mod names;
 mod opened_envelope;
 mod outline;
@@ -34,11 +37,15 @@ mod usage;
 mod web_settings;
 
 pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
+pub use budget::{
+    Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
+};
 pub use cache_lifetime::CacheLifetime;
 pub use clock::{Clock, IsoTime, SystemClock, UnixMs};
 pub use color::Color;
 pub use config::{BackendType, LeadProcess, Member, Reservation, SwarmMember, TeamConfig};
 pub use context_use::ContextUse;
+pub use cost_record::CostRecord;
 pub use digest::input_digest;
 pub use effort::{Effort, UnknownEffort};
 pub use envelope::{Envelope, defang};
@@ -56,6 +63,7 @@ pub use ids::{
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
 pub use journal::{Event, JournalEntry, SpawnTerms};
 pub use mode::{PermissionMode, UnknownMode};
+pub use money::{Money, Price};
 pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, PERSON, ROOT_VARIABLE, SPAWN_MARK,
     SYSTEM_SENDER, TeamName, sanitized_collision,

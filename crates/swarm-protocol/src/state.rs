@@ -127,6 +127,8 @@ pub enum MemberState {
     IdleUnreported,
     /// Rate-limited by the provider.
     Throttled,
+    /// A budget is used up: no request is sent until it is raised.
+    OverBudget,
     /// The conversation fills the context window and could not be compacted.
     Exhausted,
     /// The last turn failed; the next message starts another one.
@@ -165,6 +167,7 @@ impl MemberState {
             MemberState::Idle => "idle",
             MemberState::IdleUnreported => "idle-unreported",
             MemberState::Throttled => "throttled",
+            MemberState::OverBudget => "over-budget",
             MemberState::Exhausted => "exhausted",
             MemberState::Failed => "failed",
             MemberState::Paused => "paused",

@@ -15,15 +15,16 @@ use std::time::Duration;
 
 use swarm_os::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
-    MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, RequestId, RequestKind,
-    RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Hello,
+    InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
+    PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
+    StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
-    Actor, AnswerLookup, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
-    ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList, TaskUpdated,
-    TeamDamage, TeamView,
+    Actor, AnswerLookup, Draft, Events, Inbox, JournalLines, Leftover, MemberView, NewMember,
+    NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList,
+    TaskUpdated, TeamDamage, TeamView,
 };
 
 /// Waits for a future on this thread. Only for store operations: a future that uses a timer or a
@@ -169,6 +170,11 @@ operations! {
         fn journal(event: Event) -> Result<()>;
         fn events() -> Result<Events>;
         fn events_from(from: u64) -> Result<Events>;
+        fn record_costs(records: &[CostRecord]) -> Result<()>;
+        fn costs_from(from: u64) -> Result<JournalLines<CostRecord>>;
+        fn budgets() -> Result<Budgets>;
+        fn set_budget(scope: &BudgetScope, budget: Budget) -> Result<()>;
+        fn set_run_budget(run: Option<RunBudget>) -> Result<()>;
         fn write_hello(name: &MemberName, hello: &Hello) -> Result<()>;
         fn hello(name: &MemberName) -> Result<Option<Hello>>;
         fn write_rights(name: &MemberName, rights: &RightsReport) -> Result<()>;

@@ -1,5 +1,6 @@
 //! `journal.jsonl`: one event a line, append-only.
 
+use serde::de::DeserializeOwned;
 use swarm_os::PendingSync;
 use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
 
@@ -7,11 +8,14 @@ use crate::file_team::FileTeam;
 use crate::{Result, record};
 
 /// Events read from a journal.
-#[derive(Debug, Clone, Default)]
-pub struct Events {
+pub type Events = JournalLines<JournalEntry>;
+
+/// Records read from a file with one record per line.
+#[derive(Debug, Clone)]
+pub struct JournalLines<T> {
     /// Oldest first.
-    pub entries: Vec<JournalEntry>,
-    /// Lines that are not valid events.
+    pub entries: Vec<T>,
+    /// Lines that are not valid records.
     pub broken: Vec<BrokenJournalLine>,
     /// Byte offset after the last line that was read.
     pub next: u64,
@@ -128,10 +132,11 @@ impl FileTeam {
     }
 }
 
-fn parse_lines(bytes: &[u8], from: u64) -> Events {
-    let mut events = Events {
+pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: u64) -> JournalLines<T> {
+    let mut events = JournalLines {
+        entries: Vec::new(),
+        broken: Vec::new(),
         next: from,
-        ..Events::default()
     };
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let Some(text) = line.strip_suffix(b"\n") else {
@@ -164,7 +169,7 @@ mod tests {
     #[test]
     fn broken_lines_are_reported_and_the_others_are_read() {
         let text = format!("{GOOD}\n{{\"at\":\n\n{GOOD}\nnot json\n\u{fffd}{GOOD}\n{GOOD}\n");
-        let events = parse_lines(text.as_bytes(), 0);
+        let events: Events = parse_lines(text.as_bytes(), 0);
         assert_eq!(events.entries.len(), 3);
         assert_eq!(events.broken.len(), 3);
         assert_eq!(events.broken[0].at, GOOD.len() as u64 + 1);
@@ -174,14 +179,14 @@ mod tests {
     #[test]
     fn a_line_that_is_still_being_written_is_left_for_the_next_time() {
         let text = format!("{GOOD}\n{}", &GOOD[..10]);
-        let events = parse_lines(text.as_bytes(), 7);
+        let events: Events = parse_lines(text.as_bytes(), 7);
         assert_eq!((events.entries.len(), events.broken.len()), (1, 0));
         assert_eq!(events.next, 7 + GOOD.len() as u64 + 1);
     }
 
     #[test]
     fn an_event_of_a_later_version_is_no_broken_line() {
-        let events = parse_lines(b"{\"at\":1,\"type\":\"from_the_future\",\"x\":1}\n", 0);
+        let events: Events = parse_lines(b"{\"at\":1,\"type\":\"from_the_future\",\"x\":1}\n", 0);
         assert_eq!(events.entries[0].event, Event::Unknown);
     }
 }

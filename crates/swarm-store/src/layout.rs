@@ -126,6 +126,14 @@ impl TeamLayout {
         self.own().join("journal.jsonl")
     }
 
+    pub(crate) fn costs(&self) -> PathBuf {
+        self.own().join("cost.jsonl")
+    }
+
+    pub(crate) fn budgets(&self) -> PathBuf {
+        self.own().join("budgets.json")
+    }
+
     pub(crate) fn members(&self) -> PathBuf {
         self.own().join("members")
     }

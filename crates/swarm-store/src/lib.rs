@@ -1,13 +1,14 @@
 //! The only owner of `teams/` and `tasks/`: mailbox, task list, roster, journal, reconcile.
 //!
 //! [`TeamStore::team`] returns the handle of a team, whose operations are in one trait per subject
-//! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Presence`]).
+//! ([`Roster`], [`Mailbox`], [`TaskBoard`], [`RequestQueue`], [`Journal`], [`Accounts`], [`Presence`]).
 //! [`FileStore`] keeps a team in Claude Code's own files. Synchronous callers use the same
 //! operations through [`blocking`].
 //!
 //! Locks are taken in one order only: roster before task list before inbox, the task list before a
 //! task.
 
+mod accounts;
 pub mod blocking;
 mod blocking_pool;
 mod death_news;
@@ -31,7 +32,7 @@ mod team;
 
 pub use error::{Result, StoreError};
 pub use file_store::FileStore;
-pub use journal::{BrokenJournalLine, Events};
+pub use journal::{BrokenJournalLine, Events, JournalLines};
 pub use limits::StoreLimits;
 pub use mailbox::{Draft, Inbox, Posted};
 pub use member_files::{MemberView, TeamView};
@@ -40,7 +41,8 @@ pub use record::BrokenFile;
 pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
 pub use roster::{NewMember, RemovedMember};
 pub use store::{
-    Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamDirectories, TeamStore,
+    Accounts, Journal, Mailbox, Presence, RequestQueue, Roster, TaskBoard, Team, TeamDirectories,
+    TeamStore,
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 pub use team::{Leftover, NewTeam, TeamDamage};

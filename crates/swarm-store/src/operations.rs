@@ -7,17 +7,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use swarm_os::{LifeHolder, Liveness, LockAttempt, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
-    MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, RequestId, RequestKind,
-    RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Hello,
+    InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
+    PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
+    StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::blocking_pool::on_blocking_pool;
 use crate::file_team::FileTeam;
 use crate::{
-    Actor, AnswerLookup, Draft, Events, Inbox, Journal, Mailbox, NewMember, Posted, Presence,
-    ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster, TaskBoard,
-    TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView,
+    Accounts, Actor, AnswerLookup, Draft, Events, Inbox, Journal, JournalLines, Mailbox, NewMember,
+    Posted, Presence, ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster,
+    TaskBoard, TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView,
 };
 
 impl FileTeam {
@@ -368,6 +369,31 @@ impl Journal for FileTeam {
 
     async fn events_from(&self, from: u64) -> Result<Events> {
         self.run(move |team| team.events_from(from)).await
+    }
+}
+
+#[async_trait]
+impl Accounts for FileTeam {
+    async fn record_costs(&self, records: &[CostRecord]) -> Result<()> {
+        let records = records.to_owned();
+        self.run(move |team| team.record_costs(&records)).await
+    }
+
+    async fn costs_from(&self, from: u64) -> Result<JournalLines<CostRecord>> {
+        self.run(move |team| team.costs_from(from)).await
+    }
+
+    async fn budgets(&self) -> Result<Budgets> {
+        self.run(Self::budgets).await
+    }
+
+    async fn set_budget(&self, scope: &BudgetScope, budget: Budget) -> Result<()> {
+        let scope = scope.to_owned();
+        self.run(move |team| team.set_budget(&scope, budget)).await
+    }
+
+    async fn set_run_budget(&self, run: Option<RunBudget>) -> Result<()> {
+        self.run(move |team| team.set_run_budget(run)).await
     }
 }
 

@@ -8,15 +8,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use swarm_os::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Event, Hello, InboxEntry, LeadProcess, LifeRecord, Member,
-    MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, RequestId, RequestKind,
-    RequestRecord, RightsReport, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Hello,
+    InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
+    PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
+    StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
-    Actor, AnswerLookup, Draft, Events, Inbox, Leftover, MemberView, NewMember, NewTeam, Posted,
-    ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList, TaskUpdated,
-    TeamDamage, TeamView,
+    Actor, AnswerLookup, Draft, Events, Inbox, JournalLines, Leftover, MemberView, NewMember,
+    NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList,
+    TaskUpdated, TeamDamage, TeamView,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -61,6 +62,7 @@ pub trait Team:
     + TaskBoard
     + RequestQueue
     + Journal
+    + Accounts
     + Presence
     + TeamDirectories
     + Send
@@ -397,6 +399,28 @@ pub trait Journal: Send + Sync {
     /// Returns the events after the position `from`, which is [`Events::next`] of an earlier call
     /// or 0. An incomplete last line is left for the next call.
     async fn events_from(&self, from: u64) -> Result<Events>;
+}
+
+/// What the team's model requests cost, and its budgets.
+#[async_trait]
+pub trait Accounts: Send + Sync {
+    /// Appends the costs of model requests. They are on disk on return.
+    async fn record_costs(&self, records: &[CostRecord]) -> Result<()>;
+
+    /// Returns the costs after `from`, as [`Journal::events_from`].
+    async fn costs_from(&self, from: u64) -> Result<JournalLines<CostRecord>>;
+
+    /// Returns the budgets.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if the file cannot be parsed; it is left unchanged.
+    async fn budgets(&self) -> Result<Budgets>;
+
+    /// Sets a budget.
+    async fn set_budget(&self, scope: &BudgetScope, budget: Budget) -> Result<()>;
+
+    /// Sets or removes the budget of the current run.
+    async fn set_run_budget(&self, run: Option<RunBudget>) -> Result<()>;
 }
 
 /// State reports and liveness of members.

@@ -17,6 +17,7 @@ mod receiver_status;
 mod send;
 mod send_message;
 mod shutdown;
+mod spending;
 mod state_keeper;
 mod sub_agent_event;
 mod task_hooks;
@@ -50,6 +51,7 @@ pub use send_message::SendMessageTool;
 pub use shutdown::{
     PendingShutdown, ShutdownAsk, approve_shutdown, reject_shutdown, request_shutdown,
 };
+pub use spending::{BudgetUse, CostSum, TeamSpending, budget_uses, current_task, uses_of};
 pub use state_keeper::StateKeeper;
 pub use sub_agent_event::{enter_compaction, enter_sub_agent};
 pub use task_hooks::created_hooks;

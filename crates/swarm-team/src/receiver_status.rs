@@ -95,6 +95,7 @@ fn reads(view: &MemberView, urgent: bool) -> ReadTime {
     match view.state {
         MemberState::Working
         | MemberState::Throttled
+        | MemberState::OverBudget
         | MemberState::WaitingPermission
         | MemberState::WaitingPlan => {
             if urgent {

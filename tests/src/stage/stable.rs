@@ -5,7 +5,7 @@ use regex::Regex;
 use super::world::World;
 
 /// What is replaced, in this order, after the paths of the world.
-const VOLATILE: [(&str, &str); 8] = [
+const VOLATILE: [(&str, &str); 9] = [
     (
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         "UUID",
@@ -17,6 +17,7 @@ const VOLATILE: [(&str, &str); 8] = [
     ),
     (r"(\bpid|\bprocess|-CONT) \d+", "$1 PID"),
     (r"%\d+\b", "PANE"),
+    (r"\$\d+(\.\d+)?", "COST"),
     (r"\b\d+(\.\d+)?k\b", "COUNT"),
     (r"\b\d+%", "SHARE"),
     // Columns are as wide as their values.

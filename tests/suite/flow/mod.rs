@@ -12,6 +12,7 @@ mod hooks;
 mod instructions;
 mod lead;
 mod models;
+mod money;
 mod outcomes;
 mod pictures;
 mod places;

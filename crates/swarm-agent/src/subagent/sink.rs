@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use swarm_protocol::{AgentEvent, SubAgentId};
+use swarm_protocol::{AgentEvent, MemberState, SubAgentId};
 use tokio::time::Instant;
 
 use crate::EventSink;
@@ -21,6 +21,8 @@ struct Activity {
     last: Instant,
     /// Running calls and other waits; these have their own time limits.
     calls: usize,
+    /// Whether its request is held until a budget is raised.
+    is_held: bool,
 }
 
 impl ChildSink {
@@ -31,6 +33,7 @@ impl ChildSink {
             activity: Mutex::new(Activity {
                 last: Instant::now(),
                 calls: 0,
+                is_held: false,
             }),
         }
     }
@@ -44,7 +47,7 @@ impl ChildSink {
     /// Returns when the model last produced an event; `None` while something else is awaited.
     pub(super) fn silent_since(&self) -> Option<Instant> {
         let activity = self.activity.lock();
-        (activity.calls == 0).then_some(activity.last)
+        (activity.calls == 0 && !activity.is_held).then_some(activity.last)
     }
 }
 
@@ -63,6 +66,9 @@ impl EventSink for ChildSink {
     fn emit(&self, event: AgentEvent) {
         let mut activity = self.activity.lock();
         activity.last = Instant::now();
+        if let AgentEvent::State { state, .. } = &event {
+            activity.is_held = *state == MemberState::OverBudget;
+        }
         match &event {
             AgentEvent::ToolStarted { .. } => activity.calls += 1,
             AgentEvent::ToolFinished { .. } => activity.calls = activity.calls.saturating_sub(1),

@@ -118,6 +118,16 @@ impl Session {
             let detail = format!("waiting {seconds} s: the model server limits the request rate");
             return self.state(MemberState::Throttled, Some(detail));
         }
+        if let ModelEvent::Held {
+            reason: Some(reason),
+        } = event
+        {
+            progress.throttled = true;
+            self.emit(AgentEvent::Notice {
+                line: reason.clone(),
+            });
+            return self.state(MemberState::OverBudget, Some(reason));
+        }
         if std::mem::take(&mut progress.throttled) {
             self.state(MemberState::Working, None);
         }
@@ -136,6 +146,7 @@ impl Session {
             ModelEvent::ToolUseStarted { .. }
             | ModelEvent::Retrying { .. }
             | ModelEvent::Waiting { .. }
+            | ModelEvent::Held { .. }
             | ModelEvent::Switched { .. }
             | ModelEvent::Completed(_) => {}
         }

@@ -68,22 +68,6 @@ const OPTIONS: [&str; 8] = [
     "--active-form",
 ];
 
-/// Commands of future versions.
-const LATER_COMMANDS: [&str; 1] = ["cost"];
-
-/// Returns a message if the unknown command exists in a future version.
-pub(crate) fn planned(error: &clap::Error) -> Option<String> {
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return None;
-    }
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
-        return None;
-    };
-    LATER_COMMANDS
-        .contains(&word.as_str())
-        .then(|| format!("this version of swarm does not have the command `{word}` yet"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,9 +7,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use swarm_config::Environment;
 
 use super::{
-    agents, brief, compact, completions, config, demo, doctor, gc, inbox, instructions, journal,
-    lead, man, pane, pause, processes, requests, resume, rights, run, send, spawn, status, stop,
-    task, team, trust, worktree,
+    agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
+    journal, lead, man, pane, pause, processes, requests, resume, rights, run, send, spawn, status,
+    stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -112,6 +112,8 @@ Examples:
   swarm brief
   swarm brief --team parser")]
         Brief => brief::run(app);
+        /// Show what the team's model requests cost, and its budgets.
+        Cost(args: cost::CostArgs) => cost::run(app, &args);
         /// Show a member's pane in this terminal.
         Attach(args: pane::AttachArgs) => pane::attach(app, &args);
         /// Print the last lines of a member's pane.

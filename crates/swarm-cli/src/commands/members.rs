@@ -111,6 +111,7 @@ pub(super) fn state_cell(view: &MemberView) -> Cell {
         | MemberState::WaitingPlan
         | MemberState::IdleUnreported
         | MemberState::Throttled
+        | MemberState::OverBudget
         | MemberState::Paused
         | MemberState::Parked => cell.warn(),
         MemberState::Working | MemberState::Background => cell.good(),

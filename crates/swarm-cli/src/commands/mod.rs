@@ -8,6 +8,7 @@ mod command;
 mod compact;
 mod completions;
 mod config;
+mod cost;
 mod demo;
 mod detach;
 mod doctor;
@@ -37,7 +38,7 @@ mod trust;
 mod watch;
 mod worktree;
 
-pub(crate) use argument_tips::{planned, with_tip};
+pub(crate) use argument_tips::with_tip;
 pub(crate) use command::Args;
 pub(crate) use completions::answer as answer_shell;
 

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use swarm_member::SpendingMeter;
 use swarm_panes::is_own_socket;
-use swarm_protocol::{ErrorKind, LEAD_NAME, MemberName, OnLost, PermissionMode, TeamName};
+use swarm_protocol::{
+    Budget, BudgetScope, ErrorKind, LEAD_NAME, MemberName, OnLost, PermissionMode, TeamName,
+};
 use swarm_store::Draft;
 use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +23,7 @@ use super::worktree::wish;
 use crate::agent_config;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::models;
+use crate::models::{self, require_price};
 use crate::output::plain;
 use crate::request_flags::RequestFlags;
 use crate::spawn_context::{Choices, backend, former_backend, spawn_context};
@@ -90,6 +94,9 @@ pub(crate) struct SpawnArgs {
     /// Trust this repository's hooks, MCP servers and definitions for this command.
     #[arg(long)]
     pub(crate) trust: bool,
+    /// Budget with its sub-agents, such as 5$ or 500k-tokens [default: its previous one, else setting `budget.member`].
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<Budget>,
     /// Startup timeout in seconds [default: setting `spawn.hello_timeout_s`].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
@@ -149,8 +156,15 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
     // The child would report a missing requirement less clearly.
-    let source = models::ClientSource::of(&prepared.spawn_context);
+    let configured = &prepared.spawn_context.agent_config;
+    let spending = SpendingMeter::new(name.clone(), configured, None);
+    let source = models::ClientSource::of(&prepared.spawn_context, &Arc::new(spending));
     source.client(&named).map_err(explain)?;
+    if let Some(budget) = args.budget {
+        require_price(&configured.models, &named, budget)?;
+        let scope = BudgetScope::Member(name.clone());
+        app.store.team(&team).set_budget(&scope, budget)?;
+    }
     let spawn_context = prepared.spawn_context;
     let backend = match &args.backend {
         Some(word) => Some(backend(app, Some(word))?),

@@ -157,21 +157,6 @@ fn what_only_stops_is_known() {
     }
 }
 
-#[test]
-fn planned_commands_are_distinguished_from_typos() {
-    let said = |words: &[&str]| planned(&parse(words).expect_err("it is not there"));
-    let cost = said(&["cost"]).expect("it is planned");
-    assert!(cost.contains("does not have the"), "{cost}");
-    for words in [
-        &["laed"][..],
-        &["spawn", "bob", "--plam"],
-        &["status", "--wtach"],
-        &["spawn"],
-    ] {
-        assert_eq!(said(words), None, "{words:?}");
-    }
-}
-
 /// Renders every help page for a terminal of 80 columns. Accept changed wording with
 /// `INSTA_UPDATE=always`.
 #[test]

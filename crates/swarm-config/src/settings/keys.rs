@@ -8,7 +8,10 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
 use swarm_permissions::{AgentLimits, RequestSettings};
-use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
+use swarm_protocol::{
+    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxUse,
+    Thinking,
+};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 use super::given::{Layer, SettingValue};
@@ -75,6 +78,8 @@ settings! {
     windows: BTreeMap<String, u64> = "model.windows", Kind::Sizes, SettableBy::User;
     /// Maximum output tokens of one response, by model.
     outputs: BTreeMap<String, u64> = "model.outputs", Kind::Sizes, SettableBy::User;
+    /// Prices of models in dollars per million tokens.
+    prices: BTreeMap<String, Price> = "model.prices", Kind::Prices, SettableBy::User;
     /// Whether models think before they answer.
     thinking: Thinking = "model.thinking", Kind::Thinking, SettableBy::Anyone;
     /// Reasoning effort; `None` uses the model's default.
@@ -101,6 +106,14 @@ settings! {
     answer_in_place: AnswerInPlace = "permissions.answer_in_place", Kind::Word(&["never", "auto", "always"]), SettableBy::Restrict;
     /// Maximum model requests per turn.
     max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), SettableBy::Restrict;
+    /// Budget of each run; `None` for none.
+    budget_run: Option<Budget> = "budget.run", Kind::Budget, SettableBy::User;
+    /// Budget of each team.
+    budget_team: Option<Budget> = "budget.team", Kind::Budget, SettableBy::User;
+    /// Budget of each member, with its sub-agents.
+    budget_member: Option<Budget> = "budget.member", Kind::Budget, SettableBy::User;
+    /// Budget of each task.
+    budget_task: Option<Budget> = "budget.task", Kind::Budget, SettableBy::User;
     /// Where members run.
     backend: String = "spawn.backend", Kind::Word(BACKEND_WORDS), SettableBy::User;
     /// Timeout for the hello of a started process.
@@ -198,6 +211,16 @@ impl Settings {
             effort: self.effort,
             cache: self.cache,
             fallback: None,
+        }
+    }
+
+    /// Returns the budgets of runs, teams, members and tasks without their own.
+    pub fn default_budgets(&self) -> DefaultBudgets {
+        DefaultBudgets {
+            run: self.budget_run,
+            team: self.budget_team,
+            member: self.budget_member,
+            task: self.budget_task,
         }
     }
 

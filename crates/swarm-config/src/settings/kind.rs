@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use swarm_protocol::{CacheLifetime, Effort, OnLost, PermissionMode, SandboxUse, Thinking};
+use swarm_protocol::{
+    Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxUse, Thinking,
+};
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
 /// The permission modes, from least to most permissive.
@@ -49,13 +51,17 @@ pub(super) enum Kind {
     Sizes,
     /// A table of booleans.
     Flags,
+    /// A table of prices.
+    Prices,
+    /// An amount of money or tokens, or an empty string for none.
+    Budget,
 }
 
 impl Kind {
     /// Returns whether each entry is a separate setting: a stronger layer adds entries to those of
     /// the weaker ones.
     pub(super) fn is_table(self) -> bool {
-        matches!(self, Self::Names | Self::Sizes | Self::Flags)
+        matches!(self, Self::Names | Self::Sizes | Self::Flags | Self::Prices)
     }
 }
 
@@ -86,6 +92,10 @@ impl Kind {
             Self::Flags => value
                 .as_object()
                 .is_some_and(|all| all.values().all(Value::is_boolean)),
+            Self::Prices => value
+                .as_object()
+                .is_some_and(|all| all.values().all(|entry| price(entry).is_some())),
+            Self::Budget => Option::<Budget>::from_setting(value).is_some(),
         }
     }
 
@@ -109,6 +119,8 @@ impl Kind {
             Self::Names => "a table of strings".to_owned(),
             Self::Sizes => "a table of whole numbers above 0".to_owned(),
             Self::Flags => "a table of booleans".to_owned(),
+            Self::Prices => "a table of prices in dollars per million tokens, each with input, output and optionally cache_read, cache_write, cache_write_1h, as_of".to_owned(),
+            Self::Budget => "an amount such as 5$ or 500k-tokens, or empty for none".to_owned(),
         }
     }
 
@@ -121,9 +133,14 @@ impl Kind {
                 .filter(|part| !part.is_empty())
         };
         let value = match self {
-            Self::Text | Self::OptionalText | Self::Address | Self::Word(_) | Self::Thinking => {
-                Value::from(text)
-            }
+            Self::Text
+            | Self::OptionalText
+            | Self::Address
+            | Self::Word(_)
+            | Self::Thinking
+            | Self::Budget => Value::from(text),
+            // Prices have too many parts for one line.
+            Self::Prices => return None,
             Self::Whole(..) | Self::Limit(_) => Value::from(text.trim().parse::<u64>().ok()?),
             Self::Factor(_) => Value::from(text.trim().parse::<f64>().ok()?),
             Self::Flag => flag(text)?,
@@ -176,7 +193,9 @@ impl Kind {
             | Self::Texts
             | Self::Names
             | Self::Sizes
-            | Self::Flags => None,
+            | Self::Flags
+            | Self::Prices
+            | Self::Budget => None,
         }
     }
 
@@ -270,6 +289,28 @@ impl FromSetting for BTreeMap<String, bool> {
     fn from_setting(value: &Value) -> Option<Self> {
         let entry = |(name, flag): (&String, &Value)| Some((name.clone(), flag.as_bool()?));
         value.as_object()?.iter().map(entry).collect()
+    }
+}
+
+fn price(value: &Value) -> Option<Price> {
+    let price: Price = serde_json::from_value(value.clone()).ok()?;
+    price.is_valid().then_some(price)
+}
+
+impl FromSetting for BTreeMap<String, Price> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let entry = |(name, entry): (&String, &Value)| Some((name.clone(), price(entry)?));
+        value.as_object()?.iter().map(entry).collect()
+    }
+}
+
+/// Parses a budget; an empty text is `None`.
+impl FromSetting for Option<Budget> {
+    fn from_setting(value: &Value) -> Option<Self> {
+        match value.as_str()?.trim() {
+            "" => Some(None),
+            text => text.parse().ok().map(Some),
+        }
     }
 }
 

@@ -109,6 +109,7 @@ pub(super) fn assemble(
         model: Arc::clone(&parts.model),
         model_name: dep.model.clone(),
         models: Arc::clone(&parts.models),
+        spending: Arc::clone(&parts.spending),
         isolator: Some(Arc::new(WorktreeIsolator {
             worktrees: dep.worktrees.clone(),
             clock: Arc::clone(&dep.clock),

@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use swarm_supervisor::SpawnContext;
 
+use crate::SpendingMeter;
+
 /// Initial team of a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beginning {
@@ -46,6 +48,8 @@ pub struct LeadParts {
     pub model: Arc<dyn Model>,
     /// Creates the models of sub-agents.
     pub models: Arc<dyn ModelFactory>,
+    /// Accounts for the requests of `model` and `models`.
+    pub spending: Arc<SpendingMeter>,
     /// The lead's permission rules.
     pub rules: RuleSet,
     /// The view of the run.

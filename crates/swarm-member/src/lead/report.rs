@@ -1,8 +1,11 @@
 //! The report of a run.
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{ErrorKind, MemberName, SessionId, TaskId, TaskState, TeamName, Usage};
+use swarm_protocol::{
+    ErrorKind, MemberName, Money, SessionId, TaskId, TaskState, TeamName, Usage,
+};
 use swarm_supervisor::LeftWorktree;
+use swarm_team::CostSum;
 
 /// Outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +25,14 @@ pub enum Outcome {
     TimedOut,
     /// A person interrupted.
     Interrupted,
+}
+
+impl RunReport {
+    /// Adds what the run has cost.
+    pub(super) fn add_cost(&mut self, cost: &CostSum) {
+        self.usd = cost.cost();
+        self.unpriced_tokens = cost.unpriced_tokens;
+    }
 }
 
 impl Outcome {
@@ -106,6 +117,14 @@ pub struct MemberLine {
     pub usage: Usage,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_none_left(tokens: &u64) -> bool {
+    *tokens == 0
+}
+
 /// The report of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -130,6 +149,12 @@ pub struct RunReport {
     pub worktrees: Vec<LeftWorktree>,
     /// Tokens of lead and members together.
     pub usage: Usage,
+    /// Cost of the run in dollars; `None` if no request had a price.
+    #[serde(default)]
+    pub usd: Option<Money>,
+    /// Tokens of models without a price, which `usd` lacks.
+    #[serde(default, skip_serializing_if = "is_none_left")]
+    pub unpriced_tokens: u64,
     /// Duration in milliseconds.
     pub duration_ms: u64,
 }

@@ -16,6 +16,8 @@ fn report(outcome: Outcome) -> RunReport {
         worktrees: Vec::new(),
         members: Vec::new(),
         usage: Usage::default(),
+        usd: None,
+        unpriced_tokens: 0,
         duration_ms: 5,
     }
 }

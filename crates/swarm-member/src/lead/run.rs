@@ -113,6 +113,8 @@ impl MemberLoop<LeadRole> {
             members: Vec::new(),
             worktrees: Vec::new(),
             usage,
+            usd: None,
+            unpriced_tokens: 0,
             duration_ms: 0,
         };
         let team = report.team.clone();
@@ -122,7 +124,10 @@ impl MemberLoop<LeadRole> {
                     self.leave(&team, &mut report).await
                 }
                 Some(team) => self.close(&team, early, &mut report).await,
-                None => Ok(()),
+                None => {
+                    self.add_cost(&mut report);
+                    Ok(())
+                }
             }
         };
         // Slower processes are terminated below.
@@ -141,12 +146,18 @@ impl MemberLoop<LeadRole> {
         is_unfinished && outlived(&self.role.parts)()
     }
 
+    /// Adds what the run has cost to the report.
+    fn add_cost(&self, report: &mut RunReport) {
+        report.add_cost(&self.role.parts.spending.since_start());
+    }
+
     /// Leaves the team as the death of a lead would: its process stays in the roster, so that
     /// running members park as soon as its life lock is released, and `swarm resume` finds
     /// everyone.
     async fn leave(&self, team: &TeamName, report: &mut RunReport) -> Result<(), LeadError> {
         let dep = &self.role.parts.spawn_context;
         report.worktrees = left_worktrees(dep, team).await;
+        self.add_cost(report);
         take_stock(&*dep.store.team(team), report)
     }
 
@@ -176,6 +187,8 @@ impl MemberLoop<LeadRole> {
             tracing::warn!(%team, %error, "team not reconciled");
         }
         report.worktrees = left_worktrees(dep, team).await;
+        let cost = role.parts.spending.since_start();
+        report.add_cost(&cost);
         let stock = take_stock(&*dep.store.team(team), report);
         // Its last report, which is shown until another lead has taken over.
         match report.outcome.failure() {

@@ -96,6 +96,7 @@ pub(crate) fn assemble(
         model: parts.model,
         model_name: order.model.clone(),
         models: parts.models,
+        spending: parts.spending,
         isolator: parts.isolator,
         agent_config: Arc::new(order.agent_config.clone()),
         definition: order.definition.clone(),

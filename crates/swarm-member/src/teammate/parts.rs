@@ -14,6 +14,8 @@ use swarm_ui::{PaneInput, WidthSource};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
+use crate::SpendingMeter;
+
 /// Facts about the running process.
 #[derive(Debug, Clone)]
 pub struct ProcessFacts {
@@ -57,6 +59,8 @@ pub struct TeammateParts {
     pub model: Arc<dyn Model>,
     /// Creates the models of its sub-agents.
     pub models: Arc<dyn ModelFactory>,
+    /// Accounts for the requests of `model` and `models`.
+    pub spending: Arc<SpendingMeter>,
     /// Facts about this process.
     pub process: ProcessFacts,
     /// Merges its work when it completes a task.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{ShellGuards, Skill, WebSettings};
+use swarm_protocol::{DefaultBudgets, ShellGuards, Skill, WebSettings};
 
 use crate::InstructionSettings;
 
@@ -40,6 +40,8 @@ pub struct AgentConfig {
     pub instructions: InstructionSettings,
     /// The model names for sub-agents.
     pub models: ModelNames,
+    /// Budgets of runs, teams, members and tasks without their own.
+    pub budgets: DefaultBudgets,
     /// The options of model requests.
     pub requests: RequestSettings,
     /// Present where the agent of the process is a coordinator.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use swarm_protocol::Price;
 
 /// The known properties of models, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelNames {
     /// `CLAUDE_CODE_SUBAGENT_MODEL`.
@@ -16,6 +17,8 @@ pub struct ModelNames {
     pub windows: BTreeMap<String, u64>,
     /// Maximum output tokens of one response, by prefix of `provider/model`.
     pub outputs: BTreeMap<String, u64>,
+    /// Prices, by `provider/model` without a date, or `provider/` for all models of a provider.
+    pub prices: BTreeMap<String, Price>,
     /// Full names of small models, by provider.
     pub small: BTreeMap<String, String>,
     /// Whether models accept images, by prefix of `provider/model`.
@@ -36,6 +39,21 @@ impl ModelNames {
     pub fn max_output(&self, full: &str) -> Option<u32> {
         let tokens = longest_fitting(&self.outputs, full)?;
         Some(u32::try_from(*tokens).unwrap_or(u32::MAX))
+    }
+
+    /// Returns the price of a model, by its full name, if known. An entry is for one model, with or
+    /// without a date (`-20250929`, `-2025-08-07`) or `-latest`: other models whose names begin
+    /// alike often have other prices.
+    pub fn price(&self, full: &str) -> Option<&Price> {
+        let is_for = |entry: &str| match full.strip_prefix(entry) {
+            Some("" | "-latest") => true,
+            Some(_) if entry.ends_with('/') => true,
+            Some(rest) => is_date(rest),
+            None => false,
+        };
+        let fitting = self.prices.iter().filter(|(entry, _)| is_for(entry));
+        let nearest = fitting.max_by_key(|(entry, _)| entry.len());
+        nearest.map(|(_, price)| price)
     }
 
     /// Returns whether a model accepts images, by its full name.
@@ -63,6 +81,12 @@ impl ModelNames {
         let is_allowed = self.only.as_ref().is_none_or(|only| only == small);
         is_allowed.then_some(small.as_str())
     }
+}
+
+/// Returns whether the rest of a model's name is a date, such as `-20250929` or `-2025-08-07`.
+fn is_date(rest: &str) -> bool {
+    let digits = rest.chars().filter(char::is_ascii_digit).count();
+    digits == 8 && rest.starts_with('-') && rest.chars().all(|c| c == '-' || c.is_ascii_digit())
 }
 
 fn longest_fitting<'a, T>(entries: &'a BTreeMap<String, T>, full: &str) -> Option<&'a T> {
@@ -96,6 +120,43 @@ mod tests {
         assert_eq!(names.max_output("anthropic/claude-haiku-4-5"), Some(20_000));
         assert_eq!(names.max_output("anthropic/claude-opus-9-1"), Some(100_000));
         assert_eq!(names.max_output("openai/anthropic/x"), None);
+    }
+
+    #[test]
+    fn a_price_is_for_one_model_with_or_without_a_date() {
+        let price = |input| Price {
+            input,
+            output: 0.0,
+            cache_read: None,
+            cache_write: None,
+            cache_write_1h: None,
+            as_of: None,
+        };
+        let prices = [
+            ("anthropic/claude-opus-4", 15.0),
+            ("anthropic/claude-opus-4-6", 5.0),
+            ("openai/gpt-5", 1.25),
+            ("scripted/", 1.0),
+        ];
+        let names = ModelNames {
+            prices: prices
+                .map(|(name, input)| (name.to_owned(), price(input)))
+                .into(),
+            ..ModelNames::default()
+        };
+        for (name, input) in [
+            ("anthropic/claude-opus-4-6", Some(5.0)),
+            ("anthropic/claude-opus-4-6-20260205", Some(5.0)),
+            ("anthropic/claude-opus-4-20250514", Some(15.0)),
+            ("anthropic/claude-opus-4-7", None),
+            ("openai/gpt-5-2025-08-07", Some(1.25)),
+            ("openai/gpt-5-mini", None),
+            ("openai/gpt-5.2", None),
+            ("scripted//tmp/x.toml", Some(1.0)),
+        ] {
+            let found = names.price(name).map(|price| price.input);
+            assert_eq!(found, input, "{name}");
+        }
     }
 
     #[test]

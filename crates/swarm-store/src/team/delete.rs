@@ -168,8 +168,10 @@ impl FileTeam {
             .map(|name| archives.join(name))
             .filter(|archive| is_there(&archive.join("tasks")))
             .filter(|archive| {
+                // A team without model requests has no costs.
                 kept_parts(&self.at)
                     .iter()
+                    .take(3)
                     .any(|(_, name)| !is_there(&archive.join(name)))
             })
             .collect();
@@ -207,11 +209,12 @@ impl FileTeam {
 }
 
 /// Files of a team that are archived with its tasks: their paths and names in the archive.
-pub(super) fn kept_parts(at: &TeamLayout) -> [(PathBuf, &'static str); 3] {
+pub(super) fn kept_parts(at: &TeamLayout) -> [(PathBuf, &'static str); 4] {
     [
         (at.journal(), "journal.jsonl"),
         (at.config(), "config.json"),
         (at.inboxes(), "inboxes"),
+        (at.costs(), "cost.jsonl"),
     ]
 }
 

@@ -7,6 +7,7 @@
     reason = "a test ends with a panic, and its child processes talk by printing"
 )]
 
+mod accounts;
 mod children;
 mod durable;
 mod foreign;

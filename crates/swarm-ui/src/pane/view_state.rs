@@ -18,7 +18,11 @@ impl<W: Write> PaneView<W> {
         let signs = self.theme().signs();
         match state {
             // The retry event of a throttled member contains more information.
-            MemberState::Starting | MemberState::Working | MemberState::Throttled => {}
+            MemberState::Starting
+            | MemberState::Working
+            | MemberState::Throttled
+            // A notice has the reason.
+            | MemberState::OverBudget => {}
             MemberState::WaitingPermission | MemberState::WaitingPlan => {
                 for line in RequestLine::parse(&detail).lines(self.theme()) {
                     self.sheet.line(&line);

@@ -35,6 +35,7 @@ fn any_state() -> impl Strategy<Value = MemberState> {
         MemberState::WaitingPermission,
         MemberState::Idle,
         MemberState::Throttled,
+        MemberState::OverBudget,
         MemberState::Stopped,
     ])
 }

@@ -1,6 +1,6 @@
 //! Flags of the commands that start a lead.
 
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{Budget, PermissionMode};
 
 use crate::commands::worktree::no_prompt;
 use crate::request_flags::RequestFlags;
@@ -33,6 +33,9 @@ pub(crate) struct LeadFlags {
     /// Maximum model requests per turn [default: setting `turn.max_requests`].
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
+    /// Budget of this run with all its members, such as 5$ or 500k-tokens [default: setting `budget.run`].
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<Budget>,
     /// MCP servers for this command, as a file with `mcpServers` or as JSON; repeatable.
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) mcp_config: Vec<String>,

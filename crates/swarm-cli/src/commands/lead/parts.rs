@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use swarm_agent::NoEvents;
 use swarm_config::ClaudeSettings;
-use swarm_member::{Beginning, LeadParts, RunReport};
-use swarm_protocol::SessionId;
+use swarm_member::{Beginning, LeadParts, RunReport, SpendingMeter};
+use swarm_protocol::{Budget, MemberName, SessionId};
 use swarm_supervisor::SpawnContext;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +22,7 @@ use crate::config_directory;
 use crate::failure::Failure;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
-use crate::models;
+use crate::models::{self, require_price};
 use crate::spawn_context::{Choices, Prepared, spawn_context};
 
 /// How long a run waits for background commands: the timeout of a foreground command.
@@ -71,7 +71,7 @@ impl Ready {
             spawn_context.cwd = own.cwd();
             own.extend_env(&mut spawn_context.shell_env);
         }
-        let parts = match parts(app, spawn_context, claude) {
+        let parts = match parts(app, spawn_context, claude, flags.budget) {
             Ok(parts) => LeadParts {
                 session,
                 is_coordinator,
@@ -107,14 +107,26 @@ impl Ready {
 }
 
 /// Assembles a lead with a new conversation and no team, which runs until its work is done.
+/// `budget` is the one of this run; without it the settings' one applies.
 pub(in crate::commands) fn parts(
     app: &App,
     spawn_context: SpawnContext,
     claude: ClaudeSettings,
+    budget: Option<Budget>,
 ) -> Result<LeadParts, Failure> {
+    let run = budget.or(spawn_context.agent_config.budgets.run);
     let (env, cwd) = (&app.env, spawn_context.cwd.clone());
     let host = GatheringFacts::begin(env, &spawn_context.worktrees, cwd);
-    let source = models::ClientSource::of(&spawn_context);
+    if let Some(budget) = budget {
+        require_price(
+            &spawn_context.agent_config.models,
+            &spawn_context.model,
+            budget,
+        )?;
+    }
+    let spending = SpendingMeter::new(MemberName::lead(), &spawn_context.agent_config, run);
+    let spending = Arc::new(spending);
+    let source = models::ClientSource::of(&spawn_context, &spending);
     let model = source.client(&spawn_context.model)?;
     // An unavailable explicit backend fails here; `auto` is resolved at the first spawn.
     if spawn_context.backend.backend.is_some() {
@@ -130,6 +142,7 @@ pub(in crate::commands) fn parts(
         runtime: Arc::new(swarm_agent::ModelLoop),
         model,
         models: Arc::new(models::Factory::new(source, &spawn_context.cwd)),
+        spending,
         rules: claude.rules,
         events: Arc::new(NoEvents),
         person: None,

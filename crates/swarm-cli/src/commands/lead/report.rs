@@ -83,8 +83,9 @@ pub(super) fn summary(report: &RunReport) -> Vec<String> {
         .as_ref()
         .map_or_else(String::new, |team| format!("team {team}, "));
     lines.push(format!(
-        "swarm: {team}{seconds}.{tenths} s{}",
-        tokens(report.usage)
+        "swarm: {team}{seconds}.{tenths} s{}{}",
+        tokens(report.usage),
+        cost(report)
     ));
     lines
 }
@@ -101,6 +102,17 @@ fn tokens(usage: Usage) -> String {
     match usage.total() {
         0 => String::new(),
         total => format!(", {total} tokens"),
+    }
+}
+
+/// Formats the cost of a run; empty if no request had a price.
+fn cost(report: &RunReport) -> String {
+    match (report.usd, report.unpriced_tokens) {
+        (None, _) => String::new(),
+        (Some(usd), 0) => format!(", {usd}"),
+        (Some(usd), unpriced) => {
+            format!(", {usd} without {unpriced} tokens of models without a price")
+        }
     }
 }
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use clap::{CommandFactory as _, Parser as _};
 use swarm_agent::{EventSink, find_transcript};
 use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
-use swarm_member::LeadParts;
+use swarm_member::{LeadParts, SpendingMeter};
 use swarm_permissions::{ReadFilter, nearest};
 use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::blocking::TeamStore;
 use swarm_supervisor::implicit_team_name;
-use swarm_ui::{Console, Pager, PaneInput, TextDocument, command_in};
+use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 
 use super::completion::complete;
 use super::draft::Draft;
@@ -27,6 +27,7 @@ use super::terminal::LeadTerminal;
 use super::transcript_document::TranscriptDocument;
 use crate::app::App;
 use crate::commands::command::{Args, Command};
+use crate::commands::cost::session_text;
 use crate::commands::team::TeamCommand;
 use crate::commands::{acting, argument_tips};
 use crate::entry::written_out;
@@ -54,7 +55,7 @@ const HELP: &str = "\
 /requests, /approve, /deny    permission requests
 /COMMAND --help               help for any command in `swarm help`
 /model [NAME], /mode [MODE]   show or change the model or the permission mode
-/context, /cost               share of the context window, tokens used
+/context, /cost               share of the context window, costs and budgets
 /compact [INSTRUCTIONS]       replace the conversation by a summary
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /SKILL [ARGUMENTS]            have the lead follow a skill
@@ -110,6 +111,7 @@ pub(super) struct TerminalCommands {
     prompts: PromptCommands,
     lines: Arc<ShellLines>,
     status: Arc<StatusLine>,
+    spending: Arc<SpendingMeter>,
     draft: Draft,
 }
 
@@ -153,6 +155,7 @@ impl TerminalCommands {
             settings: app.settings.clone(),
             prompts,
             lines: Arc::clone(lines),
+            spending: Arc::clone(&parts.spending),
             status,
             draft: Draft::new(&app.root, cwd),
             env,
@@ -177,7 +180,7 @@ impl TerminalCommands {
 
     /// Returns the names of all commands, sorted.
     fn names(&self) -> Vec<String> {
-        let own = ["clear", "context", "cost", "help", "mode", "model", "quit"];
+        let own = ["clear", "context", "help", "mode", "model", "quit"];
         let mut names: Vec<String> = own.map(str::to_owned).to_vec();
         let known = Args::command();
         let known = known.get_subcommands().filter(|known| !known.is_hide_set());
@@ -306,7 +309,11 @@ impl TerminalCommands {
                 Ok(mode) => return Typed::Input(self.mode_input(Some(mode))),
                 Err(error) => self.show(error.to_string()),
             },
-            Some(("cost" | "context", "")) => self.show(self.status.used()),
+            Some(("context", "")) => self.show(self.status.used()),
+            Some(("cost", "")) if self.team().is_none() => {
+                let theme = Theme::PLAIN;
+                self.show(session_text(&self.spending.spending(), theme));
+            }
             Some(("status", "")) if self.team().is_none() => {
                 self.show(format!("{}\n{NO_TEAM}", self.status.session()));
             }

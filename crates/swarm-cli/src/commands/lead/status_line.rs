@@ -129,7 +129,7 @@ impl StatusLine {
         }
     }
 
-    /// Returns the tokens used and the share of the context window, for `/cost` and `/context`.
+    /// Returns the tokens used and the share of the context window, for `/context`.
     pub(super) fn used(&self) -> String {
         let inner = self.inner.lock();
         let status = &inner.status;

@@ -1,6 +1,7 @@
 //! `swarm pause` and `swarm continue`.
 
 mod go_on;
+mod raise;
 mod set;
 mod subject;
 

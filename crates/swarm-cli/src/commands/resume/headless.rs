@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_member::{Beginning, LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::{
-    ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
+    Budget, ErrorKind, Member, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
 };
 use swarm_supervisor::SpawnContext;
 use swarm_worktree::Record;
@@ -68,6 +68,9 @@ pub(crate) struct ResumeArgs {
     /// Stop the run gracefully after this many seconds [default: never].
     #[arg(long, requires = "prompt", value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
+    /// Budget of this run with all its members, such as 5$ or 500k-tokens [default: setting `budget.run`].
+    #[arg(long, requires = "prompt", value_name = "AMOUNT")]
+    pub(crate) budget: Option<Budget>,
     /// Delete the team at the end and archive its tasks and journal.
     #[arg(long, requires = "prompt")]
     pub(crate) rm: bool,
@@ -95,6 +98,7 @@ impl ResumeArgs {
             output: OutputFormat::Text,
             max_turns: flags.max_turns,
             timeout: None,
+            budget: flags.budget,
             rm: false,
             coordinator: flags.coordinator,
             is_interactive: false,
@@ -156,7 +160,7 @@ pub(super) fn run(
         remove_team: args.rm,
         worktree: own.as_ref().map(OwnWorktree::root),
         instructions: own.iter().map(OwnWorktree::notice).collect(),
-        ..parts(app, spawn_context, claude)?
+        ..parts(app, spawn_context, claude, args.budget)?
     };
     let report = execute_lead(app, lead, output, prompt);
     if let Some(own) = own {

@@ -6,13 +6,15 @@ use std::thread;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
-    MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName, Usage,
+    MemberName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName,
 };
 use swarm_store::blocking::Team;
 use swarm_store::{MemberView, StoreError, TaskList, TeamView};
+use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
 
 use super::past::Past;
 use crate::app::App;
+use crate::commands::cost::budget_record;
 use crate::commands::members::{self, is_over};
 use crate::commands::requests::is_open;
 use crate::commands::task;
@@ -37,8 +39,10 @@ pub(super) struct Status {
     pub(super) members: Vec<MemberView>,
     /// Reason of each member's last death.
     deaths: BTreeMap<MemberName, String>,
-    /// Tokens per name, including members that have left.
-    usage: BTreeMap<MemberName, Usage>,
+    /// Costs, including those of members that have left.
+    spending: TeamSpending,
+    /// Use of the budgets.
+    pub(super) budgets: Vec<BudgetUse>,
     pub(super) tasks: TaskList,
     /// Pending requests.
     pub(super) requests: Vec<RequestRecord>,
@@ -68,7 +72,12 @@ impl Status {
             config: seen.config,
             members: seen.members,
             deaths: past.deaths.clone(),
-            usage: past.usage.clone(),
+            budgets: budget_uses(
+                &past.spending,
+                &app.store.team(team).budgets()?,
+                &app.settings.default_budgets(),
+            ),
+            spending: past.spending.clone(),
             tasks,
             requests: requests.requests,
         })
@@ -97,18 +106,14 @@ impl Status {
         counts
     }
 
-    /// Returns the tokens of all completed turns, including members that have left.
-    pub(super) fn usage(&self) -> Usage {
-        let mut all = Usage::default();
-        for usage in self.usage.values() {
-            all += *usage;
-        }
-        all
+    /// Returns the usage and cost of all members, including those that have left.
+    pub(super) fn total(&self) -> &CostSum {
+        &self.spending.total
     }
 
-    /// Returns the tokens of one member across its spawns.
-    pub(super) fn usage_of(&self, name: &MemberName) -> Usage {
-        self.usage.get(name).copied().unwrap_or_default()
+    /// Returns the usage and cost of one member across its spawns.
+    pub(super) fn sum_of(&self, name: &MemberName) -> CostSum {
+        self.spending.of_member(name)
     }
 
     /// Returns unreadable files, and damaged files that were moved aside and still exist.
@@ -122,7 +127,9 @@ impl Status {
         document["state"] = json!(self.state);
         let members = self.members.iter().map(|view| {
             let mut record = members::record(view, &self.tasks.tasks, &self.config.name)?;
-            record["usage"] = json!(self.usage_of(&view.member.name));
+            let sum = self.sum_of(&view.member.name);
+            record["usage"] = json!(sum.usage);
+            record["cost"] = json!(sum);
             if is_over(view.state) {
                 record["reason"] = json!(self.death(&view.member.name));
             }
@@ -140,7 +147,9 @@ impl Status {
             "open": open.collect::<Result<Value, Failure>>()?,
         });
         document["requests"] = json!(self.requests);
-        document["usage"] = json!(self.usage());
+        document["usage"] = json!(self.total().usage);
+        document["cost"] = json!(self.total());
+        document["budgets"] = self.budgets.iter().map(budget_record).collect();
         document["damaged"] = json!(self.damaged);
         Ok(document)
     }

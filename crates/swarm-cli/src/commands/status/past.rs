@@ -1,13 +1,14 @@
-//! Journal data in a status.
+//! Data of the journal and the costs in a status.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs, Usage};
+use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{Events, StoreError};
+use swarm_team::TeamSpending;
 
-/// Data that only the journal contains. Kept between updates, so that each event is read once.
+/// Data of files that only grow. Kept between updates, so that each event is read once.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     /// Creation time of the team, to detect a new team with the same name.
@@ -16,8 +17,8 @@ pub(super) struct Past {
     next: u64,
     /// Reason of each member's last death.
     pub(super) deaths: BTreeMap<MemberName, String>,
-    /// Tokens of all turns per name, including sub-agents.
-    pub(super) usage: BTreeMap<MemberName, Usage>,
+    /// Costs of all model requests.
+    pub(super) spending: TeamSpending,
     /// Damaged files that were moved aside: their location and the message about each.
     set_aside: Vec<(String, String)>,
 }
@@ -35,7 +36,11 @@ impl Past {
                 ..Self::default()
             };
         }
-        self.add(store.team(&config.name).events_from(self.next)?);
+        let team = store.team(&config.name);
+        self.add(team.events_from(self.next)?);
+        for record in self.spending.read_on(&*team)? {
+            self.spending.add(&record);
+        }
         Ok(())
     }
 
@@ -45,10 +50,6 @@ impl Past {
             match entry.event {
                 Event::MemberDied { member, reason, .. } => {
                     self.deaths.insert(member, reason);
-                }
-                Event::TurnEnded { member, usage, .. }
-                | Event::SubAgentEnded { member, usage, .. } => {
-                    *self.usage.entry(member).or_default() += usage;
                 }
                 Event::FileDamaged { file, kept, reason } => {
                     let sentence = format!(

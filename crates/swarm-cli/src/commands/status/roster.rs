@@ -53,29 +53,41 @@ fn is_quiet(view: &MemberView) -> bool {
 /// Column headings. A narrow terminal omits the least important columns.
 fn heading() -> Table {
     Table::new([
-        "MEMBER", "STATE", "FOR", "UNREAD", "TOKENS", "CONTEXT", "DOING", "PANE", "MODEL",
+        "MEMBER", "STATE", "FOR", "UNREAD", "COST", "TOKENS", "CONTEXT", "DOING", "PANE", "MODEL",
     ])
     .right(2)
     .right(3)
     .right(4)
     .right(5)
-    .spare([8, 7, 4, 5])
+    .right(6)
+    .spare([9, 8, 5, 6, 4])
 }
 
-fn row(status: &Status, view: &MemberView, in_progress: &InProgress<'_>, now: UnixMs) -> [Cell; 9] {
+fn row(
+    status: &Status,
+    view: &MemberView,
+    in_progress: &InProgress<'_>,
+    now: UnixMs,
+) -> [Cell; 10] {
     let since = since(view).map_or_else(String::new, |since| age(now, since));
     let unread = match view.unread {
         Some(0) => Cell::new("0").dim(),
         Some(count) => Cell::new(count.to_string()),
         None => Cell::new("?").bad(),
     };
-    let tokens = status.usage_of(&view.member.name).total();
+    let sum = status.sum_of(&view.member.name);
+    let cost = if sum.requests == 0 {
+        String::new()
+    } else {
+        sum.to_string()
+    };
     [
         Cell::name(&view.member.name, view.member.known_color()),
         state_cell(view),
         Cell::new(since),
         unread,
-        Cell::new(short_count(tokens)),
+        Cell::new(cost),
+        Cell::new(short_count(sum.usage.total())),
         context(view),
         Cell::new(doing(status, view, in_progress)),
         Cell::new(pane(status, &view.member)),

@@ -97,8 +97,13 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
         &store.team(team).requests_directory(),
         NameFilter::Suffix(".json"),
     );
-    // The journal contains tokens, deaths and damage.
-    watch.file(&store.team(team).journal_path());
+    // The journal contains deaths and damage; costs and budgets are next to it.
+    let journal = store.team(team).journal_path();
+    if let Some(own) = journal.parent() {
+        watch.file(&own.join("cost.jsonl"));
+        watch.file(&own.join("budgets.json"));
+    }
+    watch.file(&journal);
     let draws = screen::is_there() && !app.out.json;
     if draws {
         screen::make_room(app.out)?;

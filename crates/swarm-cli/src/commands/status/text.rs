@@ -20,7 +20,7 @@ pub(super) fn text(app: &App, status: &Status, theme: Theme, height: Option<usiz
 }
 
 fn compose(app: &App, status: &Status, theme: Theme, brief: bool) -> String {
-    let mut top = heading(status) + &advice(status);
+    let mut top = heading(status) + &advice(status) + &budgets(status);
     if brief {
         top = top + &counts(status) + &roster::quiet(status);
     }
@@ -55,13 +55,27 @@ fn heading(status: &Status) -> String {
         ("foreign", _) => "created by another program, read-only for swarm".to_owned(),
         _ => "led manually".to_owned(),
     };
-    let tokens = short_count(status.usage().total());
+    let total = status.total();
+    let tokens = short_count(total.usage.total());
+    let cost = if total.requests == 0 {
+        String::new()
+    } else {
+        format!(", {total}")
+    };
     let about = config
         .description
         .as_ref()
         .map_or_else(String::new, |about| format!(": {about}"));
-    let line = format!("team {}, {lead}, {tokens} tokens{about}", config.name);
+    let line = format!("team {}, {lead}, {tokens} tokens{cost}{about}", config.name);
     swarm_ui::clean_line(&line) + "\n"
+}
+
+/// Lists the budgets of which more than half is used.
+fn budgets(status: &Status) -> String {
+    let near = status.budgets.iter().filter(|used| used.percent() >= 50);
+    let lines =
+        near.map(|used| format!("budget of {}: {used} ({} %)\n", used.scope, used.percent()));
+    lines.collect()
 }
 
 /// Returns the hint for a lost lead.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use swarm_protocol::{ErrorKind, MemberName, NewTask, TaskId};
+use swarm_protocol::{Budget, BudgetScope, ErrorKind, MemberName, NewTask, TaskId};
 use swarm_team::created_hooks;
 use tokio_util::sync::CancellationToken;
 
@@ -44,11 +44,14 @@ pub(crate) struct TaskCreateArgs {
     /// Metadata as a JSON object.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
+    /// Budget of the task, whoever works on it, such as 5$ or 500k-tokens; for people [default: setting `budget.task`].
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<Budget>,
     /// Create all tasks in a JSON list, or none; - reads standard input.
     #[arg(
         long,
         value_name = "FILE|-",
-        conflicts_with_all = ["subject", "description", "active_form", "owner", "blocked_by", "metadata"],
+        conflicts_with_all = ["subject", "description", "active_form", "owner", "blocked_by", "metadata", "budget"],
     )]
     pub(crate) file: Option<PathBuf>,
 }
@@ -63,6 +66,10 @@ pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, String> {
 
 pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> {
     let command_actor = command_actor(app, "task create")?;
+    let budget = args.budget;
+    if budget.is_some() {
+        command_actor.require_person("task create --budget")?;
+    }
     let (new, refs) = match &args.file {
         Some(path) => {
             let listed = file::read(path, &app.env.cwd)?;
@@ -83,6 +90,10 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
         .store
         .team(&command_actor.team)
         .create_tasks(&new, &command_actor.actor())?;
+    if let (Some(budget), Some(id)) = (budget, ids.first()) {
+        let team = app.store.team(&command_actor.team);
+        team.set_budget(&BudgetScope::Task(*id), budget)?;
+    }
     let hooks = task_hooks(app, &command_actor)?;
     let cancel = CancellationToken::new();
     let actor = command_actor.actor();

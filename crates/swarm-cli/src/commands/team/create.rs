@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use swarm_protocol::{PERSON, TeamName};
+use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
 use swarm_store::{NewTeam, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
@@ -22,6 +22,9 @@ pub(crate) struct TeamCreateArgs {
     /// Purpose of the team, shown in lists and to members.
     #[arg(long)]
     pub(crate) description: Option<String>,
+    /// Budget of all members together, such as 5$ or 500k-tokens [default: setting `budget.team`].
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget: Option<Budget>,
 }
 
 pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> {
@@ -43,6 +46,10 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<ExitCode, Failure> 
         }
         made => made?,
     };
+    if let Some(budget) = args.budget {
+        let team = app.store.team(&config.name);
+        team.set_budget(&BudgetScope::Team, budget)?;
+    }
     if app.out.json {
         let mut record = serde_json::to_value(&config).map_err(anyhow::Error::from)?;
         record["state"] = json!(state_in(&app.store.team(&config.name).view()?));

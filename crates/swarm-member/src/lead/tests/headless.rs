@@ -47,6 +47,11 @@ impl Run {
             model: asked,
             runtime: Arc::new(swarm_agent::ModelLoop),
             models: Arc::new(swarm_agent::NoOtherModels),
+            spending: Arc::new(crate::SpendingMeter::new(
+                swarm_protocol::MemberName::lead(),
+                &world.spawn_context.agent_config,
+                None,
+            )),
             rules: RuleSet::default(),
             events: Arc::new(Events::default()),
             person: None,

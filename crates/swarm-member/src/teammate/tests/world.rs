@@ -156,6 +156,11 @@ impl World {
             model,
             runtime: Arc::clone(&self.runtime),
             models: Arc::new(swarm_agent::NoOtherModels),
+            spending: Arc::new(crate::SpendingMeter::new(
+                swarm_testkit::name("bob"),
+                &self.order(spawn_id).agent_config,
+                None,
+            )),
             process: self.process(),
             screen: Box::new(std::io::sink()),
             width: Box::new(|| None),

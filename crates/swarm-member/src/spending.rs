@@ -1,0 +1,369 @@
+//! Accounts for a member's model requests and holds them while a budget is used up.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use swarm_model::RequestMeter;
+use swarm_os::{DirectoryWatcher, NameFilter};
+use swarm_permissions::{AgentConfig, ModelNames};
+use swarm_protocol::{
+    Budget, BudgetScope, Budgets, CacheLifetime, CostRecord, DefaultBudgets, MemberName, RunBudget,
+    TaskId, Usage,
+};
+use swarm_store::blocking::Team;
+use swarm_store::{Draft, StoreError};
+use swarm_team::{BudgetUse, CostSum, MemberContext, TeamSpending, current_task, uses_of};
+
+use crate::reporter::Reporter;
+
+/// Percentages of a budget at which the lead is told.
+const TELL_AT: [u64; 2] = [80, 100];
+
+/// Accounts for all requests of a process: those of the member, its sub-agents, its forks and its
+/// hooks. They are recorded in the team's files; those of a lead without a team are kept until it
+/// has one.
+pub struct SpendingMeter {
+    name: MemberName,
+    models: ModelNames,
+    cache: CacheLifetime,
+    defaults: DefaultBudgets,
+    /// Budget of the run, of a lead.
+    run: Option<Budget>,
+    owner: OnceLock<Owner>,
+    accounts: Mutex<Accounts>,
+}
+
+/// The member whose requests are accounted for.
+struct Owner {
+    context: Arc<MemberContext>,
+    watcher: Arc<DirectoryWatcher>,
+    reporter: Arc<Reporter>,
+}
+
+#[derive(Default)]
+struct Accounts {
+    team: Option<Arc<dyn Team>>,
+    /// The costs of the team, or of this process while it has none.
+    spending: TeamSpending,
+    /// Records of a process without a team.
+    kept: Vec<CostRecord>,
+    /// What the team had spent before this process.
+    before: CostSum,
+}
+
+impl fmt::Debug for SpendingMeter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpendingMeter")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SpendingMeter {
+    /// Creates the meter of a member. `run` is the budget of the run that it leads.
+    pub fn new(name: MemberName, agent_config: &AgentConfig, run: Option<Budget>) -> Self {
+        Self {
+            name,
+            models: agent_config.models.clone(),
+            cache: agent_config.requests.cache,
+            defaults: agent_config.budgets,
+            run,
+            owner: OnceLock::new(),
+            accounts: Mutex::default(),
+        }
+    }
+
+    /// Connects the meter to its member. Only the first call has an effect.
+    pub(crate) fn attach(
+        &self,
+        context: &Arc<MemberContext>,
+        watcher: &Arc<DirectoryWatcher>,
+        reporter: &Arc<Reporter>,
+    ) {
+        let owner = Owner {
+            context: Arc::clone(context),
+            watcher: Arc::clone(watcher),
+            reporter: Arc::clone(reporter),
+        };
+        drop(self.owner.set(owner));
+        self.log(|meter| meter.accounts().map(drop));
+    }
+
+    /// Returns what the team, or a lead without one, has spent since this process began.
+    pub fn since_start(&self) -> CostSum {
+        self.log(|meter| meter.accounts().map(drop));
+        let accounts = self.accounts.lock();
+        accounts.spending.total.since(&accounts.before)
+    }
+
+    /// Returns the costs of the team, or of this process while it has none.
+    pub fn spending(&self) -> TeamSpending {
+        self.log(|meter| meter.accounts().map(drop));
+        self.accounts.lock().spending.clone()
+    }
+
+    /// Returns the accounts as they are on disk.
+    fn accounts(&self) -> Result<parking_lot::MutexGuard<'_, Accounts>, StoreError> {
+        let mut accounts = self.accounts.lock();
+        let team = self.owner.get().and_then(|owner| owner.context.team());
+        let names = |team: &Option<Arc<dyn Team>>| team.as_ref().map(|team| team.name().clone());
+        if team.is_some() && names(&team) != names(&accounts.team) {
+            self.join(&mut accounts, team)?;
+        } else if let Some(team) = accounts.team.clone() {
+            for record in accounts.spending.read_on(&*team)? {
+                accounts.spending.add(&record);
+            }
+        }
+        Ok(accounts)
+    }
+
+    /// Continues in the files of a team.
+    fn join(&self, accounts: &mut Accounts, team: Option<Arc<dyn Team>>) -> Result<(), StoreError> {
+        let Some(found) = team.clone() else {
+            return Ok(());
+        };
+        let mut spending = TeamSpending::of(&*found)?;
+        let before = spending.total.clone();
+        if self.name.is_lead() {
+            found.set_run_budget(self.run.map(|limit| RunBudget {
+                limit,
+                usd_before: before.usd,
+                tokens_before: before.usage.total(),
+            }))?;
+        }
+        found.record_costs(&accounts.kept)?;
+        for record in spending.read_on(&*found)? {
+            spending.add(&record);
+        }
+        *accounts = Accounts {
+            team,
+            spending,
+            kept: Vec::new(),
+            before,
+        };
+        Ok(())
+    }
+
+    fn budgets(&self, accounts: &Accounts) -> Result<Budgets, StoreError> {
+        match &accounts.team {
+            Some(team) => team.budgets(),
+            None => Ok(Budgets {
+                run: self.run.map(|limit| RunBudget {
+                    limit,
+                    usd_before: accounts.before.usd,
+                    tokens_before: accounts.before.usage.total(),
+                }),
+                ..Budgets::default()
+            }),
+        }
+    }
+
+    fn task(&self, accounts: &Accounts) -> Result<Option<TaskId>, StoreError> {
+        match &accounts.team {
+            Some(team) => current_task(&**team, &self.name),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns why no request to a model may be sent.
+    fn reason(&self, model: &str) -> Result<Option<String>, StoreError> {
+        let accounts = self.accounts()?;
+        let budgets = self.budgets(&accounts)?;
+        if budgets == Budgets::default() && self.defaults == DefaultBudgets::default() {
+            return Ok(None);
+        }
+        let task = self.task(&accounts)?;
+        let uses = uses_of(
+            &self.name,
+            task,
+            &accounts.spending,
+            &budgets,
+            &self.defaults,
+        );
+        if let Some(used) = uses.iter().find(|used| used.is_used_up()) {
+            return Ok(Some(self.over(used)));
+        }
+        let is_money = |used: &&BudgetUse| matches!(used.budget, Budget::Money(_));
+        let in_money = uses.iter().find(is_money);
+        let unpriced = in_money.filter(|_| self.models.price(model).is_none());
+        Ok(unpriced.map(|used| {
+            format!(
+                "{model} has no price, so the budget of {} ({}) cannot be applied; add the price to [model.prices] in \
+                 swarm.toml, or set a budget in tokens with `swarm continue {} --budget 500k-tokens`",
+                used.scope, used.budget, self.name
+            )
+        }))
+    }
+
+    fn over(&self, used: &BudgetUse) -> String {
+        let (scope, name) = (&used.scope, &self.name);
+        let more = match used.budget {
+            Budget::Money(_) => "+2$",
+            Budget::Tokens(_) => "+500k-tokens",
+        };
+        format!(
+            "the budget of {scope} is used up ({used}); `swarm continue {name} --budget {more}` raises it"
+        )
+    }
+
+    fn enter(&self, model: &str, agent: &str, usage: Usage) -> Result<(), StoreError> {
+        let mut accounts = self.accounts()?;
+        let price = self.models.price(model);
+        let record = CostRecord {
+            at: self.now(),
+            member: self.name.clone(),
+            agent: self.sub_agent(agent),
+            task: self.task(&accounts).unwrap_or_default(),
+            model: model.to_owned(),
+            usage,
+            usd: price.map(|price| price.cost(usage, self.cache)),
+            price: price.and_then(|price| price.as_of.clone()),
+        };
+        let Some(team) = accounts.team.clone() else {
+            let told = self.add(&mut accounts, &record, &record)?;
+            accounts.kept.push(record);
+            drop(accounts);
+            self.tell(None, &told);
+            return Ok(());
+        };
+        team.record_costs(std::slice::from_ref(&record))?;
+        let mut told = Vec::new();
+        for new in accounts.spending.read_on(&*team)? {
+            told.extend(self.add(&mut accounts, &new, &record)?);
+        }
+        drop(accounts);
+        self.tell(Some(&*team), &told);
+        Ok(())
+    }
+
+    /// Adds a record. If it is this process's `own`, returns the budgets of which it has used up
+    /// one of the parts about which the lead is told: the order of the file decides whose request
+    /// that was.
+    fn add(
+        &self,
+        accounts: &mut Accounts,
+        record: &CostRecord,
+        own: &CostRecord,
+    ) -> Result<Vec<BudgetUse>, StoreError> {
+        if record != own {
+            accounts.spending.add(record);
+            return Ok(Vec::new());
+        }
+        let budgets = self.budgets(accounts)?;
+        let uses = |accounts: &Accounts| {
+            let spending = &accounts.spending;
+            uses_of(&self.name, own.task, spending, &budgets, &self.defaults)
+        };
+        let before = uses(accounts);
+        accounts.spending.add(record);
+        let crossed = |(before, after): &(BudgetUse, BudgetUse)| {
+            let passes = |at: &u64| before.percent() < *at && after.percent() >= *at;
+            TELL_AT.iter().any(passes)
+        };
+        let pairs = before.into_iter().zip(uses(accounts));
+        Ok(pairs.filter(crossed).map(|(_, after)| after).collect())
+    }
+
+    /// Tells the lead how much of budgets is used.
+    fn tell(&self, team: Option<&dyn Team>, uses: &[BudgetUse]) {
+        for used in uses {
+            let text = self.news(used);
+            match team {
+                // A lead that is held reads no mail.
+                Some(team) if !(self.name.is_lead() && used.is_used_up()) => {
+                    let draft = Draft::system(text.as_str()).with_summary(text.as_str());
+                    if let Err(error) = team.send(&MemberName::lead(), draft) {
+                        tracing::warn!(team = %team.name(), %error, "the lead was not told about a budget");
+                    }
+                }
+                _ => {
+                    if let Some(owner) = self.owner.get() {
+                        owner.reporter.notice(text);
+                    }
+                }
+            }
+        }
+    }
+
+    fn news(&self, used: &BudgetUse) -> String {
+        let (scope, percent) = (&used.scope, used.percent());
+        if !used.is_used_up() {
+            return format!("{percent} % of the budget of {scope} is used: {used}.");
+        }
+        let who = match scope {
+            BudgetScope::Member(name) => format!("{name} sends"),
+            BudgetScope::Task(_) => format!("{} sends", self.name),
+            BudgetScope::Run | BudgetScope::Team => "all members send".to_owned(),
+        };
+        format!(
+            "The budget of {scope} is used up: {used}. From now on {who} no request until a person raises it with \
+             `swarm continue {} --budget +AMOUNT`. Its work is kept.",
+            self.name
+        )
+    }
+
+    fn now(&self) -> swarm_protocol::UnixMs {
+        let owner = self.owner.get();
+        owner.map_or_else(
+            || swarm_protocol::Clock::now(&swarm_protocol::SystemClock),
+            |owner| owner.context.clock.now(),
+        )
+    }
+
+    /// Returns the type of a sub-agent, or `hook`, from the name of an agent in a request.
+    fn sub_agent(&self, agent: &str) -> Option<String> {
+        if agent == self.name.as_str() {
+            return None;
+        }
+        let own = format!("{}/", self.name);
+        Some(agent.strip_prefix(&own).unwrap_or(agent).to_owned())
+    }
+
+    fn log(&self, work: impl FnOnce(&Self) -> Result<(), StoreError>) {
+        if let Err(error) = work(self) {
+            tracing::error!(member = %self.name, %error, "the costs of model requests cannot be read or recorded");
+        }
+    }
+}
+
+impl RequestMeter for SpendingMeter {
+    fn hold(&self, model: &str) -> Option<String> {
+        match self.reason(model) {
+            Ok(reason) => reason,
+            // Without the accounts no budget can be applied; a full disk must not stop a team that
+            // has none.
+            Err(error) => {
+                tracing::error!(member = %self.name, %error, "budgets not read");
+                None
+            }
+        }
+    }
+
+    fn changed(&self) -> BoxFuture<'static, ()> {
+        let Some(owner) = self.owner.get() else {
+            return std::future::pending().boxed();
+        };
+        // The budget can only be raised in a team.
+        let team = match owner.context.team_or_found() {
+            Ok(team) => team,
+            Err(error) => {
+                tracing::error!(%error, "no team for a lead whose budget is used up");
+                return std::future::pending().boxed();
+            }
+        };
+        let journal = team.journal_path();
+        let directory = journal.parent().unwrap_or(&journal);
+        let filter = NameFilter::Exact(vec!["budgets.json".into()]);
+        let mut changes = owner.watcher.subscribe(directory, filter);
+        async move { changes.changed().await }.boxed()
+    }
+
+    fn record(&self, model: &str, agent: &str, usage: Usage) {
+        if usage.total() > 0 {
+            self.log(|meter| meter.enter(model, agent, usage));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Costs and budgets with real programs: every request is counted once, at the member that sent it, and none is sent
+//! beyond a budget.
+
+use serde_json::{Value, json};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
+use swarm_tests::stage::World;
+
+use crate::scene::{demo_run_args, spawn_with, wait_for_state, world_over};
+
+/// One dollar per token, so that costs can be compared with token counts.
+const DOLLAR_A_TOKEN: &str = "[model.prices]\n\"anthropic/claude-sonnet-4-6\" = { input = 1000000, output = 1000000, as_of = \"2026-01\" }\n";
+
+fn total(usage: &Value) -> u64 {
+    let counts = usage.as_object().expect("usage").values();
+    counts.filter_map(Value::as_u64).sum()
+}
+
+fn costs(world: &World, by: &str) -> Value {
+    world
+        .swarm(&["cost", "--team", "demo", "--by", by, "--json"])
+        .json()
+}
+
+/// A lead that creates a task, asks a sub-agent about it, and spawns bob.
+fn lead_with_helpers(ask: &Ask) -> Reply {
+    let is_errand = ask.messages()[0].to_string().contains("small errand");
+    match ask.agent.as_str() {
+        "bob" => Reply::text("bob is here"),
+        _ if is_errand => Reply::text("found"),
+        _ if ask.result_of("s").is_some() => Reply::text("done"),
+        _ => {
+            let errand = json!({
+                "description": "an errand", "prompt": "a small errand",
+                "subagent_type": "general-purpose",
+            });
+            let bob = json!({"name": "bob", "description": "work", "prompt": "hello"});
+            Reply::blocks([
+                Block::tool("s", "Agent", errand),
+                Block::tool("b", "Agent", bob),
+            ])
+        }
+    }
+}
+
+#[test]
+fn a_run_costs_what_its_requests_were_counted_with() {
+    let api = FakeApi::start(lead_with_helpers);
+    let world = crate::scene::world().with_api(&api);
+    std::fs::create_dir_all(world.root()).unwrap();
+    std::fs::write(world.root().join("swarm.toml"), DOLLAR_A_TOKEN).unwrap();
+    let report = world
+        .swarm(&demo_run_args("go", &["--output", "json"]))
+        .json();
+    let costs = costs(&world, "member");
+    // The report counts from the transcripts and the journal, the costs from each request.
+    assert_eq!(
+        costs["total"]["usage"],
+        report["usage"],
+        "{}",
+        api.summary()
+    );
+    let tokens = total(&report["usage"]);
+    assert!(tokens > 0);
+    let dollars = costs["total"]["usd"].as_f64().unwrap();
+    assert!((dollars - tokens as f64).abs() < 1e-6, "{costs}");
+    assert_eq!(report["usd"], costs["total"]["usd"]);
+    assert_eq!(costs["total"]["requests"], api.requests().len());
+    let rows = costs["rows"].as_array().unwrap();
+    let members: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row["member"].as_str())
+        .collect();
+    assert_eq!(members, ["bob", "team-lead"]);
+    let file = world.team("demo").directory().join("swarm/cost.jsonl");
+    let lines = std::fs::read_to_string(file).unwrap();
+    assert!(lines.contains(r#""agent":"general-purpose""#), "{lines}");
+    assert!(lines.contains(r#""price":"2026-01""#), "{lines}");
+}
+
+#[test]
+fn a_request_that_breaks_off_is_counted_too() {
+    let api = FakeApi::start(|ask: &Ask| match ask.number {
+        1 => Reply::text("a text that breaks off in the middle").cut_after(3),
+        _ => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    spawn_with(&world, "bob", &["--prompt", "hello"]);
+    wait_for_state(&world, "bob", "idle");
+    let sum = &costs(&world, "model")["total"];
+    let asked: u64 = api.requests().iter().map(|asked| asked.tokens.fresh).sum();
+    assert_eq!(api.requests().len(), 2);
+    assert_eq!(sum["usage"]["input_tokens"], asked, "{}", api.summary());
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_model_without_a_price_is_named_and_not_counted_as_free() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("hi"));
+    let world = world_over(&api);
+    let unknown = "anthropic/claude-unheard-of";
+    let arguments = ["spawn", "bob", "--prompt", "hello", "--model", unknown];
+    world
+        .swarm(&[&arguments[..], &["--backend", "headless"]].concat())
+        .ok();
+    wait_for_state(&world, "bob", "idle");
+    let sum = &costs(&world, "member")["total"];
+    assert_eq!(sum["usd"], Value::Null, "{sum}");
+    assert_eq!(sum["unpriced"]["models"], json!([unknown]));
+    let shown = world.swarm(&["cost"]).ok().stdout.clone();
+    assert!(shown.contains("no price"), "{shown}");
+    assert!(shown.contains("[model.prices] in swarm.toml"), "{shown}");
+    let refused = world.swarm(&["spawn", "eve", "--model", unknown, "--budget", "5$"]);
+    let error = refused.code(2).stderr.clone();
+    assert!(error.contains("has no price"), "{error}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_member_over_its_budget_sends_nothing_until_a_person_raises_it() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "TaskList", json!({})),
+        Some(_) => Reply::text("finished"),
+    });
+    let world = world_over(&api);
+    spawn_with(
+        &world,
+        "bob",
+        &["--prompt", "hello", "--budget", "10-tokens"],
+    );
+    wait_for_state(&world, "bob", "over-budget");
+    // The request in flight went over the budget; the next one was not sent.
+    assert_eq!(api.requests().len(), 1);
+    let mail = world.team("demo").inbox("team-lead");
+    let told = mail.iter().any(|mail| {
+        let text = mail["text"].as_str().unwrap_or_default();
+        text.starts_with("The budget of bob is used up")
+    });
+    assert!(told, "{mail:?}");
+    let status = world.swarm(&["status"]).ok().stdout.clone();
+    assert!(status.contains("budget of bob:"), "{status}");
+    let same = world.swarm(&["continue", "bob", "--budget", "11-tokens"]);
+    assert!(same.code(4).stderr.contains("already used up"));
+    let other = world.swarm(&["continue", "bob", "--budget", "+2$"]);
+    assert!(other.code(2).stderr.contains("add the same unit"));
+    assert_eq!(api.requests().len(), 1);
+    world
+        .swarm(&["continue", "bob", "--budget", "+1M-tokens"])
+        .ok();
+    wait_for_state(&world, "bob", "idle");
+    assert_eq!(api.requests().len(), 2);
+    let peeked = world.swarm(&["peek", "bob"]).ok().stdout.clone();
+    assert!(peeked.contains("finished"), "{peeked}");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_run_over_its_budget_holds_the_lead_its_sub_agents_and_its_members() {
+    let api = FakeApi::start(lead_with_helpers);
+    let world = crate::scene::world().with_api(&api);
+    let more = ["--budget", "10-tokens"];
+    let mut running = world.start(&demo_run_args("go", &more));
+    let state = |name: &str| world.team("demo").state(name)["state"].clone();
+    world.wait_until("bob and the sub-agent of the lead are held", || {
+        world.team("demo").directory().is_dir() && state("bob") == "over-budget"
+    });
+    // Only the lead's first request was sent: its sub-agent and bob were held before theirs.
+    assert_eq!(api.requests().len(), 1, "{}", api.summary());
+    assert!(!running.has_ended());
+    world
+        .swarm(&[
+            "continue",
+            "team-lead",
+            "--team",
+            "demo",
+            "--budget",
+            "+1M-tokens",
+        ])
+        .ok();
+    let done = running.wait();
+    assert_eq!(done.ok().stdout.trim(), "done");
+    assert_eq!(
+        api.requests().len(),
+        costs(&world, "member")["total"]["requests"]
+    );
+}
+
+#[test]
+fn agents_cannot_raise_budgets() {
+    let command = "swarm continue bob --budget +5\\$; swarm task create x --budget 5\\$";
+    let api = FakeApi::start(move |ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": command})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    spawn_with(
+        &world,
+        "bob",
+        &[
+            "--prompt",
+            "hello",
+            "--mode",
+            "bypassPermissions",
+            "--budget",
+            "1M-tokens",
+        ],
+    );
+    wait_for_state(&world, "bob", "idle");
+    let budgets =
+        std::fs::read_to_string(world.team("demo").directory().join("swarm/budgets.json"));
+    assert_eq!(
+        serde_json::from_str::<Value>(&budgets.unwrap()).unwrap(),
+        json!({"members": {"bob": "1000000-tokens"}})
+    );
+    assert_eq!(world.team("demo").tasks().len(), 0);
+    world.swarm(&["kill", "bob"]).ok();
+}
