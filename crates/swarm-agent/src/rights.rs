@@ -168,6 +168,12 @@ impl Rights {
         self.read(|inner| inner.ceiling)
     }
 
+    /// Returns the most permissive mode that can be set now: for a sub-agent the parent's mode.
+    pub(crate) fn highest_mode(&self) -> PermissionMode {
+        let parent = self.parent.as_ref();
+        parent.map_or_else(|| self.ceiling(), |parent| parent.mode())
+    }
+
     /// Returns the directories, besides the working directory `cwd`, to which relative rules refer.
     /// For an agent that has moved to a copy of `cwd`, they are mapped to the copy.
     pub(crate) fn anchors(&self, cwd: &Path, moved: Option<&Path>) -> Anchors {
@@ -211,11 +217,7 @@ impl Rights {
 
     /// Changes the mode. Returns `false` without a change if it exceeds the ceiling.
     pub fn set_mode(&self, mode: PermissionMode) -> bool {
-        let bound = self
-            .parent
-            .as_ref()
-            .map_or_else(|| self.ceiling(), |parent| parent.mode());
-        let covered = bound.covers(mode);
+        let covered = self.highest_mode().covers(mode);
         if covered {
             self.write(|inner| inner.switch(mode));
         }
@@ -361,6 +363,7 @@ mod tests {
             let question = Question {
                 tool: "Bash",
                 kind: swarm_protocol::ToolKind::Execute,
+                ceiling: widest,
                 input: &serde_json::json!({"command": command}),
                 read_only: false,
                 cwd: std::path::Path::new("/repo"),

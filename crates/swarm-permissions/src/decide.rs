@@ -118,11 +118,11 @@ fn decide_tool(mode: PermissionMode, rules: &RuleSet, question: &Question<'_>) -
         }
         PermissionMode::AcceptEdits if question.kind == ToolKind::Edit => Decision::Ask {
             why: format!("`{tool}` would change a file outside the working directory"),
-            suggestions: for_edit(question),
+            suggestions: for_edit(mode, rules, question),
         },
         _ if question.kind == ToolKind::Edit => Decision::Ask {
             why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),
-            suggestions: for_edit(question),
+            suggestions: for_edit(mode, rules, question),
         },
         _ => Decision::Ask {
             why: format!("no rule covers this call of `{tool}`, and mode {mode} asks"),

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
-use swarm_protocol::ToolKind;
+use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::rule::Bases;
 use crate::{Anchors, FileFacts};
@@ -34,6 +34,8 @@ pub struct Question<'a> {
     pub read_only: bool,
     /// The tool's family.
     pub kind: ToolKind,
+    /// The most permissive mode that the agent can be given. Higher modes are not suggested.
+    pub ceiling: PermissionMode,
 }
 
 impl<'a> Question<'a> {

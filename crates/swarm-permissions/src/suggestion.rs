@@ -1,13 +1,13 @@
 //! Rule changes in the format of Claude Code's `permission_suggestions` and `permission_updates`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{PermissionMode, ToolKind};
 
 use crate::question::{Question, host};
 use crate::shell::base_name;
-use crate::{Behavior, Rule, RuleError};
+use crate::{Behavior, Rule, RuleError, RuleSet, files};
 
 /// A change to the effective rules that allows or denies such calls in future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,36 +144,62 @@ fn exact(text: &str) -> Option<String> {
     (fits && !escaped.ends_with(":*")).then_some(escaped)
 }
 
-/// Suggests a rule for edits below the working directory, or below the files' directories outside
-/// of it. A rule is suggested instead of a mode, because the agent's mode may already be at its
-/// limit.
-pub(crate) fn for_edit(question: &Question<'_>) -> Vec<Suggestion> {
-    let mut rules: Vec<RuleValue> = Vec::new();
-    for path in question.paths() {
-        let directory = match path.parent() {
-            _ if path.starts_with(question.cwd) => question.cwd,
-            Some(directory) => directory,
-            None => return Vec::new(),
-        };
-        let Some(rule) = for_edits_below(directory) else {
-            return Vec::new();
-        };
-        if !rules.contains(&rule) {
-            rules.push(rule);
-        }
+/// Suggests a change that allows this and similar edits: mode acceptEdits for files in the working
+/// directories if the agent may have that mode; in that mode, further working directories for other
+/// files; otherwise rules for the directories.
+pub(crate) fn for_edit(
+    mode: PermissionMode,
+    rules: &RuleSet,
+    question: &Question<'_>,
+) -> Vec<Suggestion> {
+    let accept = PermissionMode::AcceptEdits;
+    let destination = Destination::Session;
+    if files::inside(question, rules) && question.ceiling.covers(accept) {
+        let mode = accept;
+        return vec![Suggestion::SetMode { mode, destination }];
     }
-    if rules.is_empty() {
+    let paths = question.paths();
+    let Some(directories) = directories_of_edit(question, &paths) else {
         return Vec::new();
+    };
+    if mode == accept {
+        let text = |directory: &&Path| directory.to_str().map(str::to_owned);
+        return match directories.iter().map(text).collect() {
+            Some(directories) => vec![Suggestion::AddDirectories {
+                directories,
+                destination,
+            }],
+            None => Vec::new(),
+        };
     }
-    vec![Suggestion::AddRules {
-        rules,
-        behavior: Behavior::Allow,
-        destination: Destination::Session,
-    }]
+    match directories.into_iter().map(for_edits_below).collect() {
+        Some(rules) => vec![Suggestion::AddRules {
+            rules,
+            behavior: Behavior::Allow,
+            destination,
+        }],
+        None => Vec::new(),
+    }
 }
 
-/// Returns the rule for edits below an absolute directory; `None` for the root of the file system
-/// or a name that a rule cannot express.
+/// Returns the directories of the edited files: the working directory for files in it. `None` if
+/// there are none or the root of the file system is one of them.
+fn directories_of_edit<'a>(question: &Question<'a>, paths: &'a [PathBuf]) -> Option<Vec<&'a Path>> {
+    let mut directories: Vec<&Path> = Vec::new();
+    for path in paths {
+        let directory = match path.parent() {
+            _ if path.starts_with(question.cwd) => question.cwd,
+            parent => parent.filter(|parent| parent.parent().is_some())?,
+        };
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
+    }
+    (!directories.is_empty()).then_some(directories)
+}
+
+/// Returns the rule for edits below an absolute directory; `None` for a name that a rule cannot
+/// express.
 fn for_edits_below(directory: &Path) -> Option<RuleValue> {
     let below = directory.to_str()?.strip_prefix('/')?;
     let mut escaped = String::new();
@@ -187,7 +213,7 @@ fn for_edits_below(directory: &Path) -> Option<RuleValue> {
         tool_name: "Edit".to_owned(),
         rule_content: Some(format!("//{escaped}/**")),
     };
-    (!below.is_empty() && rule.rule().is_ok()).then_some(rule)
+    rule.rule().is_ok().then_some(rule)
 }
 
 /// Suggests a rule for every call of a tool.

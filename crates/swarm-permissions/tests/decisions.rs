@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use swarm_permissions::{
     AgentDefinition, Behavior, Decision, PermissionSettings, Question, ReadFilter, RuleSet,
-    ToolAllowance, decide,
+    Suggestion, ToolAllowance, decide,
 };
 use swarm_protocol::{PermissionMode, ToolKind};
 
@@ -566,26 +566,73 @@ fn suggestions_have_the_format_of_messages() {
 fn an_applied_suggestion_allows_the_same_call() {
     let cases = [
         (
+            Default,
             "Bash",
             json!({"command": "git push origin main && rm -rf 'a*' | evil \\( b"}),
+            "addRules",
         ),
-        ("Bash", json!({"command": "make > out; echo $(date)"})),
-        ("Write", json!({"file_path": "/srv/x"})),
-        ("Write", json!({"file_path": "/srv/a [b] {c}*\\/x"})),
-        ("Edit", json!({"file_path": "x"})),
-        ("WebSearch", json!({})),
+        (
+            Default,
+            "Bash",
+            json!({"command": "make > out; echo $(date)"}),
+            "addRules",
+        ),
+        (Default, "Write", json!({"file_path": "/srv/x"}), "addRules"),
+        (
+            Default,
+            "Write",
+            json!({"file_path": "/srv/a [b] {c}*\\/x"}),
+            "addRules",
+        ),
+        (Default, "WebSearch", json!({}), "addRules"),
+        (
+            AcceptEdits,
+            "Write",
+            json!({"file_path": "/srv/a/x"}),
+            "addDirectories",
+        ),
+        (Default, "Edit", json!({"file_path": "x"}), "setMode"),
     ];
-    for (tool, input) in cases {
-        let mut set = RuleSet::default();
-        let Decision::Ask { suggestions, .. } = ask(Default, &set, tool, &input) else {
-            panic!("{input}")
-        };
-        for suggestion in &suggestions {
-            set.apply(suggestion, "session").unwrap();
+    for (mode, tool, input, kind) in cases {
+        for ceiling in [Default, AcceptEdits, BypassPermissions] {
+            let ask = |mode, set: &RuleSet| {
+                let kind = kind_of(tool);
+                let question = Question {
+                    ceiling,
+                    ..question(tool, kind, &input)
+                };
+                decide(mode, set, &question)
+            };
+            let (mut mode, mut set) = (mode, RuleSet::default());
+            let Decision::Ask { suggestions, .. } = ask(mode, &set) else {
+                panic!("{input}")
+            };
+            // At the ceiling a mode cannot be granted, so a rule is suggested.
+            let is_at_ceiling = kind == "setMode" && ceiling == Default;
+            let kind = if is_at_ceiling { "addRules" } else { kind };
+            assert_eq!(json!(suggestions)[0]["type"], kind, "{input} {ceiling}");
+            for suggestion in &suggestions {
+                set.apply(suggestion, "session").unwrap();
+                if let Suggestion::SetMode { mode: granted, .. } = suggestion {
+                    assert!(ceiling.covers(*granted), "{input} {ceiling}");
+                    mode = *granted;
+                }
+            }
+            let decision = ask(mode, &set);
+            assert!(decision.is_allow(), "{input} {suggestions:?}: {decision:?}");
         }
-        // In the same mode: applying a suggestion must not require a mode change.
-        let decision = ask(Default, &set, tool, &input);
-        assert!(decision.is_allow(), "{input} {suggestions:?}: {decision:?}");
+    }
+}
+
+#[test]
+fn no_suggestion_covers_the_root_of_the_file_system() {
+    for mode in [Default, AcceptEdits] {
+        let input = json!({"file_path": "/x"});
+        let decision = ask(mode, &RuleSet::default(), "Write", &input);
+        let Decision::Ask { suggestions, .. } = decision else {
+            panic!("{decision:?}")
+        };
+        assert_eq!(suggestions, [], "{mode}");
     }
 }
 

@@ -234,6 +234,68 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     world.swarm(&["shutdown", "bob"]).ok();
 }
 
+/// A model that writes two files, one after the other.
+fn writing(first: &str, second: &str) -> FakeApi {
+    let paths = [first.to_owned(), second.to_owned()];
+    FakeApi::start(move |ask: &Ask| {
+        let write = |id: &str, path: &str| {
+            let input = json!({"file_path": path, "content": "x"});
+            Reply::tool(id, "Write", input)
+        };
+        match (ask.result_of("t1"), ask.result_of("t2")) {
+            (None, _) => write("t1", &paths[0]),
+            (_, None) => write("t2", &paths[1]),
+            _ => Reply::text("done"),
+        }
+    })
+}
+
+#[test]
+fn always_for_a_file_elsewhere_adds_its_directory_in_mode_accept_edits() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let directory = elsewhere.path().canonicalize().unwrap();
+    let path = |name: &str| directory.join(name).display().to_string();
+    let api = writing(&path("one.txt"), &path("below/two.txt"));
+    let world = world_over(&api);
+    let model = ["--model", MODEL, "--backend", "headless"];
+    let rest = ["--mode", "acceptEdits", "--prompt", "go"];
+    world
+        .swarm(&[&["spawn", "bob"][..], &model, &rest].concat())
+        .ok();
+    wait_for_state(&world, "bob", "waiting-permission");
+    let approved = world.swarm(&["approve", "--always"]).ok().stdout.clone();
+    let scope = format!("rest of its session: edits in {}", directory.display());
+    assert!(approved.contains(&scope), "{approved}");
+    wait_for_state(&world, "bob", "idle");
+    assert!(directory.join("one.txt").is_file() && directory.join("below/two.txt").is_file());
+    let log = world.swarm(&["log", "--type", "request"]).stdout;
+    assert_eq!(log.lines().count(), 2, "one question: {log}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn always_for_an_edit_sets_the_mode_where_the_ceiling_permits_it() {
+    let api = writing("one.txt", "below/two.txt");
+    let world = world_over(&api);
+    let spawn = ["spawn", "bob", "--model", MODEL, "--backend", "headless"];
+    world
+        .swarm(&[&spawn[..], &["--mode", "acceptEdits"]].concat())
+        .ok();
+    world.swarm(&["mode", "bob", "default"]).ok();
+    world.swarm(&["send", "bob", "go"]).ok();
+    wait_for_state(&world, "bob", "waiting-permission");
+    let approved = world.swarm(&["approve", "--always"]).ok().stdout.clone();
+    let scope = "rest of its session: mode acceptEdits (edits in its working directory)";
+    assert!(approved.contains(scope), "{approved}");
+    wait_for_state(&world, "bob", "idle");
+    assert!(world.project().join("below/two.txt").is_file());
+    let rights = world.swarm(&["permissions", "bob", "--json"]).json();
+    assert_eq!(rights["mode"], "acceptEdits");
+    let log = world.swarm(&["log", "--type", "request"]).stdout;
+    assert_eq!(log.lines().count(), 2, "one question: {log}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
 /// Spawns a member whose first call must be asked about.
 fn spawn_asking(world: &World, name: &str) {
     let model = ["--model", MODEL, "--backend", "headless"];

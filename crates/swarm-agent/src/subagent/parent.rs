@@ -67,6 +67,7 @@ impl Parent {
             files: &ContextFiles(&self.parts.tool_context),
             read_only: true,
             kind: ToolKind::Read,
+            ceiling: rights.highest_mode(),
         };
         self.tool_names.iter().any(|name| name == "Read")
             && matches!(rights.decide(&question), Decision::Allow { .. })

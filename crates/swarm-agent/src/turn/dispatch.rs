@@ -332,6 +332,7 @@ impl Session {
             files: &ContextFiles(&self.parts.tool_context),
             read_only: ready.tool.is_read_only(&ready.input),
             kind: ready.tool.kind(),
+            ceiling: self.parts.rights.highest_mode(),
         })
     }
 

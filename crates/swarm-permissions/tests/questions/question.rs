@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use swarm_permissions::{Anchors, PlainFiles, Question};
-use swarm_protocol::ToolKind;
+use swarm_protocol::{PermissionMode, ToolKind};
 
 /// A call in `/work`, without a home directory, that reads only if its kind does.
 pub(crate) fn question<'a>(tool: &'a str, kind: ToolKind, input: &'a Value) -> Question<'a> {
@@ -19,5 +19,6 @@ pub(crate) fn question<'a>(tool: &'a str, kind: ToolKind, input: &'a Value) -> Q
         touches: &[],
         files: &PlainFiles,
         read_only: kind == ToolKind::Read,
+        ceiling: PermissionMode::Default,
     }
 }

@@ -147,8 +147,12 @@ fn grant(suggestion: &Value) -> String {
             words.collect::<Vec<_>>().join(", ")
         }
         Ok(Suggestion::AddDirectories { directories, .. }) => {
-            format!("the directories {}", directories.join(", "))
+            format!("edits in {}", directories.join(", "))
         }
+        Ok(Suggestion::SetMode {
+            mode: PermissionMode::AcceptEdits,
+            ..
+        }) => "mode acceptEdits (edits in its working directory)".to_owned(),
         Ok(Suggestion::SetMode { mode, .. }) => format!("mode {mode}"),
         Err(_) => suggestion.to_string(),
     }
