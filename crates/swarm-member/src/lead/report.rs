@@ -1,9 +1,7 @@
 //! The report of a run.
 
 use serde::{Deserialize, Serialize};
-use swarm_protocol::{
-    ErrorKind, MemberName, Money, SessionId, TaskId, TaskState, TeamName, Usage,
-};
+use swarm_protocol::{ErrorKind, MemberName, Money, SessionId, TaskId, TaskState, TeamName, Usage};
 use swarm_supervisor::LeftWorktree;
 use swarm_team::CostSum;
 
