@@ -103,6 +103,8 @@ settings! {
     max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), SettableBy::Restrict;
     /// Where members run.
     backend: String = "spawn.backend", Kind::Word(BACKEND_WORDS), SettableBy::User;
+    /// Absolute path of the program that opens panes for the backend `command`; empty for none.
+    pane_program: String = "spawn.pane_program", Kind::OptionalText, SettableBy::User;
     /// Timeout for the hello of a started process.
     hello_timeout: Duration = "spawn.hello_timeout_s", Kind::Whole(1, 3600), SettableBy::User;
     /// Maximum number of concurrent teammates of a team; 0 sets no limit.
