@@ -1,7 +1,6 @@
 //! The shell script that runs a member's program in a pane and records its process and exit status.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -174,42 +173,55 @@ pub(super) fn quoted(word: &OsStr) -> OsString {
 
 /// Three shells: the first keeps the pane open after a failure until the user presses Enter; the
 /// second waits for the program and records its status; the third becomes the program. The first
-/// two ignore the signals of the terminal, which the program gets as well.
+/// two ignore the signals of the terminal, which the program gets as well. `@1@`, `@2@` and `@3@`
+/// stand for the progress file, the working directory and the command.
+const SCRIPT: &str = r#"# Runs a member of a swarm team in a pane.
+note() { printf '%s %s\n' "$1" "$2" >>@1@; }
+case ${1-} in
+program)
+    note program $$
+    cd @2@ && exec env -i @3@
+    ;;
+runner)
+    note runner $$
+    trap : INT QUIT TERM HUP
+    /bin/sh "$0" program
+    status=$?
+    note end $status
+    exit $status
+    ;;
+*)
+    note pane $$
+    trap : INT QUIT TERM HUP
+    /bin/sh "$0" runner
+    status=$?
+    [ $status = 0 ] && exit
+    printf '\nThe teammate exited with status %s. Press Enter to close this pane. ' $status
+    read -r _
+    ;;
+esac
+"#;
+
 fn script(progress: &Path, command: &PaneCommand) -> Result<OsString, PaneError> {
-    let mut program = OsString::from("exec env -i");
-    let mut push = |word: &OsStr| {
-        program.push(" ");
-        program.push(word);
-    };
+    let mut program: Vec<OsString> = Vec::new();
     for name in TERMINAL {
-        push(format!("${{{name}+\"{name}=${name}\"}}").as_ref());
+        program.push(format!("${{{name}+\"{name}=${name}\"}}").into());
     }
     for (name, value) in &command.env {
-        push(&quoted(&text::environment_word(name, value)?));
+        program.push(quoted(&text::environment_word(name, value)?));
     }
-    push(&quoted(command.program.as_os_str()));
-    for word in &command.args {
-        push(&quoted(word));
+    program.push(quoted(command.program.as_os_str()));
+    program.extend(command.args.iter().map(|word| quoted(word)));
+    let program = program.join(OsStr::new(" "));
+    let mut script = OsString::new();
+    for part in SCRIPT.split('@') {
+        match part {
+            "1" => script.push(quoted(progress.as_os_str())),
+            "2" => script.push(quoted(command.cwd.as_os_str())),
+            "3" => script.push(&program),
+            text => script.push(text),
+        }
     }
-    let mut head = String::from("# Runs a member of a swarm team in a pane.\n");
-    let _ = writeln!(
-        head,
-        "pane() {{ printf '%s %s\\n' \"$1\" \"$2\" >>\"$progress\"; }}"
-    );
-    let mut script = OsString::from(head);
-    script.push("progress=");
-    script.push(quoted(progress.as_os_str()));
-    script.push("\ncase ${1-} in\nprogram)\n  pane program $$\n  cd ");
-    script.push(quoted(command.cwd.as_os_str()));
-    script.push(" || exit\n  ");
-    script.push(program);
-    script.push(
-        "\n  ;;\nrunner)\n  pane runner $$\n  trap : INT QUIT TERM HUP\n  /bin/sh \"$0\" program\n  \
-         status=$?\n  pane end $status\n  exit $status\n  ;;\n*)\n  pane pane $$\n  \
-         trap : INT QUIT TERM HUP\n  /bin/sh \"$0\" runner\n  status=$?\n  \
-         [ $status = 0 ] && exit\n  printf '\\nThe teammate exited with status %s. Press Enter to close this pane. ' $status\n  \
-         read -r _\n  ;;\nesac\n",
-    );
     Ok(script)
 }
 

@@ -81,6 +81,12 @@ impl Fixture for OnTerminal {
     }
 }
 
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        terminals::close_windows(&self.1);
+    }
+}
+
 struct InsideTmux(Box<dyn PaneBackend>, UserServer);
 impl Fixture for InsideTmux {
     fn backend(&self) -> &dyn PaneBackend {

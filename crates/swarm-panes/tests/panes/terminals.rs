@@ -2,6 +2,7 @@
 //! their arguments.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use swarm_panes::{ExternalBackend, It2, PaneProgram};
@@ -18,7 +19,8 @@ next() { echo x >>opened; wc -l <opened | tr -d ' '; }
 run() {
     id=$1; shift
     mkfifo "$id.in"
-    perl -MPOSIX -e 'fork and exit; POSIX::setsid; exec @ARGV' "$@" <>"$id.in" >"$id.out" 2>&1
+    perl -MPOSIX -e 'fork and exit; POSIX::setsid; system("echo $$ >>groups"); exec @ARGV' "$@" \
+        <>"$id.in" >"$id.out" 2>&1
 }
 "#;
 
@@ -55,6 +57,17 @@ fn fake(directory: &Directory, name: &str, verbs: &str) -> (PathBuf, Vec<(String
         program,
         env.map(|(name, value)| (name.to_owned(), value)).into(),
     )
+}
+
+/// Ends what still runs in the fake terminals of a directory, as closing their windows would.
+pub(crate) fn close_windows(directory: &Directory) {
+    let groups = std::fs::read_to_string(directory.path("groups")).unwrap_or_default();
+    let groups = groups.lines().map(|group| format!("-{group}"));
+    Command::new("kill")
+        .args(["-KILL", "--"])
+        .args(groups)
+        .output()
+        .ok();
 }
 
 /// A backend whose panes the fake program of a user opens.
