@@ -254,7 +254,7 @@ fn limits(app: &App) -> MemberLimits {
 }
 
 /// Backends of future versions.
-const LATER: &[&str] = &["in-process", "iterm2", "command"];
+const LATER: &[&str] = &["in-process"];
 
 /// Parses a backend from a flag or the settings.
 pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, Failure> {
@@ -270,10 +270,11 @@ pub(crate) fn backend(app: &App, asked: Option<&str>) -> Result<BackendRequest, 
     Ok(request)
 }
 
-/// Returns the backend of a restarted member if it must be kept: a headless member stays headless.
+/// Returns the backend of a restarted member if it must be kept: `auto` would not select it, or it is
+/// headless.
 pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendRequest>, Failure> {
     let kind = dead.backend_type.as_ref().and_then(backend_kind);
-    match kind.filter(|kind| !kind.has_panes()) {
+    match kind.filter(|kind| !kind.is_automatic() || !kind.has_panes()) {
         Some(kind) => backend(app, Some(kind.backend().name())).map(Some),
         None => Ok(None),
     }
@@ -281,7 +282,16 @@ pub(crate) fn former_backend(app: &App, dead: &Member) -> Result<Option<BackendR
 
 /// Returns the terminal environment.
 pub(crate) fn terminal(app: &App) -> TerminalFacts {
-    terminal_of(&app.env, &app.root)
+    terminal_with(&app.env, &app.root, &app.settings)
+}
+
+/// Returns the terminal environment with the settings about it.
+pub(crate) fn terminal_with(env: &Environment, root: &Path, settings: &Settings) -> TerminalFacts {
+    let program = Some(&settings.pane_program).filter(|program| !program.is_empty());
+    TerminalFacts {
+        pane_program: program.map(PathBuf::from),
+        ..terminal_of(env, root)
+    }
 }
 
 /// Returns the terminal environment without settings.
@@ -291,6 +301,8 @@ pub(crate) fn terminal_of(env: &Environment, root: &Path) -> TerminalFacts {
         tmux_env: env.get("TMUX").map(str::to_owned),
         tmux_pane: env.get("TMUX_PANE").map(str::to_owned),
         tmux_program: env.find_program("tmux"),
+        iterm_session: env.get("ITERM_SESSION_ID").map(str::to_owned),
+        it2_program: env.find_program("it2"),
         own_socket_dir: socket_directory(env, root),
         server_env: server_env.into_iter().collect(),
         // The spawn adds team-specific values.

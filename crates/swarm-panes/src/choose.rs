@@ -62,7 +62,7 @@ pub async fn choose(
         return Ok(chosen(selected));
     }
     let mut reason = "auto".to_owned();
-    for kind in backend_kinds() {
+    for kind in backend_kinds().filter(|kind| kind.is_automatic()) {
         match kind.select(&reason, request.place, facts).await {
             Ok(selected) => return Ok(chosen(selected)),
             Err(error) => reason = kind.skip_reason(&error).ok_or(error)?,
@@ -103,7 +103,7 @@ pub fn all_backends(
         .collect()
 }
 
-/// Lists the values of `--backend` for a sentence: `auto, tmux and headless`.
+/// Lists the values of `--backend` for a sentence: `auto, tmux, iterm2, command and headless`.
 pub fn backend_words(and: &str) -> String {
     match BACKEND_WORDS {
         [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
@@ -147,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_backends_are_rejected_by_name() {
-        for word in ["in-process", "iterm2", "command", "screen"] {
+        for word in ["in-process", "screen"] {
             let refused = choose(&request(word), &facts()).await.unwrap_err();
             assert!(refused.to_string().contains(word), "{refused}");
         }

@@ -144,6 +144,24 @@ pub enum PaneError {
         /// Reason, as a clause.
         why: &'static str,
     },
+    /// A program that controls a terminal failed.
+    #[error("{} {command} failed: {message}", program.display())]
+    ControlProgram {
+        /// Path of the program.
+        program: PathBuf,
+        /// First argument.
+        command: String,
+        /// Error message of the program.
+        message: String,
+    },
+    /// The terminal opened a pane but did not run the command in it.
+    #[error(
+        "pane {pane} was opened, but the teammate did not start in it: check that the terminal runs the command that it gets"
+    )]
+    NotStarted {
+        /// Id of the pane.
+        pane: PaneId,
+    },
     /// The backend is not available.
     #[error("backend `{}` is not available here: {why}", backend.name())]
     Unavailable {
@@ -195,6 +213,8 @@ impl PaneError {
             | PaneError::NoLeadPane { .. }
             | PaneError::NoSplit { .. }
             | PaneError::Refused { .. }
+            | PaneError::ControlProgram { .. }
+            | PaneError::NotStarted { .. }
             | PaneError::Unavailable { .. } => ErrorKind::Environment,
             PaneError::Gone { .. } => ErrorKind::NotFound,
             PaneError::Foreign { .. } | PaneError::Unowned { .. } => ErrorKind::Conflict,

@@ -29,6 +29,11 @@ pub trait BackendKind: Send + Sync + Debug {
         facts: &TerminalFacts,
     ) -> Result<(Arc<dyn PaneBackend>, String), PaneError>;
 
+    /// Whether `auto` may select it.
+    fn is_automatic(&self) -> bool {
+        true
+    }
+
     /// Returns the reason for `auto` to try the next kind after this error of
     /// [`BackendKind::select`]; `None` if the error is final.
     fn skip_reason(&self, _error: &PaneError) -> Option<String> {

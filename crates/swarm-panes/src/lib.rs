@@ -1,5 +1,5 @@
-//! Runs members' processes: in a tmux pane, as a headless process, or in a fake that only records
-//! calls.
+//! Runs members' processes: in a pane of tmux, iTerm2 or a terminal that the user's program controls,
+//! as a headless process, or in a fake that only records calls.
 //!
 //! One trait, [`PaneBackend`], with about a dozen methods. A pane is first *opened* (it exists, is
 //! tagged, has its title and position, but runs nothing) and then *started* with a program and
@@ -10,12 +10,14 @@ mod backend;
 mod backend_list;
 mod choose;
 mod error;
+mod external;
 mod headless;
 mod kind;
 mod layout;
 mod log;
 mod pane;
 mod place;
+mod record;
 pub mod recording;
 mod terminal;
 mod text;
@@ -26,6 +28,7 @@ pub use backend::PaneBackend;
 pub use backend_list::{BACKEND_WORDS, backend_kind, backend_kinds, own_backend};
 pub use choose::{BackendRequest, Chosen, all_backends, backend_for_pane, backend_words, choose};
 pub use error::PaneError;
+pub use external::{ExternalBackend, It2, NewPane, PaneDriver, PaneProgram};
 pub use headless::HeadlessBackend;
 pub use kind::{BackendCheck, BackendKind};
 pub use layout::{Arrangement, MINIMUM_PANE, Size};

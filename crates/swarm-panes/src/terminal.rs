@@ -14,6 +14,12 @@ pub struct TerminalFacts {
     pub tmux_pane: Option<String>,
     /// Absolute path of the tmux program, if installed.
     pub tmux_program: Option<PathBuf>,
+    /// Value of `ITERM_SESSION_ID` if set and not empty.
+    pub iterm_session: Option<String>,
+    /// Absolute path of the `it2` program, if installed.
+    pub it2_program: Option<PathBuf>,
+    /// The setting `spawn.pane_program`.
+    pub pane_program: Option<PathBuf>,
     /// Private directory of the user for sockets and for records of headless members, created on
     /// demand. All processes that access such a member must use the same one.
     pub own_socket_dir: PathBuf,
@@ -22,7 +28,8 @@ pub struct TerminalFacts {
     /// Socket of a running server that the roster already names. A server of swarm's own replaces
     /// the one named after `server_number`; the user's server is never mistaken for swarm's.
     pub own_socket: Option<PathBuf>,
-    /// Environment of swarm's own server and of every pane on it: at least `PATH` and `HOME`, no
+    /// Environment of swarm's own server, of every pane on it and of programs that control other
+    /// terminals: at least `PATH` and `HOME`, no
     /// secrets.
     pub server_env: Vec<(String, String)>,
 }

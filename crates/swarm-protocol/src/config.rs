@@ -64,6 +64,10 @@ pub enum BackendType {
     Tmux,
     /// In a process without a terminal.
     Headless,
+    /// In a pane of iTerm2.
+    ITerm2,
+    /// In a pane that a program of the user opens.
+    Command,
     /// As a task inside the lead's process; also the value for the lead itself.
     InProcess,
     /// Unknown to this version.
@@ -76,6 +80,8 @@ impl BackendType {
         match self {
             BackendType::Tmux => "tmux",
             BackendType::Headless => "headless",
+            BackendType::ITerm2 => "iterm2",
+            BackendType::Command => "command",
             BackendType::InProcess => "in-process",
             BackendType::Other(word) => word,
         }
@@ -87,6 +93,8 @@ impl From<String> for BackendType {
         match word.as_str() {
             "tmux" => BackendType::Tmux,
             "headless" => BackendType::Headless,
+            "iterm2" => BackendType::ITerm2,
+            "command" => BackendType::Command,
             "in-process" => BackendType::InProcess,
             _ => BackendType::Other(word),
         }

@@ -116,6 +116,8 @@ settings! {
     budget_task: Option<Budget> = "budget.task", Kind::Budget, SettableBy::User;
     /// Where members run.
     backend: String = "spawn.backend", Kind::Word(BACKEND_WORDS), SettableBy::User;
+    /// Absolute path of the program that opens panes for the backend `command`; empty for none.
+    pane_program: String = "spawn.pane_program", Kind::OptionalText, SettableBy::User;
     /// Timeout for the hello of a started process.
     hello_timeout: Duration = "spawn.hello_timeout_s", Kind::Whole(1, 3600), SettableBy::User;
     /// Maximum number of concurrent teammates of a team; 0 sets no limit.

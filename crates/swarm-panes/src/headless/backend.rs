@@ -14,7 +14,7 @@ use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use super::record::{self, End, Record, default_log, pane_id, spawn_of};
+use crate::record::{self, End, Record, default_log, spawn_of};
 use crate::{
     Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
     WindowView, log, text,
@@ -52,7 +52,13 @@ impl HeadlessBackend {
     }
 
     fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
-        record::read(&self.directory, spawn_of(&pane.id)?)
+        let spawn_id = spawn_of(&BackendType::Headless, &pane.id);
+        let spawn_id = spawn_id.ok_or_else(|| PaneError::Invalid {
+            what: "pane id",
+            given: pane.id.to_string(),
+            why: "expected `headless:` followed by a spawn id",
+        })?;
+        record::read(&self.directory, spawn_id)
     }
 
     fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
@@ -138,20 +144,10 @@ impl PaneBackend for HeadlessBackend {
 
     async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
         swarm_os::ensure_private_dir(&self.directory)?;
-        let record = Record {
-            team: spec.team.clone(),
-            member: spec.member.clone(),
-            spawn_id: spec.spawn_id,
-            root: Some(spec.root.clone()),
-            title: text::shown(&spec.title),
-            log: None,
-            log_start: 0,
-            process: None,
-            end: None,
-        };
+        let record = Record::empty(spec);
         record::write(&self.directory, &record)?;
         Ok(Pane {
-            id: pane_id(spec.spawn_id),
+            id: record::pane_id(&BackendType::Headless, spec.spawn_id),
             socket: None,
             position: None,
         })
@@ -220,14 +216,8 @@ impl PaneBackend for HeadlessBackend {
         let Some(record) = self.record(pane)? else {
             return Ok(());
         };
+        record.check_owner(pane, owner)?;
         let spawn_id = record.spawn_id;
-        if spawn_id != *owner {
-            return Err(PaneError::Foreign {
-                pane: pane.id.clone(),
-                expected: owner.to_string(),
-                found: format!("it is {}'s, spawn {spawn_id}", record.member),
-            });
-        }
         if let Some(process) = record.process {
             terminate_group(&pane.id, process).await?;
         }
@@ -274,18 +264,10 @@ impl PaneBackend for HeadlessBackend {
         let records = record::all(&self.directory)?;
         Ok(records
             .into_iter()
-            .map(|record| TaggedPane {
-                pane: Pane {
-                    id: pane_id(record.spawn_id),
-                    socket: None,
-                    position: None,
-                },
-                status: record.status(),
-                team: record.team,
-                member: record.member,
-                spawn_id: record.spawn_id,
-                root: record.root,
-                title: record.title,
+            .map(|record| {
+                let id = record::pane_id(&BackendType::Headless, record.spawn_id);
+                let status = record.status();
+                record.tagged(id, status)
             })
             .collect())
     }

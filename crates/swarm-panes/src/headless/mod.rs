@@ -2,7 +2,6 @@
 
 mod backend;
 mod kind;
-mod record;
 
 pub use backend::HeadlessBackend;
 pub(crate) use kind::Headless;

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use swarm_panes::{
-    HeadlessBackend, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneSpec,
-    PaneStatus, RecordingBackend,
+    ExternalBackend, HeadlessBackend, Pane, PaneBackend, PaneCommand, PaneError, PanePlacement,
+    PaneSpec, PaneStatus, RecordingBackend,
 };
 use swarm_protocol::{PaneId, SpawnId, TeamName};
 
 use crate::rig::{Directory, OwnServer, UserServer, close_all, sh, spec, team, within};
+use crate::terminals;
 
 /// A backend and a way to end a program in it.
 trait Fixture {
@@ -70,6 +71,22 @@ impl Fixture for OnHeadless {
     }
 }
 
+struct OnTerminal(ExternalBackend, Directory);
+impl Fixture for OnTerminal {
+    fn backend(&self) -> &dyn PaneBackend {
+        &self.0
+    }
+    fn program(&self, code: i32) -> (PaneCommand, Trigger) {
+        real_program(&self.1, code)
+    }
+}
+
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        terminals::close_windows(&self.1);
+    }
+}
+
 struct InsideTmux(Box<dyn PaneBackend>, UserServer);
 impl Fixture for InsideTmux {
     fn backend(&self) -> &dyn PaneBackend {
@@ -97,6 +114,14 @@ fn without_terminal() -> OnHeadless {
     let directory = Directory::new();
     OnHeadless(HeadlessBackend::new(directory.path("members")), directory)
 }
+fn with_a_program() -> OnTerminal {
+    let directory = Directory::new();
+    OnTerminal(terminals::with_program(&directory), directory)
+}
+fn in_iterm2() -> OnTerminal {
+    let directory = Directory::new();
+    OnTerminal(terminals::in_iterm2(&directory), directory)
+}
 fn inside_tmux() -> InsideTmux {
     let server = UserServer::start(200, 50);
     InsideTmux(Box::new(server.backend(PanePlacement::Auto)), server)
@@ -116,6 +141,14 @@ macro_rules! contract {
             #[tokio::test]
             async fn without_a_terminal() {
                 super::$case(&super::without_terminal()).await;
+            }
+            #[tokio::test]
+            async fn with_a_program_of_the_user() {
+                super::$case(&super::with_a_program()).await;
+            }
+            #[tokio::test]
+            async fn in_iterm2() {
+                super::$case(&super::in_iterm2()).await;
             }
             #[tokio::test]
             async fn inside_tmux() {
@@ -252,7 +285,7 @@ async fn a_pane_that_never_existed_is_gone(stage: &impl Fixture) {
     let backend = stage.backend();
     let id = match backend.kind().name() {
         "tmux" => "%4711".to_owned(),
-        _ => format!("headless:{}", SpawnId::random()),
+        backend => format!("{backend}:{}", SpawnId::random()),
     };
     let pane = Pane {
         id: PaneId::new(id),

@@ -11,10 +11,13 @@
 mod border;
 mod calls;
 mod contract;
+mod external;
 mod headless;
 mod injection;
 mod inside;
 mod launch;
 mod own_server;
 mod people;
+mod programs;
 mod rig;
+mod terminals;

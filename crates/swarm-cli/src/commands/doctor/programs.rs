@@ -10,7 +10,7 @@ use swarm_protocol::BackendType;
 use super::finding::Finding;
 use crate::commands::runtime;
 use crate::failure::Failure;
-use crate::spawn_context::{VERSION, teammate_program, terminal_of};
+use crate::spawn_context::{VERSION, teammate_program, terminal_with};
 
 /// The program that runs in each pane.
 pub(super) fn teammate(env: &Environment) -> Finding {
@@ -36,7 +36,7 @@ pub(super) fn teammate(env: &Environment) -> Finding {
 
 /// Checks the requirements of the backends.
 pub(super) fn backends(env: &Environment, settings: &Settings) -> Result<Vec<Finding>, Failure> {
-    let facts = terminal_of(env, &env.cwd);
+    let facts = terminal_with(env, &env.cwd, settings);
     let checks = runtime()?.block_on(async {
         let mut checks = Vec::new();
         for kind in backend_kinds() {

@@ -1,0 +1,270 @@
+//! Panes of an externally controlled terminal as a [`PaneBackend`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use swarm_os::process::{self, KnownProcesses, Process, Target};
+use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
+
+use super::driver::{NewPane, PaneDriver};
+use super::runner::Runner;
+use crate::record::{self, Record, pane_id, spawn_of};
+use crate::{
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, Started, TaggedPane,
+    WindowView, log, text,
+};
+
+/// Time that a process has to exit after SIGTERM when its pane is closed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Members in panes that a [`PaneDriver`] opens. A pane is opened when its program is started: a
+/// record and a script in a directory let any process find the program and its exit status, which
+/// the terminal does not report.
+#[derive(Debug)]
+pub struct ExternalBackend {
+    directory: PathBuf,
+    driver: Arc<dyn PaneDriver>,
+}
+
+impl ExternalBackend {
+    /// Creates a backend with its records in a subdirectory of `directory`, which is created with
+    /// mode 0700 on demand.
+    pub fn new(directory: &std::path::Path, driver: Arc<dyn PaneDriver>) -> Self {
+        Self {
+            directory: directory.join(driver.backend().name()),
+            driver,
+        }
+    }
+
+    /// Returns the record of a pane, by the id of its spawn or by the one that the terminal gave.
+    fn record(&self, pane: &Pane) -> Result<Option<Record>, PaneError> {
+        if let Some(spawn_id) = spawn_of(&self.kind(), &pane.id) {
+            return record::read(&self.directory, spawn_id);
+        }
+        let unique = self.driver.has_unique_ids();
+        let records = record::all(&self.directory)?;
+        let opened = |record: &Record| unique && record.opened.as_ref() == Some(&pane.id);
+        Ok(records.into_iter().find(opened))
+    }
+
+    fn existing(&self, pane: &Pane) -> Result<Record, PaneError> {
+        self.record(pane)?.ok_or_else(|| PaneError::Gone {
+            pane: pane.id.clone(),
+        })
+    }
+
+    fn runner(&self, record: &Record) -> Runner {
+        Runner::of(&self.directory, record.spawn_id)
+    }
+
+    fn status_of(&self, mut record: Record) -> Result<PaneStatus, PaneError> {
+        record.end = self.runner(&record).progress()?.end();
+        Ok(record.status())
+    }
+
+    /// Returns the id for the roster.
+    fn id_of(&self, record: &Record) -> PaneId {
+        match &record.opened {
+            Some(opened) if self.driver.has_unique_ids() => opened.clone(),
+            _ => pane_id(&self.kind(), record.spawn_id),
+        }
+    }
+
+    fn pane_of(&self, record: &Record) -> Pane {
+        Pane {
+            id: self.id_of(record),
+            socket: None,
+            position: None,
+        }
+    }
+
+    /// Returns the most recently started pane of a team whose shells still run.
+    fn newest(&self, team: &TeamName) -> Result<Option<PaneId>, PaneError> {
+        let records = record::all(&self.directory)?.into_iter();
+        let newest = records
+            .filter(|record| record.team == *team)
+            .filter_map(|record| {
+                let shell = record.shells.first()?;
+                let age = shell.is_running().then(|| shell.age())??;
+                Some((age, record.opened?))
+            })
+            .min_by_key(|(age, _)| *age);
+        Ok(newest.map(|(_, opened)| opened))
+    }
+
+    /// Opens the pane of a record and waits for its program.
+    async fn open_and_run(
+        &self,
+        record: &mut Record,
+        spec: &PaneSpec,
+        command: &PaneCommand,
+    ) -> Result<Started, PaneError> {
+        command.check()?;
+        command.log.as_deref().map(log::open).transpose()?;
+        let runner = self.runner(record);
+        runner.write(command)?;
+        let newest = self.newest(&record.team)?;
+        let opened = self
+            .driver
+            .open(NewPane {
+                spec,
+                newest: newest.as_ref(),
+                command: ["/bin/sh".into(), runner.script.clone().into_os_string()],
+            })
+            .await?;
+        record.opened = Some(opened.clone());
+        record::write(&self.directory, record)?;
+        let Some(progress) = runner.started().await? else {
+            return Err(PaneError::NotStarted { pane: opened });
+        };
+        let running = |pid: &u32| Process::running(*pid);
+        record.shells = progress.shells.iter().filter_map(running).collect();
+        record.process = progress.program.as_ref().and_then(running);
+        record::write(&self.directory, record)?;
+        tracing::debug!(member = %record.member, spawn = %record.spawn_id, pane = %opened, "program started");
+        Ok(Started {
+            pid: progress.program,
+        })
+    }
+
+    /// Terminates the program and its shells, closes the pane, and removes the files.
+    async fn remove(&self, pane: &PaneId, record: &Record) -> Result<(), PaneError> {
+        let processes: Vec<Process> = record
+            .process
+            .iter()
+            .chain(&record.shells)
+            .copied()
+            .collect();
+        let target = Target {
+            processes: KnownProcesses::found_by(move || processes.clone()),
+            ..Target::default()
+        };
+        let ended = process::end(target, GRACE).await;
+        if let (1.., Some(process)) = (ended.left, record.process) {
+            return Err(PaneError::SurvivedKill {
+                pane: pane.clone(),
+                pid: process.id(),
+            });
+        }
+        if let Some(opened) = &record.opened
+            && let Err(error) = self.driver.close(opened).await
+        {
+            // Most terminals close a pane together with its last process.
+            tracing::debug!(pane = %opened, %error, "pane not closed, or already closed");
+        }
+        self.runner(record).remove()?;
+        record::remove(&self.directory, record.spawn_id)
+    }
+}
+
+#[async_trait]
+impl PaneBackend for ExternalBackend {
+    fn kind(&self) -> BackendType {
+        self.driver.backend()
+    }
+
+    async fn open(&self, spec: &PaneSpec) -> Result<Pane, PaneError> {
+        swarm_os::ensure_private_dir(&self.directory)?;
+        let record = Record::empty(spec);
+        record::write(&self.directory, &record)?;
+        Ok(self.pane_of(&record))
+    }
+
+    async fn start(&self, pane: &Pane, command: &PaneCommand) -> Result<Started, PaneError> {
+        let mut record = self.existing(pane)?;
+        let spec = record.spec();
+        self.open_and_run(&mut record, &spec, command).await
+    }
+
+    async fn launch(&self, spec: &PaneSpec, command: &PaneCommand) -> Result<Pane, PaneError> {
+        swarm_os::ensure_private_dir(&self.directory)?;
+        let mut record = Record::empty(spec);
+        record::write(&self.directory, &record)?;
+        match self.open_and_run(&mut record, spec, command).await {
+            Ok(_started) => Ok(self.pane_of(&record)),
+            Err(error) => {
+                let id = self.id_of(&record);
+                if let Err(left) = self.remove(&id, &record).await {
+                    tracing::warn!(pane = %id, error = %left, "pane not removed");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn status(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        match self.record(pane)? {
+            Some(record) => self.status_of(record),
+            None => Ok(PaneStatus::Gone),
+        }
+    }
+
+    async fn capture(
+        &self,
+        pane: &Pane,
+        lines: Option<usize>,
+        escapes: bool,
+    ) -> Result<String, PaneError> {
+        let record = self.existing(pane)?;
+        let Some(opened) = &record.opened else {
+            return Ok(String::new());
+        };
+        let captured = self.driver.capture(opened, lines).await?;
+        let captured = if escapes {
+            captured
+        } else {
+            text::without_escapes(&captured)
+        };
+        Ok(text::last_lines(&captured, lines))
+    }
+
+    async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
+        let Some(record) = self.record(pane)? else {
+            return Ok(());
+        };
+        record.check_owner(pane, owner)?;
+        self.remove(&pane.id, &record).await
+    }
+
+    async fn exited(&self, pane: &Pane) -> Result<PaneStatus, PaneError> {
+        let Some(record) = self.record(pane)? else {
+            return Ok(PaneStatus::Gone);
+        };
+        if let Some(process) = record.process {
+            let ended = process.ended().await;
+            ended
+                .map_err(|e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e))?;
+            self.runner(&record).ended(&record.shells).await?;
+        }
+        self.status(pane).await
+    }
+
+    async fn attach_command(&self, pane: &Pane) -> Vec<OsString> {
+        match self.record(pane) {
+            Ok(Some(Record {
+                opened: Some(opened),
+                ..
+            })) => self.driver.focus_command(&opened),
+            _ => Vec::new(),
+        }
+    }
+
+    async fn all_panes(&self) -> Result<Vec<TaggedPane>, PaneError> {
+        let records = record::all(&self.directory)?.into_iter();
+        records
+            .map(|record| {
+                let id = self.id_of(&record);
+                let status = self.status_of(record.clone())?;
+                Ok(record.tagged(id, status))
+            })
+            .collect()
+    }
+
+    /// The terminal shows its windows itself.
+    async fn view(&self, _team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,215 @@
+//! Records on disk of members that no multiplexer lists, which let any process inspect and terminate
+//! them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use swarm_protocol::{BackendType, MemberName, PaneId, SpawnId, TeamName};
+
+use crate::{Pane, PaneError, PaneSpec, PaneStatus, TaggedPane, text};
+use swarm_os::process::Process;
+
+/// `<directory>/<spawn id>.json`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) team: TeamName,
+    pub(crate) member: MemberName,
+    pub(crate) spawn_id: SpawnId,
+    /// Config directory of the team; absent in records of earlier versions.
+    #[serde(default)]
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) title: String,
+    /// Output file; `None` until the program is started.
+    pub(crate) log: Option<PathBuf>,
+    /// Number of bytes that earlier spawns of the member left in that file.
+    #[serde(default)]
+    pub(crate) log_start: u64,
+    /// Pid and start time; `None` until the program is started.
+    pub(crate) process: Option<Process>,
+    /// Exit status, if the process that started it was still running to see it.
+    pub(crate) end: Option<End>,
+    /// Id that the terminal gave to the pane; `None` without a terminal, or before it was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) opened: Option<PaneId>,
+    /// Shells that run the program in the pane.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shells: Vec<Process>,
+}
+
+/// Exit status of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct End {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+}
+
+impl Record {
+    /// Creates the record of a pane in which nothing runs.
+    pub(crate) fn empty(spec: &PaneSpec) -> Self {
+        Self {
+            team: spec.team.clone(),
+            member: spec.member.clone(),
+            spawn_id: spec.spawn_id,
+            root: Some(spec.root.clone()),
+            title: text::shown(&spec.title),
+            log: None,
+            log_start: 0,
+            process: None,
+            end: None,
+            opened: None,
+            shells: Vec::new(),
+        }
+    }
+
+    /// Returns the pane of which this is the record, without its colour.
+    pub(crate) fn spec(&self) -> PaneSpec {
+        PaneSpec {
+            team: self.team.clone(),
+            member: self.member.clone(),
+            spawn_id: self.spawn_id,
+            root: self.root.clone().unwrap_or_default(),
+            title: self.title.clone(),
+            color: None,
+        }
+    }
+
+    /// Returns the list entry of the pane.
+    pub(crate) fn tagged(self, id: PaneId, status: PaneStatus) -> TaggedPane {
+        TaggedPane {
+            pane: Pane {
+                id,
+                socket: None,
+                position: None,
+            },
+            status,
+            team: self.team,
+            member: self.member,
+            spawn_id: self.spawn_id,
+            root: self.root,
+            title: self.title,
+        }
+    }
+
+    /// Returns the error for a request by another spawn than the owner.
+    pub(crate) fn check_owner(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
+        if self.spawn_id == *owner {
+            return Ok(());
+        }
+        Err(PaneError::Foreign {
+            pane: pane.id.clone(),
+            expected: owner.to_string(),
+            found: format!("it is {}'s, spawn {}", self.member, self.spawn_id),
+        })
+    }
+
+    /// Combines the record with the state in the kernel.
+    pub(crate) fn status(&self) -> PaneStatus {
+        match (&self.end, self.process) {
+            (Some(end), _) => end.status(),
+            (None, None) => PaneStatus::Empty,
+            (None, Some(process)) if process.is_running() => {
+                PaneStatus::Running { pid: process.id() }
+            }
+            (None, Some(_)) => PaneStatus::Dead {
+                code: None,
+                signal: None,
+            },
+        }
+    }
+}
+
+impl End {
+    pub(crate) fn status(&self) -> PaneStatus {
+        PaneStatus::Dead {
+            code: self.code,
+            signal: self.signal.map(|signal| signal.to_string()),
+        }
+    }
+}
+
+/// Returns the pane id of a spawn: the name of the backend and the spawn id. A pid would be shorter,
+/// but is unknown until the program runs and may be reused.
+pub(crate) fn pane_id(backend: &BackendType, spawn_id: SpawnId) -> PaneId {
+    PaneId::new(format!("{}:{spawn_id}", backend.name()))
+}
+
+/// Returns the spawn of a pane id that [`pane_id`] created.
+pub(crate) fn spawn_of(backend: &BackendType, id: &PaneId) -> Option<SpawnId> {
+    let spawn = id
+        .as_str()
+        .strip_prefix(backend.name())?
+        .strip_prefix(':')?;
+    spawn.parse().ok()
+}
+
+fn path(directory: &Path, spawn_id: SpawnId) -> PathBuf {
+    directory.join(format!("{spawn_id}.json"))
+}
+
+/// Returns the default output file.
+pub(crate) fn default_log(directory: &Path, spawn_id: SpawnId) -> PathBuf {
+    directory.join(format!("{spawn_id}.log"))
+}
+
+/// Reads a record. A damaged record counts as missing: the member's other files contain the
+/// remaining state.
+pub(crate) fn read(directory: &Path, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
+    let Some(bytes) = swarm_os::read_optional(&path(directory, spawn_id))? else {
+        return Ok(None);
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(record) => Ok(Some(record)),
+        Err(error) => {
+            tracing::warn!(spawn = %spawn_id, %error, "damaged record of a member");
+            Ok(None)
+        }
+    }
+}
+
+/// Writes a record.
+pub(crate) fn write(directory: &Path, record: &Record) -> Result<(), PaneError> {
+    let bytes = serde_json::to_vec(record).map_err(|error| PaneError::Io {
+        op: "write",
+        path: path(directory, record.spawn_id),
+        source: error.into(),
+    })?;
+    swarm_os::replace_alone(&path(directory, record.spawn_id), &bytes)?;
+    Ok(())
+}
+
+/// Removes a record and the default output file next to it.
+pub(crate) fn remove(directory: &Path, spawn_id: SpawnId) -> Result<(), PaneError> {
+    for file in [path(directory, spawn_id), default_log(directory, spawn_id)] {
+        match std::fs::remove_file(&file) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(PaneError::io("remove", &file, e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns every record of a directory.
+pub(crate) fn all(directory: &Path) -> Result<Vec<Record>, PaneError> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(PaneError::io("list", directory, e)),
+    };
+    let mut records = Vec::new();
+    for entry in entries {
+        let name = entry
+            .map_err(|e| PaneError::io("list", directory, e))?
+            .file_name();
+        let spawn_id = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(".json"))
+            .and_then(|stem| stem.parse().ok());
+        if let Some(spawn_id) = spawn_id {
+            records.extend(read(directory, spawn_id)?);
+        }
+    }
+    Ok(records)
+}

@@ -1,0 +1,137 @@
+//! Panes of terminals that other programs control.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use swarm_panes::{ExternalBackend, PaneBackend, PaneError, PaneProgram, PaneStatus};
+
+use crate::rig::{Directory, close_all, open_sleeper, sh, spec, team, until, within};
+use crate::terminals::{calls, in_iterm2, with_program};
+
+#[tokio::test]
+async fn iterm2_gets_the_first_pane_right_of_the_lead_and_the_next_below_the_newest() {
+    let directory = Directory::new();
+    let backend = in_iterm2(&directory);
+    let (_, _first) = open_sleeper(&backend, "ada").await;
+    let second = backend
+        .launch(&spec("bob"), &sh("exec sleep 1000000", &[]))
+        .await
+        .unwrap();
+    assert_eq!(
+        second.id.as_str(),
+        "uuid-2",
+        "the roster has the session id, as with Claude Code"
+    );
+    let splits: Vec<String> = calls(&directory)
+        .into_iter()
+        .filter(|call| call.contains("split"))
+        .collect();
+    assert_eq!(
+        splits,
+        ["session split -v -s lead", "session split -s uuid-1"]
+    );
+    assert_eq!(
+        backend.attach_command(&second).await[1..],
+        ["session", "focus", "uuid-2"]
+    );
+    close_all(&backend, &team()).await;
+    let closed = calls(&directory)
+        .into_iter()
+        .filter(|call| call.starts_with("session close"));
+    assert_eq!(closed.count(), 2);
+}
+
+#[tokio::test]
+async fn a_member_keeps_its_environment_directory_and_arguments_in_a_pane() {
+    let directory = Directory::new();
+    let backend = with_program(&directory);
+    let odd = directory.path("it's a $directory");
+    std::fs::create_dir(&odd).unwrap();
+    let out = directory.path("out");
+    let script = "{ pwd; env; printf '<%s>' \"$@\"; } >\"$0\"; exec sleep 1000000";
+    let mut command = sh(
+        script,
+        &[
+            out.to_str().unwrap(),
+            "a b",
+            "it's",
+            "$HOME",
+            "line\nbreak",
+            "",
+        ],
+    );
+    command.cwd = odd.clone();
+    command.env = vec![("GREETING".to_owned(), "it's \"$5\"\n`x`".to_owned())];
+    let spec = spec("ada");
+    let pane = backend.launch(&spec, &command).await.unwrap();
+    until("the program has written", || {
+        std::fs::read_to_string(&out).is_ok_and(|text| text.ends_with("<>"))
+    })
+    .await;
+    let text = std::fs::read_to_string(&out).unwrap();
+    assert!(text.starts_with(odd.to_str().unwrap()), "{text}");
+    assert!(text.contains("GREETING=it's \"$5\"\n`x`\n"), "{text}");
+    assert!(
+        text.ends_with("<a b><it's><$HOME><line\nbreak><>"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("FAKE="),
+        "the environment of the terminal: {text}"
+    );
+    let scripts = std::fs::read_dir(directory.path("members/command")).unwrap();
+    for file in scripts {
+        let mode = file.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "others can read it");
+    }
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
+    let left = std::fs::read_dir(directory.path("members/command")).unwrap();
+    assert_eq!(left.count(), 0, "files of a closed pane");
+}
+
+#[tokio::test]
+async fn a_program_that_opens_no_pane_is_named_with_its_message_and_leaves_nothing() {
+    let directory = Directory::new();
+    let broken = directory.script(
+        "broken",
+        "#!/bin/sh\necho 'zellij: no session' >&2\nexit 1\n",
+    );
+    let driver = PaneProgram {
+        program: broken.clone(),
+        env: Vec::new(),
+    };
+    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let refused = backend
+        .launch(&spec("ada"), &sh("true", &[]))
+        .await
+        .unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        matches!(refused, PaneError::ControlProgram { .. }),
+        "{said}"
+    );
+    assert!(
+        said.contains("broken open failed: zellij: no session"),
+        "{said}"
+    );
+    assert_eq!(backend.all_panes().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn another_process_finds_the_pane_and_its_exit() {
+    let directory = Directory::new();
+    let pane = with_program(&directory)
+        .launch(&spec("ada"), &sh("kill -9 $$", &[]))
+        .await
+        .unwrap();
+    let other = with_program(&directory);
+    let status = within("the end is seen", other.exited(&pane))
+        .await
+        .unwrap();
+    let killed = PaneStatus::Dead {
+        code: None,
+        signal: Some("9".to_owned()),
+    };
+    assert_eq!(status, killed);
+    close_all(&other, &team()).await;
+}
