@@ -113,8 +113,9 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(with_words)));
     let open = put_forward(&bob, &world, "# Big");
     let small = json!({"plan": "# Small"});
-    approve_edited(&*world.files(), &open.record, small.clone(), by()).unwrap();
-    assert_eq!(heard(&bob, &world, &open).await, allowed(Some(small)));
+    approve_edited(&*world.files(), &open.record, small, by()).unwrap();
+    let edited = json!({"plan": "# Small", "edited": true});
+    assert_eq!(heard(&bob, &world, &open).await, allowed(Some(edited)));
     let open = put_forward(&bob, &world, "# Wrong");
     deny(
         &*world.files(),
