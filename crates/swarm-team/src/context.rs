@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
 use swarm_os::{Liveness, LockInterrupt, probe};
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
@@ -60,6 +61,7 @@ pub struct MemberContext {
     led_by_another: OnceLock<bool>,
     /// The public keys with which grants are verified. `None` accepts grants without a signature.
     keys: Mutex<BTreeMap<TeamName, Option<VerifyKey>>>,
+    handoff: OnceLock<HandoffScan>,
 }
 
 impl fmt::Debug for MemberContext {
@@ -101,6 +103,7 @@ impl MemberContext {
             merger: OnceLock::new(),
             led_by_another: OnceLock::new(),
             keys: Mutex::default(),
+            handoff: OnceLock::new(),
         }
     }
 
@@ -129,6 +132,7 @@ impl MemberContext {
             merger: OnceLock::new(),
             led_by_another: OnceLock::new(),
             keys: Mutex::default(),
+            handoff: OnceLock::new(),
         }
     }
 
@@ -224,6 +228,16 @@ impl MemberContext {
             self.led_by_another.get_or_init(|| led);
         }
         Ok(())
+    }
+
+    /// Sets what happens to risky texts of other members. Only the first call has an effect.
+    pub fn scan_handoffs(&self, scan: HandoffScan) {
+        self.handoff.get_or_init(|| scan);
+    }
+
+    /// Returns what happens to risky texts of other members.
+    pub fn handoff_scan(&self) -> HandoffScan {
+        self.handoff.get().copied().unwrap_or_default()
     }
 
     /// Sets the public key of the member's team, from its spawn order. Without a call, the key is
