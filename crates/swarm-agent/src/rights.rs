@@ -295,6 +295,10 @@ pub fn without_unreadable(protected: ProtectedPaths, unreadable: ReadFilter) -> 
 }
 
 #[cfg(test)]
+#[path = "rights_chain_tests.rs"]
+mod chain_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -96,6 +96,7 @@ pub(crate) fn with_agents(
             at: app.settings.compact_at,
             clear_tool_results: app.settings.clear_tool_results,
         },
+        handoff: app.settings.handoff,
         web: WebSettings {
             search_url: Some(app.settings.search_url.clone()).filter(|url| !url.is_empty()),
             private: app.settings.web_private,

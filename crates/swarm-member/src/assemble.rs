@@ -156,6 +156,7 @@ impl MemberSetup {
         spawner: Arc<dyn TeammateSpawner>,
     ) -> Result<Assembled, AgentError> {
         let context = Arc::clone(&self.mail.context);
+        context.scan_handoffs(self.agent_config.handoff);
         self.spending
             .attach(&context, &self.watcher, &self.reporter);
         let hooks = self.hooks();

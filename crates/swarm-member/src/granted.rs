@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_agent::Rights;
-use swarm_protocol::{ControlFrame, SpawnId};
+use swarm_protocol::{ControlFrame, GrantSignature, SpawnId};
 use swarm_store::blocking::Team;
-use swarm_team::{ordered_mode, ordered_rules};
+use swarm_store::{StoreError, VerifyKey};
+use swarm_team::{OrderedMode, ordered_mode, ordered_rules};
 
 use crate::mail::Handling;
 use crate::reporter::Reporter;
@@ -16,32 +18,24 @@ pub(crate) struct GrantedRights {
     pub(crate) rights: Arc<Rights>,
     pub(crate) spawn_id: SpawnId,
     pub(crate) reporter: Arc<Reporter>,
+    /// The signature of the last mode that was set. An older one is a replay.
+    pub(crate) last_mode: Mutex<Option<GrantSignature>>,
 }
 
 impl GrantedRights {
-    /// Applies a frame and reports it. A frame that no command has recorded in the journal is
-    /// ignored; if the journal cannot be read, it is retried at the next read of the inbox.
-    pub(crate) fn apply(&self, team: &dyn Team, frame: &ControlFrame) -> Handling {
-        let applied = match frame {
-            ControlFrame::ModeSetRequest(frame) => {
-                ordered_mode(team, self.spawn_id, frame).map(|mode| {
-                    let is_set = mode.is_some_and(|mode| self.rights.set_mode(mode));
-                    let what = format!("permission mode {}", frame.mode);
-                    (is_set, what)
-                })
-            }
-            ControlFrame::TeamPermissionUpdate(frame) => ordered_rules(team, frame).map(|grant| {
-                let is_granted = grant.is_some_and(|grant| self.rights.grant(&grant));
-                (
-                    is_granted,
-                    format!("permission rules for {}", frame.tool_name),
-                )
-            }),
-            _ => return Handling::Acknowledge,
-        };
-        match applied {
-            Ok((true, what)) => self.reporter.notice(format!("the lead set {what}")),
-            Ok((false, what)) => self.reporter.notice(format!(
+    /// Applies a frame and reports it. A frame that no command has recorded in the journal, or
+    /// whose record is not signed with the private half of `key`, is ignored; if the journal or the
+    /// key cannot be read, it is retried at the next read of the inbox.
+    pub(crate) fn apply(
+        &self,
+        team: &dyn Team,
+        frame: &ControlFrame,
+        key: Result<Option<VerifyKey>, StoreError>,
+    ) -> Handling {
+        match key.and_then(|key| self.applied(team, frame, key.as_ref())) {
+            Ok(None) => {}
+            Ok(Some((true, what))) => self.reporter.notice(format!("the lead set {what}")),
+            Ok(Some((false, what))) => self.reporter.notice(format!(
                 "ignored: {what}, not ordered by a command or above the ceiling"
             )),
             Err(error) => {
@@ -50,5 +44,42 @@ impl GrantedRights {
             }
         }
         Handling::Acknowledge
+    }
+
+    /// Returns whether the frame was applied, with its content in words; `None` for other frames.
+    fn applied(
+        &self,
+        team: &dyn Team,
+        frame: &ControlFrame,
+        key: Option<&VerifyKey>,
+    ) -> Result<Option<(bool, String)>, StoreError> {
+        Ok(match frame {
+            ControlFrame::ModeSetRequest(frame) => {
+                let ordered = ordered_mode(team, self.spawn_id, frame, key)?;
+                let is_set = ordered.is_some_and(|ordered| self.set_mode(ordered));
+                Some((is_set, format!("permission mode {}", frame.mode)))
+            }
+            ControlFrame::TeamPermissionUpdate(frame) => {
+                let grant = ordered_rules(team, frame, key)?;
+                let is_granted = grant.is_some_and(|grant| self.rights.grant(&grant));
+                let what = format!("permission rules for {}", frame.tool_name);
+                Some((is_granted, what))
+            }
+            _ => None,
+        })
+    }
+
+    /// Sets a mode, unless its order was signed before the last one or is that one again.
+    fn set_mode(&self, ordered: OrderedMode) -> bool {
+        let mut last = self.last_mode.lock();
+        let is_replay = match (&*last, &ordered.signature) {
+            (Some(last), Some(new)) => new.at < last.at || new.id == last.id,
+            _ => false,
+        };
+        if is_replay || !self.rights.set_mode(ordered.mode) {
+            return false;
+        }
+        *last = ordered.signature;
+        true
     }
 }

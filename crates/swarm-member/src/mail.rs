@@ -299,7 +299,7 @@ impl MailHandler {
         if self.role.takes_prompts() && self.is_typed_here(incoming) {
             incoming.entry.text.clone()
         } else {
-            incoming.render()
+            incoming.render(self.context.handoff_scan())
         }
     }
 

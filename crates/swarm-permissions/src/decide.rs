@@ -7,7 +7,7 @@ use crate::pool::names_mcp;
 use crate::question::{Question, host};
 use crate::rule::Content;
 use crate::shell::CommandAnalysis;
-use crate::suggestion::{for_command, for_edit, for_tool};
+use crate::suggest::{for_command, for_edit, for_tool};
 use crate::{Behavior, Decision, Rule, RuleSet, SourcedRule, files};
 
 /// Decides one call.

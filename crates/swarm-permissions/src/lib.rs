@@ -23,6 +23,7 @@ mod rule_set;
 mod settings;
 mod shell;
 mod skill_file;
+mod suggest;
 mod suggestion;
 
 pub use agent_config::{
@@ -42,7 +43,7 @@ pub use definition_file::{
 pub use file_facts::{FileFacts, PlainFiles, RunsLater};
 pub use files::ReadFilter;
 pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
-pub use handoff::{HandoffRisk, mark_handoff, scan_handoff};
+pub use handoff::{HandoffRisk, HandoffScan, scan_handoff};
 pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};

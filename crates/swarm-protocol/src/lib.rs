@@ -16,6 +16,8 @@ mod effort;
 mod envelope;
 mod error_kind;
 mod frame;
+mod grant;
+mod grant_signature;
 mod ids;
 mod inbox;
 mod journal;
@@ -56,6 +58,8 @@ pub use frame::{
     PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
     ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
+pub use grant::Grant;
+pub use grant_signature::GrantSignature;
 pub use ids::{
     MessageId, NotASubAgentId, PaneId, RequestId, SessionId, SpawnId, SubAgentId, TaskId,
     TaskIdError,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    LEAD_AGENT, LEAD_NAME, MemberName, PERSON, PermissionMode, RequestId, SYSTEM_SENDER, SpawnId,
-    UnixMs, input_digest,
+    GrantSignature, LEAD_AGENT, LEAD_NAME, MemberName, PERSON, PermissionMode, RequestId,
+    SYSTEM_SENDER, SpawnId, UnixMs, input_digest,
 };
 
 /// The tool that submits a plan.
@@ -60,6 +60,15 @@ impl RequestKind {
             RequestKind::Permission { tool, .. } => tool,
             RequestKind::Plan { .. } => PLAN_TOOL,
             RequestKind::Sandbox { .. } => NETWORK,
+        }
+    }
+
+    /// Returns the `type` of the frame that answers it.
+    pub fn response_type(&self) -> &'static str {
+        match self {
+            RequestKind::Permission { .. } => "permission_response",
+            RequestKind::Plan { .. } => "plan_approval_response",
+            RequestKind::Sandbox { .. } => "sandbox_permission_response",
         }
     }
 
@@ -174,6 +183,11 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Returns whether the answer lets the requester do something.
+    pub fn is_grant(&self) -> bool {
+        matches!(self, Self::Approved { .. } | Self::Answered { .. })
+    }
+
     /// Approves this one call as requested.
     pub fn once() -> Self {
         Self::Approved {
@@ -196,6 +210,9 @@ pub struct AnsweredBy {
     /// User who ran the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Signature with the team's key, if the answer grants something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<GrantSignature>,
 }
 
 impl AnsweredBy {
@@ -205,6 +222,7 @@ impl AnsweredBy {
             by: PERSON.to_owned(),
             pid: Some(pid),
             user: user.map(str::to_owned),
+            signature: None,
         }
     }
 

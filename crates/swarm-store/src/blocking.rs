@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use swarm_os::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Hello,
+    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Grant, Hello,
     InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
     PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
     StateReport, Task, TaskId, TeamConfig, TeamName,
@@ -24,7 +24,7 @@ use swarm_protocol::{
 use crate::{
     Actor, AnswerLookup, Draft, Events, Inbox, JournalLines, Leftover, MemberView, NewMember,
     NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList,
-    TaskUpdated, TeamDamage, TeamView,
+    TaskUpdated, TeamDamage, TeamView, VerifyKey,
 };
 
 /// Waits for a future on this thread. Only for store operations: a future that uses a timer or a
@@ -165,7 +165,9 @@ operations! {
         fn requests() -> Result<RequestList>;
         fn request(id: &RequestId) -> Result<RequestRecord>;
         fn answer_request(id: &RequestId, shown: Option<&RequestKind>, answer: Answer, by: AnsweredBy) -> Result<RequestRecord>;
-        fn look_up_answer(asked: &RequestRecord) -> Result<AnswerLookup>;
+        fn look_up_answer(asked: &RequestRecord, key: Option<&VerifyKey>) -> Result<AnswerLookup>;
+        fn verify_key() -> Result<Option<VerifyKey>>;
+        fn signed(grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy>;
         fn close_request(id: &RequestId) -> Result<()>;
         fn journal(event: Event) -> Result<()>;
         fn events() -> Result<Events>;

@@ -261,6 +261,14 @@ pub enum StoreError {
         /// The serialization error.
         source: serde_json::Error,
     },
+    /// The team's signing key cannot be used.
+    #[error("the signing key {} cannot be used: {why}", path.display())]
+    SigningKey {
+        /// Path of the key.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// A file system operation failed.
     #[error(transparent)]
     Fs(#[from] OsError),
@@ -298,7 +306,9 @@ impl StoreError {
             Self::ReservedKey { .. } | Self::BadRequestId { .. } | Self::Unwritable { .. } => {
                 ErrorKind::Usage
             }
-            Self::Damaged { .. } | Self::NumbersUsedUp { .. } => ErrorKind::Damaged,
+            Self::Damaged { .. } | Self::NumbersUsedUp { .. } | Self::SigningKey { .. } => {
+                ErrorKind::Damaged
+            }
             Self::Fs(error) => fs_kind(error),
         }
     }

@@ -172,6 +172,19 @@ impl TeamLayout {
         self.member(name).join("reservation.json")
     }
 
+    /// The directory of the signing key, which no tool of an agent reads.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.own().join("keys")
+    }
+
+    pub(crate) fn signing_key(&self) -> PathBuf {
+        self.keys().join("signing.key")
+    }
+
+    pub(crate) fn verify_key(&self) -> PathBuf {
+        self.keys().join("signing.pub")
+    }
+
     pub(crate) fn archive(&self) -> PathBuf {
         self.own().join("archive")
     }

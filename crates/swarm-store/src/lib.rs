@@ -16,6 +16,7 @@ mod error;
 mod file_store;
 mod file_team;
 mod journal;
+mod keys;
 mod layout;
 mod limits;
 mod mailbox;
@@ -29,6 +30,7 @@ mod roster;
 mod store;
 mod tasks;
 mod team;
+mod verify_key;
 
 pub use error::{Result, StoreError};
 pub use file_store::FileStore;
@@ -46,3 +48,4 @@ pub use store::{
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated};
 pub use team::{Leftover, NewTeam, TeamDamage};
+pub use verify_key::VerifyKey;

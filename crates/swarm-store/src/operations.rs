@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use swarm_os::{LifeHolder, Liveness, LockAttempt, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Hello,
+    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Grant, Hello,
     InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
     PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
     StateReport, Task, TaskId, TeamConfig, TeamName,
@@ -18,7 +18,7 @@ use crate::file_team::FileTeam;
 use crate::{
     Accounts, Actor, AnswerLookup, Draft, Events, Inbox, Journal, JournalLines, Mailbox, NewMember,
     Posted, Presence, ReconcileReport, RemovedMember, RequestList, RequestQueue, Result, Roster,
-    TaskBoard, TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView,
+    TaskBoard, TaskChange, TaskList, TaskUpdated, Team, TeamDamage, TeamView, VerifyKey,
 };
 
 impl FileTeam {
@@ -350,9 +350,24 @@ impl RequestQueue for FileTeam {
             .await
     }
 
-    async fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
+    async fn look_up_answer(
+        &self,
+        asked: &RequestRecord,
+        key: Option<&VerifyKey>,
+    ) -> Result<AnswerLookup> {
         let asked = asked.to_owned();
-        self.run(move |team| team.look_up_answer(&asked)).await
+        let key = key.cloned();
+        self.run(move |team| team.look_up_answer(&asked, key.as_ref()))
+            .await
+    }
+
+    async fn verify_key(&self) -> Result<Option<VerifyKey>> {
+        self.run(FileTeam::verify_key).await
+    }
+
+    async fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy> {
+        let grant = grant.to_owned();
+        self.run(move |team| team.signed(&grant, by.clone())).await
     }
 
     async fn close_request(&self, id: &RequestId) -> Result<()> {

@@ -2,13 +2,13 @@
 
 use swarm_os::LockGuard;
 use swarm_protocol::{
-    Answer, AnsweredBy, Event, Member, RequestId, RequestKind, RequestRecord, RequestState,
-    input_digest,
+    Answer, AnsweredBy, Event, Grant, LEAD_AGENT, Member, RequestId, RequestKind, RequestRecord,
+    RequestState, input_digest,
 };
 
 use crate::error::answered;
 use crate::file_team::{FileTeam, is_surely_there};
-use crate::{BrokenFile, Result, StoreError, record};
+use crate::{BrokenFile, Result, StoreError, VerifyKey, record};
 
 /// Maximum length in bytes of a call's input and of a reason in the journal.
 const EXCERPT: usize = 1024;
@@ -119,12 +119,16 @@ impl FileTeam {
         })
     }
 
-    pub(crate) fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup> {
+    pub(crate) fn look_up_answer(
+        &self,
+        asked: &RequestRecord,
+        key: Option<&VerifyKey>,
+    ) -> Result<AnswerLookup> {
         let found = self.request(&asked.id)?;
         if found.state == RequestState::Open {
             return Ok(AnswerLookup::Pending);
         }
-        if self.why_not(&found, asked)?.is_none() {
+        if self.why_not(&found, asked, key)?.is_none() {
             return Ok(AnswerLookup::Answered(Box::new(found)));
         }
         let path = self.at.request(checked(&asked.id)?);
@@ -134,7 +138,7 @@ impl FileTeam {
             if found.state == RequestState::Open {
                 return Ok(AnswerLookup::Pending);
             }
-            let Some(reason) = self.why_not(&found, asked)? else {
+            let Some(reason) = self.why_not(&found, asked, key)? else {
                 return Ok(AnswerLookup::Answered(Box::new(found)));
             };
             held.replace(&path, &record::pretty(&path, asked)?)?;
@@ -164,7 +168,12 @@ impl FileTeam {
     }
 
     /// Returns why the stored answer is invalid; `None` if it is valid.
-    fn why_not(&self, found: &RequestRecord, asked: &RequestRecord) -> Result<Option<String>> {
+    fn why_not(
+        &self,
+        found: &RequestRecord,
+        asked: &RequestRecord,
+        key: Option<&VerifyKey>,
+    ) -> Result<Option<String>> {
         let RequestState::Answered { answer, .. } = &found.state else {
             return Ok(None);
         };
@@ -181,6 +190,7 @@ impl FileTeam {
             always,
             digest,
             updated_digest,
+            by,
             ..
         }) = self.entered_answer(&asked.id)?
         else {
@@ -194,8 +204,35 @@ impl FileTeam {
         if !is_edited_so {
             return Ok(Some("another input was entered in the journal".to_owned()));
         }
-        let is_bound = digest.is_none_or(|digest| digest == asked.request.computed_digest());
-        Ok((!is_bound).then(|| "a different call was shown to the person who answered".to_owned()))
+        if digest.is_some_and(|digest| digest != asked.request.computed_digest()) {
+            let why = "a different call was shown to the person who answered";
+            return Ok(Some(why.to_owned()));
+        }
+        Ok(key
+            .and_then(|key| self.forged(key, &asked, answer, &by))
+            .map(str::to_owned))
+    }
+
+    /// Returns why an approval does not come from a holder of the team's private key, or exceeds
+    /// what its signer may grant.
+    fn forged(
+        &self,
+        key: &VerifyKey,
+        asked: &RequestRecord,
+        answer: &Answer,
+        by: &AnsweredBy,
+    ) -> Option<&'static str> {
+        if !answer.is_grant() {
+            return None;
+        }
+        if by.signature.is_none() {
+            return Some("it is not signed");
+        }
+        if !key.verifies(&self.team, &Grant::answer(asked, answer), by) {
+            return Some("its signature is invalid");
+        }
+        let exceeds = by.by == LEAD_AGENT && is_always(answer);
+        exceeds.then_some("only a person can allow further calls")
     }
 
     /// Returns the last recorded answer to a request.
@@ -235,6 +272,11 @@ impl FileTeam {
         by: AnsweredBy,
     ) -> Result<()> {
         let path = self.at.request(&request.id);
+        let by = if answer.is_grant() {
+            self.signed(&Grant::answer(request, &answer), by)?
+        } else {
+            by
+        };
         let event = Event::RequestAnswered {
             request: request.id.clone(),
             to: Some(request.from.clone()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use swarm_os::{LifeHolder, Liveness, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Hello,
+    Answer, AnsweredBy, BackendType, Budget, BudgetScope, Budgets, CostRecord, Event, Grant, Hello,
     InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask, PaneId, PauseMark,
     PermissionMode, RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId,
     StateReport, Task, TaskId, TeamConfig, TeamName,
@@ -17,7 +17,7 @@ use swarm_protocol::{
 use crate::{
     Actor, AnswerLookup, Draft, Events, Inbox, JournalLines, Leftover, MemberView, NewMember,
     NewTeam, Posted, ReconcileReport, RemovedMember, RequestList, Result, TaskChange, TaskList,
-    TaskUpdated, TeamDamage, TeamView,
+    TaskUpdated, TeamDamage, TeamView, VerifyKey,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -373,12 +373,26 @@ pub trait RequestQueue: Send + Sync {
         by: AnsweredBy,
     ) -> Result<RequestRecord>;
 
-    /// Looks up the answer to a request. An answer that no command has recorded in the journal is
-    /// removed.
+    /// Looks up the answer to a request. An answer that no command has recorded in the journal, or
+    /// an approval that is not signed with the private half of `key`, is removed.
     ///
     /// # Errors
     /// [`StoreError::RequestNotFound`], [`StoreError::Damaged`].
-    async fn look_up_answer(&self, asked: &RequestRecord) -> Result<AnswerLookup>;
+    async fn look_up_answer(
+        &self,
+        asked: &RequestRecord,
+        key: Option<&VerifyKey>,
+    ) -> Result<AnswerLookup>;
+
+    /// Returns the public half of the team's key; `None` for a team of another program or of an
+    /// older version.
+    async fn verify_key(&self) -> Result<Option<VerifyKey>>;
+
+    /// Signs a grant with the team's key, if the team has one.
+    ///
+    /// # Errors
+    /// [`StoreError::SigningKey`].
+    async fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy>;
 
     /// Removes a request from the queue after its answer was read. Does nothing if it is already
     /// removed.

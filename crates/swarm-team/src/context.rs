@@ -1,5 +1,6 @@
 //! The context of a member: its identity and its team.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -8,11 +9,12 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use swarm_hooks::AgentHooks;
 use swarm_os::{Liveness, LockInterrupt, probe};
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, Clock, Color, ControlFrame, MemberName, SpawnId, TeamName,
 };
 use swarm_store::blocking::{Team, TeamStore};
-use swarm_store::{Actor, Draft, StoreError};
+use swarm_store::{Actor, Draft, StoreError, VerifyKey};
 
 /// Creates a team for a lead that needs one.
 pub trait TeamCreator: Send + Sync + fmt::Debug {
@@ -57,6 +59,9 @@ pub struct MemberContext {
     merger: OnceLock<Arc<dyn WorkMerger>>,
     /// Whether another program led the team when the member started.
     led_by_another: OnceLock<bool>,
+    /// The public keys with which grants are verified. `None` accepts grants without a signature.
+    keys: Mutex<BTreeMap<TeamName, Option<VerifyKey>>>,
+    handoff: OnceLock<HandoffScan>,
 }
 
 impl fmt::Debug for MemberContext {
@@ -97,6 +102,8 @@ impl MemberContext {
             events: Box::new(events),
             merger: OnceLock::new(),
             led_by_another: OnceLock::new(),
+            keys: Mutex::default(),
+            handoff: OnceLock::new(),
         }
     }
 
@@ -124,6 +131,8 @@ impl MemberContext {
             events: Box::new(events),
             merger: OnceLock::new(),
             led_by_another: OnceLock::new(),
+            keys: Mutex::default(),
+            handoff: OnceLock::new(),
         }
     }
 
@@ -219,6 +228,36 @@ impl MemberContext {
             self.led_by_another.get_or_init(|| led);
         }
         Ok(())
+    }
+
+    /// Sets what happens to risky texts of other members. Only the first call has an effect.
+    pub fn scan_handoffs(&self, scan: HandoffScan) {
+        self.handoff.get_or_init(|| scan);
+    }
+
+    /// Returns what happens to risky texts of other members.
+    pub fn handoff_scan(&self) -> HandoffScan {
+        self.handoff.get().copied().unwrap_or_default()
+    }
+
+    /// Sets the public key of the member's team, from its spawn order. Without a call, the key is
+    /// read from the team's files when it is first needed.
+    pub fn pin_key(&self, team: &TeamName, key: Option<VerifyKey>) {
+        self.keys.lock().insert(team.clone(), key);
+    }
+
+    /// Returns the public key with which grants of a team are verified; `None` for a team without
+    /// one, whose grants are not signed.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn key_of(&self, team: &dyn Team) -> Result<Option<VerifyKey>, StoreError> {
+        if let Some(key) = self.keys.lock().get(team.name()) {
+            return Ok(key.clone());
+        }
+        let key = team.verify_key()?;
+        self.pin_key(team.name(), key.clone());
+        Ok(key)
     }
 
     /// Returns whether an answer that came only by mail is valid: only if another program leads and

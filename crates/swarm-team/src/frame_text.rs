@@ -87,8 +87,9 @@ pub(crate) fn frame_line(frame: &ControlFrame) -> String {
 fn permission_question(frame: &PermissionRequestFrame) -> String {
     format!(
         "I wait for permission (request {}): {}\nTool: {}\nInput: {}\n\
-         A person answers it. To deny it yourself, call SendMessage with to \"{}\" and message \
-         {{\"type\":\"permission_response\",\"request_id\":\"{}\",\"approve\":false,\"reason\":\"…\"}}.",
+         A person answers it. If your own rules allow this call, you may approve it: call SendMessage with to \"{}\" \
+         and message {{\"type\":\"permission_response\",\"request_id\":\"{}\",\"approve\":true}}. To deny it, send \
+         \"approve\":false with \"reason\":\"…\".",
         frame.request_id,
         frame.description,
         frame.tool_name,
@@ -173,7 +174,7 @@ mod tests {
             });
             let incoming = Incoming::of(entry);
             assert!(incoming.frame.is_some(), "{text}");
-            let shown = incoming.render();
+            let shown = incoming.render(swarm_permissions::HandoffScan::On);
             assert!(shown.contains(words), "{shown}");
             for shown in [shown, incoming.in_full(), incoming.line()] {
                 assert!(

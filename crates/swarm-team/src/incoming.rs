@@ -1,7 +1,7 @@
 //! Incoming mail: frames for the program and text for the model.
 
 use crate::frame_text::{FrameText, frame_line, frame_text};
-use swarm_permissions::mark_handoff;
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, CompactRequest, ControlFrame, Envelope, IdleNotification, IdleReason, InboxEntry,
     LEAD_NAME, MailText, MarkKind, MemberName, MessageId, SYSTEM_SENDER, ShutdownRequest,
@@ -93,8 +93,8 @@ impl Incoming {
         self.entry.msg_id.as_ref()
     }
 
-    /// Returns the text for a model, in its envelope.
-    pub fn render(&self) -> String {
+    /// Returns the text for a model, in its envelope. Texts of teammates are scanned.
+    pub fn render(&self, scan: HandoffScan) -> String {
         let entry = &self.entry;
         match &self.frame {
             None if self.is_system() => Envelope::system(&entry.text).render(),
@@ -113,13 +113,13 @@ impl Incoming {
                 in_the_name_of(entry, &text)
             }
             Some(ControlFrame::IdleNotification(frame)) => {
-                in_the_name_of(entry, &mark_handoff(&idle_text(frame)))
+                in_the_name_of(entry, &scan.checked(&idle_text(frame)))
             }
             Some(frame) => match frame_text(frame) {
                 FrameText::OfSender(text) => in_the_name_of(entry, &text),
                 FrameText::OfProgram(text) => Envelope::system(&text).render(),
             },
-            None if self.is_of_peer() => in_the_name_of(entry, &mark_handoff(&entry.text)),
+            None if self.is_of_peer() => in_the_name_of(entry, &scan.checked(&entry.text)),
             None => in_the_name_of(entry, &entry.text),
         }
     }
@@ -319,7 +319,7 @@ mod tests {
             let from = from.to_owned();
             assert!(
                 incoming
-                    .render()
+                    .render(HandoffScan::On)
                     .contains(&format!("teammate_id=\"{from}\""))
             );
             let more = None;
@@ -349,7 +349,7 @@ mod tests {
         ] {
             let mut entry = entry(text, kind);
             entry.from = from.to_owned();
-            let shown = Incoming::of(entry).render();
+            let shown = Incoming::of(entry).render(HandoffScan::On);
             let is_marked = shown.contains("[swarm: this text contains");
             assert_eq!(is_marked, marked, "{shown}");
         }

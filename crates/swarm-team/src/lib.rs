@@ -56,4 +56,6 @@ pub use state_keeper::StateKeeper;
 pub use sub_agent_event::{enter_compaction, enter_sub_agent};
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;
-pub use team_rights::{allow_for_team, ordered_mode, ordered_rules, request_mode, team_rules};
+pub use team_rights::{
+    OrderedMode, allow_for_team, ordered_mode, ordered_rules, request_mode, team_rules,
+};

@@ -17,6 +17,7 @@ use swarm_permissions::{
 use swarm_protocol::{
     AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
 };
+use swarm_store::VerifyKey;
 
 /// The order is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +139,9 @@ pub struct SpawnOrder {
     pub provider: BTreeMap<String, String>,
     /// Limits.
     pub limits: MemberLimits,
+    /// The public key with which the member verifies grants; absent in a team without one.
+    #[serde(default)]
+    pub verify_key: Option<VerifyKey>,
     /// Whether the pane uses colours.
     pub color_output: bool,
     /// Speed of a scripted model: 1 keeps the scripted waits, 0 skips them.

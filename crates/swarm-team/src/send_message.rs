@@ -12,7 +12,7 @@ use swarm_protocol::{
 };
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
-use crate::permission::{answer_plan, deny_permission};
+use crate::permission::{answer_call, answer_plan};
 use crate::send::{error_for_model, summary_of};
 use crate::team_rights::request_mode;
 use crate::{
@@ -133,7 +133,7 @@ fn message_schema(_: &mut SchemaGenerator) -> Schema {
               "required": ["type", "request_id", "approve"] },
             { "type": "object", "properties": {
                 "type": { "const": "permission_response" }, "request_id": { "type": "string" },
-                "approve": { "const": false }, "reason": { "type": "string" } },
+                "approve": { "type": "boolean" }, "reason": { "type": "string" } },
               "required": ["type", "request_id", "approve"] }
         ]
     })
@@ -516,13 +516,9 @@ impl Tool for SendMessageTool {
                 reason,
             }) => {
                 let reason = reason.as_deref();
-                answered(deny_permission(
-                    &self.context,
-                    &input.to,
-                    request_id,
-                    *approve,
-                    reason,
-                ))
+                let host = ctx.host.as_deref();
+                let (context, to) = (&self.context, &input.to);
+                answered(answer_call(context, to, request_id, *approve, reason, host))
             }
         }
     }

@@ -1,17 +1,17 @@
 //! Changes of members' permissions: modes, and rules for a whole team. They are sent by mail, but
-//! swarm's members only apply changes that a command has recorded in the journal.
+//! swarm's members only apply changes that a command has recorded in the journal and signed.
 
 use serde_json::json;
 use swarm_permissions::{Behavior, Destination, Rule, RuleValue, Suggestion};
 use swarm_protocol::{
-    AnsweredBy, ControlFrame, Event, LEAD_NAME, Member, MemberName, ModeSetRequest, PermissionMode,
-    RuleText, SpawnId, TeamPermissionUpdate,
+    AnsweredBy, ControlFrame, Event, Grant, GrantSignature, LEAD_NAME, Member, MemberName,
+    ModeSetRequest, PermissionMode, RuleText, SpawnId, TeamPermissionUpdate,
 };
 use swarm_store::blocking::Team;
-use swarm_store::{Draft, StoreError};
+use swarm_store::{Draft, StoreError, VerifyKey};
 
 /// Source of rules for a whole team.
-const TEAM_RULE: &str = "swarm allow --team";
+const TEAM_RULE: &str = "swarm allow";
 
 /// Tells a member to change its mode, up to its ceiling.
 ///
@@ -25,22 +25,33 @@ pub fn request_mode(
 ) -> Result<(), StoreError> {
     let config = team.config()?;
     let spawn_id = config.member(member).and_then(Member::spawn_id);
+    let mode = mode.to_string();
+    let by = team.signed(&Grant::mode(spawn_id, &mode), by)?;
     team.journal(Event::ModeSet {
         member: member.clone(),
         spawn_id,
-        mode: mode.to_string(),
+        mode: mode.clone(),
         by,
     })?;
     let frame = ControlFrame::ModeSetRequest(ModeSetRequest {
-        mode: mode.to_string(),
+        mode,
         from: LEAD_NAME.to_owned(),
     });
     let draft = Draft::control(LEAD_NAME, &frame).urgent();
     team.send(member, draft).map(drop)
 }
 
+/// A change of a mode that a command has recorded in the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderedMode {
+    /// The mode.
+    pub mode: PermissionMode,
+    /// The verified signature; `None` in a team without a key.
+    pub signature: Option<GrantSignature>,
+}
+
 /// Returns the mode that a frame sets, if it is the last one recorded in the journal for this
-/// spawn.
+/// spawn and signed with the private half of `key`.
 ///
 /// # Errors
 /// Errors of the store.
@@ -48,19 +59,29 @@ pub fn ordered_mode(
     team: &dyn Team,
     spawn_id: SpawnId,
     frame: &ModeSetRequest,
-) -> Result<Option<PermissionMode>, StoreError> {
+    key: Option<&VerifyKey>,
+) -> Result<Option<OrderedMode>, StoreError> {
     let events = team.events()?.entries;
     let last = events.iter().rev().find_map(|entry| match &entry.event {
         Event::ModeSet {
             spawn_id: Some(spawn),
             mode,
+            by,
             ..
-        } if *spawn == spawn_id => Some(mode),
+        } if *spawn == spawn_id => Some((mode, by)),
         _ => None,
     });
-    Ok(last
-        .filter(|mode| **mode == frame.mode)
-        .and_then(|mode| mode.parse().ok()))
+    let Some((mode, by)) = last.filter(|(mode, _)| **mode == frame.mode) else {
+        return Ok(None);
+    };
+    let grant = Grant::mode(Some(spawn_id), mode);
+    if key.is_some_and(|key| !key.verifies(team.name(), &grant, by)) {
+        return Ok(None);
+    }
+    Ok(mode.parse().ok().map(|mode| OrderedMode {
+        mode,
+        signature: key.and(by.signature.clone()),
+    }))
 }
 
 /// Adds an allow rule for all current and future members of the team. A rule about a directory is
@@ -70,10 +91,9 @@ pub fn ordered_mode(
 /// Errors of the store.
 pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<(), StoreError> {
     let config = team.config()?;
-    team.journal(Event::TeamRuleAdded {
-        rule: rule.to_string(),
-        by,
-    })?;
+    let text = rule.to_string();
+    let by = team.signed(&Grant::team_rule(&text), by)?;
+    team.journal(Event::TeamRuleAdded { rule: text, by })?;
     let content = rule.content_text();
     let path = content.and_then(|content| content.strip_suffix("/**")?.strip_prefix("//"));
     let path = path.map(|path| format!("/{path}"));
@@ -107,13 +127,15 @@ pub fn allow_for_team(team: &dyn Team, rule: &Rule, by: AnsweredBy) -> Result<()
     sent.map(|sent| sent.map(drop)).fold(Ok(()), Result::and)
 }
 
-/// Returns the grant of a frame, if its rule is recorded in the journal.
+/// Returns the grant of a frame, if its rules are recorded in the journal and signed with the
+/// private half of `key`.
 ///
 /// # Errors
 /// Errors of the store.
 pub fn ordered_rules(
     team: &dyn Team,
     frame: &TeamPermissionUpdate,
+    key: Option<&VerifyKey>,
 ) -> Result<Option<Suggestion>, StoreError> {
     let Ok(Suggestion::AddRules {
         rules,
@@ -123,7 +145,7 @@ pub fn ordered_rules(
     else {
         return Ok(None);
     };
-    let known = team_rules(team)?;
+    let known = team_rules(team, key)?;
     let is_known = |value: &RuleValue| {
         let text = value.rule().map(|rule| rule.to_string());
         text.is_ok_and(|text| known.iter().any(|known| known.rule == text))
@@ -135,17 +157,23 @@ pub fn ordered_rules(
     }))
 }
 
-/// Returns the team's rules, for a member that joins.
+/// Returns the team's rules, for a member that joins. With `key`, rules that are not signed with its
+/// private half are ignored.
 ///
 /// # Errors
 /// Errors of the store.
-pub fn team_rules(team: &dyn Team) -> Result<Vec<RuleText>, StoreError> {
+pub fn team_rules(team: &dyn Team, key: Option<&VerifyKey>) -> Result<Vec<RuleText>, StoreError> {
     let events = team.events()?.entries.into_iter();
     let mut rules: Vec<RuleText> = Vec::new();
     for entry in events {
-        let Event::TeamRuleAdded { rule, .. } = entry.event else {
+        let Event::TeamRuleAdded { rule, by } = entry.event else {
             continue;
         };
+        let grant = Grant::team_rule(&rule);
+        if key.is_some_and(|key| !key.verifies(team.name(), &grant, &by)) {
+            tracing::warn!(team = %team.name(), rule, "ignored a team rule without a valid signature");
+            continue;
+        }
         if !rules.iter().any(|known| known.rule == rule) {
             rules.push(RuleText {
                 rule,

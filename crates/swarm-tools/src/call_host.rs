@@ -1,12 +1,13 @@
 //! Services that the host provides to a running call.
 
 use std::fmt;
+use std::path::Path;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-/// The host of a call: asks the user questions and displays progress.
+/// The host of a call: asks the user questions, displays progress, and knows the caller's permissions.
 #[async_trait]
 pub trait CallHost: Send + Sync + fmt::Debug {
     /// Asks the user the questions of an `AskUserQuestion` input. `why` says who asks. When
@@ -15,6 +16,24 @@ pub trait CallHost: Send + Sync + fmt::Debug {
 
     /// Displays progress. The line is short and contains no control characters.
     fn progress(&self, line: String);
+
+    /// Checks whether the caller could make another agent's call without approval, by its own rules
+    /// and mode.
+    ///
+    /// # Errors
+    /// The reason why not, as a clause.
+    fn may_make(&self, call: &ForeignCall<'_>) -> Result<(), String>;
+}
+
+/// A call of another agent.
+#[derive(Debug, Clone, Copy)]
+pub struct ForeignCall<'a> {
+    /// Name of the tool.
+    pub tool: &'a str,
+    /// The input.
+    pub input: &'a Value,
+    /// The other agent's working directory, absolute and without symbolic links.
+    pub cwd: &'a Path,
 }
 
 /// Answer of the user.

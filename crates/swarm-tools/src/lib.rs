@@ -31,7 +31,7 @@ mod write;
 pub use background::BackgroundAgents;
 pub use bash::{AgentShell, BackgroundCommand, BackgroundCommands, Bash, CommandState};
 pub use builtin::builtin;
-pub use call_host::{CallHost, PersonAnswer};
+pub use call_host::{CallHost, ForeignCall, PersonAnswer};
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::{Edit, NotebookEdit};
 pub use files::{Checkout, Confinement, FileState, ProtectedPaths, leads_to};

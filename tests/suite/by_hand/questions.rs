@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
-use swarm_tests::stage::World;
+use swarm_tests::stage::{Finished, World};
 
-use crate::scene::{MODEL, spawn_with, wait_for_state, world_over};
+use crate::scene::{MODEL, enter_foreign, spawn_with, wait_for_state, world_over};
 
 fn spawn_bob(world: &World, mode: &str) {
     spawn_with(world, "bob", &["--mode", mode, "--prompt", "go"]);
@@ -220,6 +220,7 @@ fn p6_a_member_that_plans_first_changes_nothing_until_its_plan_is_approved() {
 fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
     let api = FakeApi::start(|_: &Ask| Reply::text("done"));
     let world = world_over(&api);
+    enter_foreign(&world, "demo", &["stranger"]);
     spawn_bob(&world, "acceptEdits");
     wait_for_state(&world, "bob", "idle");
     let told = world.swarm(&["mode", "bob", "plan"]).ok().stdout.clone();
@@ -245,8 +246,23 @@ fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
         (&path["path"], &path["toolName"]),
         (&json!("/srv/docs"), &json!("Edit"))
     );
+    // A member of another program gets the rule in that program's form.
+    let frames = world
+        .team("demo")
+        .frames("stranger", "team_permission_update");
+    let update = json!({"type": "addRules", "behavior": "allow", "destination": "session",
+        "rules": [{"toolName": "Edit", "ruleContent": "//srv/docs/**"}]});
+    assert_eq!(frames.len(), 1, "{frames:?}");
+    assert_eq!(frames[0]["permissionUpdate"], update);
+    assert_eq!(frames[0]["directoryPath"], "/srv/docs");
+    assert_eq!(frames[0]["toolName"], "Edit");
+    let shown = world.swarm(&["permissions", "eve"]).ok().stdout.clone();
+    assert!(shown.contains("swarm allow"), "{shown}");
+    let log = world.swarm(&["log"]).ok().stdout.clone();
+    assert!(log.contains("Edit(//srv/docs/**)"), "{log}");
     let journal = world.team("demo").events("mode_set");
     assert_eq!(journal.len(), 2, "{journal:?}");
+    assert!(journal[0]["signature"]["value"].is_string(), "{journal:?}");
     world.swarm(&["shutdown", "--all"]).ok();
 }
 
@@ -277,6 +293,106 @@ fn a_call_can_be_edited_on_approval_and_all_requests_be_answered_together() {
     wait_for_state(&world, "bob", "idle");
     assert!(world.project().join("two").exists());
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+/// Runs `swarm approve --edit` with an editor.
+fn edit_with(world: &World, variables: &[(&str, &str)]) -> Finished {
+    let variables: Vec<_> = variables
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    world.start_with(&["approve", "--edit"], &variables).wait()
+}
+
+#[test]
+fn a_call_is_edited_in_the_persons_editor_and_answered_only_if_that_succeeds() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    spawn_bob(&world, "default");
+    waiting(&world);
+    for (editor, words) in [
+        ("", "no editor is set"),
+        ("false", "the editor `false` failed"),
+        ("no-such-editor --wait", "`no-such-editor` cannot be run"),
+        ("sed -i s/}/]/", "the input is not JSON"),
+        ("sed -i 1,$d", "the input is not JSON"),
+    ] {
+        let failed = edit_with(&world, &[("EDITOR", editor)]);
+        failed.assert_code(2);
+        assert!(
+            failed.stderr.contains(words),
+            "{editor}: {}",
+            failed.story()
+        );
+    }
+    let left = std::fs::read_dir(world.root().join("swarm")).unwrap();
+    let left = left.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("edit-")
+    });
+    assert_eq!(left.count(), 0, "no edited text is left");
+    assert_eq!(world.team("demo").requests()[0]["state"]["is"], "open");
+    let approved = edit_with(
+        &world,
+        &[("EDITOR", "false"), ("VISUAL", "sed -i s/one/other/")],
+    );
+    assert!(approved.ok().stdout.contains("as you changed it"));
+    wait_for_state(&world, "bob", "idle");
+    assert!(world.project().join("other").exists() && !world.project().join("one").exists());
+    let answer = &world.team("demo").events("request_answered")[0];
+    assert!(answer["updatedDigest"].is_string(), "{answer}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn an_edited_plan_replaces_the_submitted_one() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "ExitPlanMode", json!({"plan": "# Fix\none file"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    spawn_bob(&world, "plan");
+    waiting_as(&world, "waiting-plan");
+    let approved = edit_with(&world, &[("EDITOR", "sed -i s/one/two/")]);
+    assert!(approved.ok().stdout.contains("plan as you changed it"));
+    wait_for_state(&world, "bob", "idle");
+    let last = api.requests().last().unwrap().ask.clone();
+    let told = last.result_of("t1").unwrap().0;
+    assert!(told.contains("two file"), "{told}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn a_timeout_of_zero_never_denies_and_another_one_denies_at_its_end() {
+    let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
+        None => Reply::tool("t1", "Bash", json!({"command": "touch one"})),
+        Some(_) => Reply::text("done"),
+    });
+    let world = world_over(&api);
+    for (seconds, name) in [("0", "bob"), ("1", "carol")] {
+        let text = format!("[permissions]\ntimeout_s = {seconds}\n");
+        world.write("root/swarm.toml", &text);
+        spawn_with(&world, name, &["--mode", "default", "--prompt", "go"]);
+        if name == "bob" {
+            waiting(&world);
+        }
+    }
+    let told = || api.last_of("carol")?.ask.result_of("t1");
+    let (told, failed) = world.wait_for("the denial", told);
+    assert!(failed && told.contains("timed out"), "{told}");
+    // Bob asked first and still waits.
+    let requests = world.team("demo").requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0]["deadline"].is_null(), "{requests:?}");
+    let listed = world.swarm(&["requests"]).ok().stdout.clone();
+    assert!(!listed.contains("denied automatically"), "{listed}");
+    world.swarm(&["approve", "bob"]).ok();
+    wait_for_state(&world, "bob", "idle");
+    assert!(world.project().join("one").exists());
+    world.swarm(&["shutdown", "--all"]).ok();
 }
 
 #[test]

@@ -46,7 +46,8 @@ impl SubAgents {
             let limits = &self.kit().agent_config.limits;
             let name = inner.name_for(&request)?;
             inner.admission.admit(limits, parent, &id)?;
-            let record = Record::new(id, name, Arc::clone(parent), request, &root.directory);
+            let (parent, scan) = (Arc::clone(parent), self.kit().agent_config.handoff);
+            let record = Record::new(id, name, parent, request, &root.directory, scan);
             let record = Arc::new(record);
             inner.records.push(Arc::clone(&record));
             record

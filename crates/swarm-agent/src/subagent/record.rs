@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use swarm_mcp::AgentServers;
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{SubAgentId, UnixMs};
 use swarm_tools::{BackgroundCommands, Workplace};
 use tokio::sync::{Notify, watch};
@@ -130,6 +131,8 @@ pub(crate) struct Record {
     pub(crate) parent: Arc<Parent>,
     /// The start request; its `background` is what was requested, not the current state.
     pub(crate) request: SubAgentRequest,
+    /// What its parent reads of a result in which a risk is found.
+    pub(super) handoff: HandoffScan,
     /// Why it cannot be resumed, if something is missing from which its permissions are derived.
     pub(super) blocked: Option<String>,
     /// Common path of its files: transcript, description and result differ in their extension.
@@ -169,6 +172,7 @@ impl Record {
         parent: Arc<Parent>,
         request: SubAgentRequest,
         directory: &std::path::Path,
+        handoff: HandoffScan,
     ) -> Self {
         let background = request.background;
         Self {
@@ -177,6 +181,7 @@ impl Record {
             name,
             parent,
             request,
+            handoff,
             blocked: None,
             live: Mutex::new(Live {
                 open: true,

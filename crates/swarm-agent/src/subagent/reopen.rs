@@ -118,7 +118,8 @@ impl SubAgents {
             isolation: mark.isolation,
             tool_use_id: mark.tool_use_id,
         };
-        let record = Record::new(id, mark.name, parent, request, &root.directory);
+        let scan = self.kit().agent_config.handoff;
+        let record = Record::new(id, mark.name, parent, request, &root.directory, scan);
         let directory = meta.worktree_path.map(|path| IsolatedDirectory {
             root: path.clone(),
             path,

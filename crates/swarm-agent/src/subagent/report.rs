@@ -1,6 +1,6 @@
 //! Results of the Agent tool.
 
-use swarm_permissions::{AgentDefinition, AgentSource, mark_handoff};
+use swarm_permissions::{AgentDefinition, AgentSource};
 use swarm_tools::ToolOutput;
 
 use super::record::{Finding, Record, SubAgentStatus};
@@ -102,7 +102,8 @@ pub(super) fn words(finding: &Finding, record: &Record, limit: usize) -> String 
         return NO_OUTPUT.to_owned();
     }
     let whole = finding.text.chars().count();
-    let text = mark_handoff(&cut(finding.text.clone(), limit)).into_owned();
+    let text = cut(finding.text.clone(), limit);
+    let text = record.handoff.checked(&text).into_owned();
     if whole <= limit {
         return text;
     }

@@ -1,22 +1,31 @@
 //! Services of an agent for a running tool call.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use swarm_permissions::{PermissionOutcome, PermissionRequest};
+use swarm_permissions::{Decision, PermissionOutcome, PermissionRequest, Question};
 use swarm_protocol::{AgentEvent, MemberState};
-use swarm_tools::{AskUserQuestion, CallHost, PersonAnswer, Tool as _, given_answers};
+use swarm_tools::{
+    AskUserQuestion, CallHost, ForeignCall, PersonAnswer, Tool, ToolContext, given_answers,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{EventSink, PermissionGate, Session};
+use crate::context_files::ContextFiles;
+use crate::{EventSink, PermissionGate, Rights, Session};
 
-/// The host of one call: the agent's gate answers questions, and its events report progress.
+/// The host of one call: the agent's gate answers questions, its events report progress, and its
+/// rights decide about calls of others.
 #[derive(Debug)]
 struct AgentCallHost {
     gate: Arc<dyn PermissionGate>,
     events: Arc<dyn EventSink>,
     tool_use_id: String,
+    rights: Arc<Rights>,
+    tools: Vec<Arc<dyn Tool>>,
+    home: Option<PathBuf>,
+    context: ToolContext,
 }
 
 impl Session {
@@ -26,6 +35,10 @@ impl Session {
             gate: Arc::clone(&self.parts.gate),
             events: Arc::clone(&self.parts.events),
             tool_use_id: tool_use_id.to_owned(),
+            rights: Arc::clone(&self.parts.rights),
+            tools: self.parts.tools.clone(),
+            home: self.parts.home.clone(),
+            context: self.parts.tool_context.clone(),
         })
     }
 }
@@ -70,5 +83,35 @@ impl CallHost for AgentCallHost {
 
     fn progress(&self, line: String) {
         self.report_working(Some(line));
+    }
+
+    /// In the other agent's directory, the caller's relative rules still refer to its own.
+    fn may_make(&self, call: &ForeignCall<'_>) -> Result<(), String> {
+        let named = |tool: &&Arc<dyn Tool>| tool.name() == call.tool;
+        let Some(tool) = self.tools.iter().find(named) else {
+            return Err(format!("you do not have the tool `{}`", call.tool));
+        };
+        let own = &self.context.cwd;
+        let mut anchors = self.rights.anchors(own, None);
+        if call.cwd != own {
+            anchors = anchors.below(own, None);
+        }
+        let decision = self.rights.decide(&Question {
+            tool: call.tool,
+            input: call.input,
+            cwd: call.cwd,
+            starts_in: call.cwd,
+            anchors: &anchors,
+            home: self.home.as_deref(),
+            touches: &tool.touches(call.input, call.cwd),
+            files: &ContextFiles(&self.context),
+            read_only: tool.is_read_only(call.input),
+            kind: tool.kind(),
+            ceiling: self.rights.highest_mode(),
+        });
+        match decision {
+            Decision::Allow { .. } => Ok(()),
+            Decision::Ask { why, .. } | Decision::Deny { why } => Err(why),
+        }
     }
 }

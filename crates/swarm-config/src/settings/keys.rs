@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
-use swarm_permissions::{AgentLimits, RequestSettings};
+use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings};
 use swarm_protocol::{
     Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxUse,
     Thinking,
@@ -104,6 +104,8 @@ settings! {
     permission_timeout: Duration = "permissions.timeout_s", Kind::Limit(604_800), SettableBy::Restrict;
     /// Whether requests are answered in the terminal of a lead.
     answer_in_place: AnswerInPlace = "permissions.answer_in_place", Kind::Word(&["never", "auto", "always"]), SettableBy::Restrict;
+    /// What happens to texts of other agents in which the scan finds a risk.
+    handoff: HandoffScan = "handoff.scan", Kind::Word(&["withhold", "on", "off"]), SettableBy::Restrict;
     /// Maximum model requests per turn.
     max_requests: u32 = "turn.max_requests", Kind::Whole(1, 100_000), SettableBy::Restrict;
     /// Budget of each run; `None` for none.

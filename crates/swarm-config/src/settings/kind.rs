@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxUse, Thinking,
 };
@@ -386,6 +387,17 @@ impl FromSetting for AnswerInPlace {
             "never" => Some(Self::Never),
             "auto" => Some(Self::Auto),
             "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+}
+
+impl FromSetting for HandoffScan {
+    fn from_setting(value: &Value) -> Option<Self> {
+        match value.as_str()? {
+            "withhold" => Some(Self::Withhold),
+            "on" => Some(Self::On),
+            "off" => Some(Self::Off),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_protocol::{
     AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName,
@@ -192,8 +193,9 @@ impl MailRole for LeadMail {
                     rights: Arc::clone(&self.rights),
                     spawn_id: self.spawn_context.spawn_id,
                     reporter: Arc::clone(&self.reporter),
+                    last_mode: Mutex::default(),
                 };
-                granted.apply(team, frame)
+                granted.apply(team, frame, team.verify_key())
             }
             _ => Handling::Read,
         }

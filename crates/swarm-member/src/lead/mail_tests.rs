@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use swarm_agent::{Interjections, Rights};
-use swarm_permissions::RuleSet;
+use swarm_permissions::{HandoffScan, RuleSet};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, MemberName, MemberState, PermissionMode,
     PermissionRequestFrame, RequestId, RequestKind, RequestRecord, RequestState, SessionId,
@@ -274,7 +274,11 @@ async fn d18_no_frame_of_a_member_is_about_the_lead() {
         assert_eq!(messages.len(), 3, "{text}");
         for message in &messages {
             assert!(message.is_prose(), "{message:?}");
-            assert!(message.render().contains("teammate_id=\"bob\""));
+            assert!(
+                message
+                    .render(HandoffScan::On)
+                    .contains("teammate_id=\"bob\"")
+            );
         }
         mail.lead.wait_for_departures().await;
         assert!(events.notices().is_empty(), "{:?}", events.notices());
@@ -391,7 +395,7 @@ async fn a_running_lead_gets_a_notice_of_a_shutdown_with_the_released_tasks() {
             assert!(messages.is_empty(), "{messages:?}");
             continue;
         }
-        let text = messages[0].render();
+        let text = messages[0].render(HandoffScan::On);
         assert!(text.contains("teammate_id=\"system\""), "{text}");
         let words = format!("bob has shut down. Given back: #{task}");
         assert!(text.contains(&words), "{text}");

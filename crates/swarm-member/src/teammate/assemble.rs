@@ -64,6 +64,7 @@ pub(crate) fn assemble(
         order.color,
         move |event| events.emit(event),
     ));
+    context.pin_key(&order.agent.team, order.verify_key.clone());
     if let Some(merger) = parts.merger {
         context.merge_with(merger);
     }
@@ -86,7 +87,7 @@ pub(crate) fn assemble(
     let limits = limits(&order);
     let definition = report(&order, &limits, &loaded);
     let rights = Arc::new(rights(&context, &order, rules));
-    role_mail.may_change(&rights, order.spawn_id, &reporter);
+    role_mail.may_change(&rights, &context, &reporter);
     let setup = MemberSetup {
         mail: Arc::new(mail),
         reporter,

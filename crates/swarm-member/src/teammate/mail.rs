@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use swarm_agent::Rights;
-use swarm_protocol::{ControlFrame, SpawnId, UnixMs};
+use swarm_protocol::{ControlFrame, UnixMs};
 use swarm_store::blocking::Team;
-use swarm_team::{Incoming, PendingShutdown};
+use swarm_team::{Incoming, MemberContext, PendingShutdown};
 
 use crate::granted::GrantedRights;
 use crate::mail::{Handling, MailRole};
@@ -19,7 +20,7 @@ pub(crate) struct TeammateMail {
     /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
     joined_at: OnceLock<UnixMs>,
     /// Permissions that the lead may change.
-    granted: OnceLock<GrantedRights>,
+    granted: OnceLock<(GrantedRights, Arc<MemberContext>)>,
 }
 
 impl TeammateMail {
@@ -28,13 +29,17 @@ impl TeammateMail {
     pub(crate) fn may_change(
         &self,
         rights: &Arc<Rights>,
-        spawn_id: SpawnId,
+        context: &Arc<MemberContext>,
         reporter: &Arc<Reporter>,
     ) {
-        self.granted.get_or_init(|| GrantedRights {
-            rights: Arc::clone(rights),
-            spawn_id,
-            reporter: Arc::clone(reporter),
+        self.granted.get_or_init(|| {
+            let granted = GrantedRights {
+                rights: Arc::clone(rights),
+                spawn_id: context.spawn_id,
+                reporter: Arc::clone(reporter),
+                last_mode: Mutex::default(),
+            };
+            (granted, Arc::clone(context))
         });
     }
 
@@ -64,8 +69,10 @@ impl MailRole for TeammateMail {
             Some(
                 frame @ (ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)),
             ) => {
-                let granted = self.granted.get();
-                granted.map_or(Handling::Acknowledge, |granted| granted.apply(team, frame))
+                let Some((granted, context)) = self.granted.get() else {
+                    return Handling::Acknowledge;
+                };
+                granted.apply(team, frame, context.key_of(team))
             }
             // The member waits for the record in the queue, not for its copy by mail.
             Some(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{DefaultBudgets, ShellGuards, Skill, WebSettings};
 
-use crate::InstructionSettings;
+use crate::{HandoffScan, InstructionSettings};
 
 use super::{
     AgentCatalog, AgentLimits, CompactionSettings, HookSettings, McpSettings, ModelNames,
@@ -44,6 +44,8 @@ pub struct AgentConfig {
     pub budgets: DefaultBudgets,
     /// The options of model requests.
     pub requests: RequestSettings,
+    /// What happens to texts of other agents in which a risk is found.
+    pub handoff: HandoffScan,
     /// Present where the agent of the process is a coordinator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coordinator: Option<CoordinatorSettings>,

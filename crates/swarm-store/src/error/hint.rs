@@ -87,9 +87,7 @@ impl StoreError {
                 "no requests are open".to_owned()
             }
             Self::RequestNotFound { open, .. } => format!("open requests: {}", list(open)),
-            Self::RequestChanged { .. } => {
-                "`swarm requests` shows its current call".to_owned()
-            }
+            Self::RequestChanged { .. } => "`swarm requests` shows its current call".to_owned(),
             Self::BadRequestId { .. } => "use an id that `swarm requests` shows".to_owned(),
             Self::Damaged { path, .. } => format!(
                 "inspect {}, repair it or move it away, and retry",
@@ -107,6 +105,7 @@ impl StoreError {
             {
                 "free space on that disk, then retry".to_owned()
             }
+            Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
             Self::RequestExists { .. } | Self::RequestAnswered { .. } | Self::Fs(_) => return None,
         })
     }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::NewTeam;
 use crate::file_team::{FileTeam, is_there};
+use crate::keys::create_keys;
 use crate::layout::TeamLayout;
 use crate::{FileStore, MemberView, Result, StoreError, TeamView, record};
 
@@ -119,6 +120,7 @@ impl FileStore {
         ] {
             swarm_os::create_sidecar(&sidecar)?;
         }
+        create_keys(&at)?;
         let config = self.first_config(&new);
         write_config(&at, &config)?;
         let aside = FileTeam {
@@ -129,7 +131,8 @@ impl FileStore {
         };
         let entered = aside.enter([Event::TeamCreated { by: new.created_by }])?;
         let (own, locks, members) = (aside.at.own(), aside.at.locks(), aside.at.members());
-        let made = swarm_os::made_in([aside.at.directory(), &own, &locks, &members])?;
+        let keys = aside.at.keys();
+        let made = swarm_os::made_in([aside.at.directory(), &own, &locks, &members, &keys])?;
         entered.and(made).sync()?;
         Ok(config)
     }

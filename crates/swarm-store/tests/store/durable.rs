@@ -1,9 +1,10 @@
 //! Completed operations are synced, file and directory.
 
-use swarm_protocol::{TaskStatus, TeamName};
+use swarm_protocol::{Answer, AnsweredBy, TaskStatus, TeamName};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{Draft, TaskChange};
 
+use crate::grants::asked;
 use crate::recorder::left_open;
 use crate::world::{World, id, name, new_member, new_task, new_team, store_at};
 
@@ -85,4 +86,20 @@ fn a_spawn_that_was_committed_is_on_disk() {
     let spawn = new.spawn_id;
     world.store.team(&world.team).reserve(new).unwrap();
     assert_durable(&world, || world.commit(spawn));
+}
+
+#[test]
+fn a_committed_spawn_and_an_answer_are_on_disk() {
+    let world = World::new();
+    let files = world.store.team(&world.team);
+    let reserved = files.reserve(new_member("ann")).unwrap();
+    let spawn = reserved.spawn_id().unwrap();
+    assert_durable(&world, || world.commit(spawn));
+    let asked = files.open_request(asked("perm-1-aaaaaaa", spawn)).unwrap();
+    let by = AnsweredBy::person(1, None);
+    assert_durable(&world, || {
+        files
+            .answer_request(&asked.id, None, Answer::once(), by)
+            .unwrap()
+    });
 }

@@ -11,6 +11,7 @@ mod accounts;
 mod children;
 mod durable;
 mod foreign;
+mod grants;
 mod journal;
 mod leftovers;
 mod links;

@@ -8,6 +8,7 @@ use swarm_protocol::{
     AgentId, Member, ROOT_VARIABLE, RuleText, SPAWN_MARK, SessionId, SpawnId, TeamName, UnixMs,
     WorktreeReport,
 };
+use swarm_store::VerifyKey;
 use swarm_team::SpawnOrder;
 use swarm_worktree::{Created, MergeMode, Resident, worktree_notice};
 
@@ -43,6 +44,8 @@ pub(super) struct Values {
     pub(super) worktree: Option<Created>,
     /// Permission rules of the whole team.
     pub(super) team_rules: Vec<RuleText>,
+    /// The team's public key.
+    pub(super) verify_key: Option<VerifyKey>,
 }
 
 /// Working directory and worktree that the child must verify.
@@ -133,6 +136,7 @@ pub(super) fn build(
         env,
         provider: spawn_context.provider.clone(),
         limits: spawn_context.limits,
+        verify_key: values.verify_key,
         color_output: spawn_context.color_output,
         pace: spawn_context.pace,
         version: spawn_context.version.clone(),

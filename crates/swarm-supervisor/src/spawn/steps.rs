@@ -190,6 +190,7 @@ async fn begin<'a>(
         }
         (reserved, _) => reserved?,
     };
+    let verify_key = files.verify_key()?;
     let values = Values {
         spawn_id,
         model,
@@ -198,7 +199,8 @@ async fn begin<'a>(
         session_id: member.session().unwrap_or_else(SessionId::random),
         deadline,
         worktree: worktree.clone(),
-        team_rules: swarm_team::team_rules(&*files)?,
+        team_rules: swarm_team::team_rules(&*files, verify_key.as_ref())?,
+        verify_key,
     };
     let order = order::build(spawn_context, team, &options, &member, values);
     Ok(Attempt {

@@ -129,10 +129,11 @@ fn answered(
     open: &OpenRequest,
 ) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
+    let key = context.key_of(team)?;
     loop {
         // An answer is recorded before its copy is mailed, so the mail is read first.
         let response = mailed(context, team, id)?;
-        let why = match team.look_up_answer(&open.record)? {
+        let why = match team.look_up_answer(&open.record, key.as_ref())? {
             AnswerLookup::Answered(record) => {
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);

@@ -1,10 +1,11 @@
-//! Answers of the lead's model. It may approve plans; other requests it can only deny, since an
-//! agent cannot consent for a person.
+//! Answers of the lead's model. It may deny every request, and approve plans and the calls that it
+//! could make itself without approval. Further requests need a person.
 
 use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
 };
 use swarm_store::blocking::Team;
+use swarm_tools::{CallHost, ForeignCall};
 
 use super::answer::{answer, approve, deny};
 use crate::MemberContext;
@@ -44,27 +45,49 @@ pub(crate) fn answer_plan(
     answered.map_err(|error| error_for_model(&error))
 }
 
-/// The lead's model denies a request.
+/// The lead's model denies a call, or approves it if `host` could make it without approval.
 ///
 /// # Errors
 /// The reason for the model.
-pub(crate) fn deny_permission(
+pub(crate) fn answer_call(
     context: &MemberContext,
     to: &str,
     id: &RequestId,
     yes: bool,
     reason: Option<&str>,
+    host: Option<&dyn CallHost>,
 ) -> Result<RequestRecord, String> {
     let (team, record) = open_request_of(context, to, id)?;
-    if yes {
-        return Err(
-            "only a person can approve this request, because your own rules do not allow the call either; you can deny it"
-                .to_owned(),
-        );
-    }
-    let why = reason.unwrap_or("The team lead denies it.").to_owned();
-    deny(&*team, &record, Some(why), AnsweredBy::lead_agent())
-        .map_err(|error| error_for_model(&error))
+    let by = AnsweredBy::lead_agent();
+    let answered = if yes {
+        may_make(&*team, &record, host).map_err(|why| {
+            format!(
+                "only a person can approve this request, because you could not make the call yourself: {why}. You can deny it"
+            )
+        })?;
+        approve(&*team, &record, false, by)
+    } else {
+        let why = reason.unwrap_or("The team lead denies it.").to_owned();
+        deny(&*team, &record, Some(why), by)
+    };
+    answered.map_err(|error| error_for_model(&error))
+}
+
+/// Checks a call against the rules and the mode of the lead's agent.
+fn may_make(
+    team: &dyn Team,
+    record: &RequestRecord,
+    host: Option<&dyn CallHost>,
+) -> Result<(), String> {
+    let RequestKind::Permission { tool, input, .. } = &record.request else {
+        return Err("it is not a call of a tool".to_owned());
+    };
+    let host = host.ok_or("your permissions are not known here")?;
+    let config = team.config().map_err(|error| error_for_model(&error))?;
+    let member = config.member(&record.from);
+    let member = member.ok_or_else(|| format!("{} has left the team", record.from))?;
+    let cwd = &member.cwd;
+    host.may_make(&ForeignCall { tool, input, cwd })
 }
 
 /// Returns the open request of this member.

@@ -12,4 +12,4 @@ mod question;
 pub use answer::{answer, answer_frame, approve, approve_edited, deny};
 pub use ask::{ChangeSignal, OpenRequest, open_request, wait_for_answer};
 pub use foreign::{adopt_request, adopt_requests};
-pub(crate) use lead_agent::{answer_plan, deny_permission};
+pub(crate) use lead_agent::{answer_call, answer_plan};

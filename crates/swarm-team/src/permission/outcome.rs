@@ -70,7 +70,7 @@ fn planned(answer: &Answer, request: &PermissionRequest) -> PermissionOutcome {
             PermissionOutcome::deny(feedback.unwrap_or_default())
         }
         Answer::Approved { updated_input, .. } => PermissionOutcome::Allow {
-            updated_input: updated_input.clone(),
+            updated_input: updated_input.clone().map(as_edited),
             grants: Vec::new(),
         },
         Answer::Answered { .. } => PermissionOutcome::Allow {
@@ -83,6 +83,14 @@ fn planned(answer: &Answer, request: &PermissionRequest) -> PermissionOutcome {
 fn with_feedback(input: &Value, feedback: &str) -> Value {
     let mut input = input.clone();
     input["feedback"] = json!(feedback);
+    input
+}
+
+/// Marks a plan that the person changed, so that the model is told the new one.
+fn as_edited(mut input: Value) -> Value {
+    if let Value::Object(fields) = &mut input {
+        fields.insert("edited".to_owned(), json!(true));
+    }
     input
 }
 

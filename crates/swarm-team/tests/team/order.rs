@@ -43,6 +43,7 @@ pub(crate) fn order() -> SpawnOrder {
             remind: true,
             on_lost: OnLost::Park,
         },
+        verify_key: None,
         color_output: false,
         pace: 0.0,
         version: "1.2.3".to_owned(),

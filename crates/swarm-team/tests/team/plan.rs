@@ -1,12 +1,13 @@
 //! Plans that wait for approval, and requests of members of other programs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
-    AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, PLAN_TOOL, PermissionMode,
+    AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, MemberName, PLAN_TOOL, PermissionMode,
     PlanApprovalResponse, RequestKind, RequestRecord,
 };
 use swarm_store::{Draft, StoreError, process};
@@ -14,6 +15,7 @@ use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, SendMessageTool, adopt_request,
     adopt_requests, answer, approve, approve_edited, deny, open_request, wait_for_answer,
 };
+use swarm_tools::{CallHost, Caller, ForeignCall, PersonAnswer, Tool as _, ToolContext};
 use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, call, name, now};
@@ -111,8 +113,9 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(with_words)));
     let open = put_forward(&bob, &world, "# Big");
     let small = json!({"plan": "# Small"});
-    approve_edited(&*world.files(), &open.record, small.clone(), by()).unwrap();
-    assert_eq!(heard(&bob, &world, &open).await, allowed(Some(small)));
+    approve_edited(&*world.files(), &open.record, small, by()).unwrap();
+    let edited = json!({"plan": "# Small", "edited": true});
+    assert_eq!(heard(&bob, &world, &open).await, allowed(Some(edited)));
     let open = put_forward(&bob, &world, "# Wrong");
     deny(
         &*world.files(),
@@ -181,7 +184,7 @@ async fn another_programs_lead_answers_a_plan_by_mail_and_names_the_mode() {
 }
 
 #[tokio::test]
-async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
+async fn the_leads_model_decides_about_plans_and_denies_calls_that_it_could_not_make() {
     let world = World::new();
     let bob = world.seat_of_new("bob").context;
     let tool = SendMessageTool::for_lead(world.lead().context);
@@ -235,6 +238,62 @@ async fn the_leads_model_decides_about_plans_and_only_denies_calls() {
         heard(&bob, &world, &open).await,
         PermissionOutcome::Deny { .. }
     ));
+}
+
+/// A lead whose rules allow `make` in the member's directory.
+#[derive(Debug)]
+struct MakesOnly(PathBuf);
+
+#[async_trait]
+impl CallHost for MakesOnly {
+    async fn ask(&self, _: Value, _: String, _: CancellationToken) -> PersonAnswer {
+        PersonAnswer::Unanswered
+    }
+
+    fn progress(&self, _line: String) {}
+
+    fn may_make(&self, call: &ForeignCall<'_>) -> Result<(), String> {
+        assert_eq!((call.tool, call.cwd), ("Bash", &*self.0));
+        match call.input["command"].as_str() {
+            Some("make") => Ok(()),
+            command => Err(format!("no rule allows {command:?}")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_leads_model_approves_calls_that_its_own_rules_allow() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").context;
+    let tool = SendMessageTool::for_lead(world.lead().context);
+    let cwd = world.files().config().unwrap().members[1].cwd.clone();
+    let context = ToolContext {
+        host: Some(Arc::new(MakesOnly(cwd))),
+        ..ToolContext::new(PathBuf::from("/"), Caller::new(MemberName::lead()))
+    };
+    let plan = put_forward(&bob, &world, "# Fix it").request;
+    for (command, is_allowed) in [("make", true), ("make install", false)] {
+        let mut request = plan.clone();
+        request.tool = "Bash".to_owned();
+        request.next_mode = None;
+        request.input = json!({ "command": command });
+        request.suggestions = vec![Suggestion::SetMode {
+            mode: PermissionMode::Default,
+            destination: Destination::Session,
+        }];
+        let open = open_request(&bob, &*world.files(), request, None).unwrap();
+        let message =
+            json!({"type": "permission_response", "request_id": open.record.id, "approve": true});
+        let said = tool.call(json!({"to": "bob", "message": message}), &context);
+        let said = said.await;
+        assert_eq!(said.is_error, !is_allowed, "{}", said.content);
+        if is_allowed {
+            assert_eq!(heard(&bob, &world, &open).await, allowed(None));
+        } else {
+            assert!(said.content.contains("only a person"), "{}", said.content);
+            assert!(said.content.contains("no rule allows"), "{}", said.content);
+        }
+    }
 }
 
 fn asked_by(member: &str, text: &Value) -> Incoming {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AgentEvent, AgentId, BackendType, Clock, Color, Event, InboxEntry, LifeKind, LifeRecord,
     MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId, StateReport,
@@ -242,7 +243,10 @@ impl World {
 
     /// Returns the unread messages of a member, as its model would read them.
     pub(crate) fn read(&self, member: &str) -> Vec<String> {
-        self.mail(member).iter().map(Incoming::render).collect()
+        let mail = self.mail(member);
+        mail.iter()
+            .map(|mail| mail.render(HandoffScan::On))
+            .collect()
     }
 
     pub(crate) fn create(&self, subject: &str, owner: Option<&str>, blocked_by: &[u64]) -> TaskId {

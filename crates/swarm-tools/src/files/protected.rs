@@ -151,19 +151,48 @@ impl ProtectedPaths {
     /// Returns the existing paths below this resolved directory that must not be read because they
     /// contain secrets.
     pub fn secrets_below(&self, real: &Path) -> Vec<PathBuf> {
+        let keys = self.roots.iter().flat_map(|root| signing_keys(root, real));
         let below = self.hidden.iter().filter(|hidden| hidden.starts_with(real));
         below
             .filter(|hidden| hidden.symlink_metadata().is_ok())
             .cloned()
+            .chain(keys)
             .collect()
+    }
+
+    /// Whether a path is in the directory of a team's signing key, `teams/<team>/swarm/keys`.
+    fn is_signing_key(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| {
+            let Ok(rest) = real.strip_prefix(root) else {
+                return false;
+            };
+            let names: Vec<&str> = rest.components().take(4).map(name).collect();
+            matches!(names[..], [teams, _, own, keys]
+                if same(teams, "teams") && same(own, "swarm") && same(keys, "keys"))
+        })
     }
 
     /// Whether searches exclude this resolved path.
     pub(crate) fn hides(&self, real: &Path) -> bool {
         self.hidden.iter().any(|hidden| real.starts_with(hidden))
+            || self.is_signing_key(real)
             || shows_process_secrets(real)
             || self.filter.as_ref().is_some_and(|test| test(real))
     }
+}
+
+/// Returns the directories of signing keys in a state directory that are below `real`.
+fn signing_keys(root: &Path, real: &Path) -> Vec<PathBuf> {
+    let teams = root.join("teams");
+    if !teams.starts_with(real) && !real.starts_with(&teams) {
+        return Vec::new();
+    }
+    let Ok(entries) = std::fs::read_dir(&teams) else {
+        return Vec::new();
+    };
+    let keys = entries.filter_map(|entry| Some(entry.ok()?.path().join("swarm").join("keys")));
+    keys.filter(|keys| keys.starts_with(real) && keys.is_dir())
+        .collect()
 }
 
 fn shows_process_secrets(real: &Path) -> bool {
@@ -247,6 +276,33 @@ mod tests {
         ] {
             assert_eq!(protected.write_refusal(Path::new(path)), None, "{path}");
         }
+    }
+
+    #[test]
+    fn signing_keys_are_never_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let protected = ProtectedPaths::new(&root);
+        let keys = root.join("teams/crew/swarm/keys");
+        std::fs::create_dir_all(&keys).unwrap();
+        for path in [keys.clone(), keys.join("signing.key")] {
+            assert!(
+                protected.read_refusal(&path).is_some(),
+                "{}",
+                path.display()
+            );
+        }
+        for path in [
+            "teams/crew/swarm/journal.jsonl",
+            "teams/crew/keys/x",
+            "keys",
+        ] {
+            assert_eq!(protected.read_refusal(&root.join(path)), None, "{path}");
+        }
+        for above in [root.clone(), root.join("teams"), root.join("teams/crew")] {
+            assert_eq!(protected.secrets_below(&above), std::slice::from_ref(&keys));
+        }
+        assert!(protected.secrets_below(&root.join("projects")).is_empty());
     }
 
     #[test]

@@ -23,6 +23,10 @@ struct Parameters {
     #[serde(default)]
     #[schemars(skip)]
     feedback: Option<String>,
+    /// Whether the approval changed the plan. Set by the program.
+    #[serde(default)]
+    #[schemars(skip)]
+    edited: bool,
 }
 
 #[async_trait]
@@ -89,10 +93,18 @@ impl Tool for ExitPlanMode {
             "" => String::new(),
             feedback => format!("\nFeedback given with the approval: {feedback}"),
         };
+        let edited = if input.edited {
+            format!(
+                "\nThe plan was changed with the approval. Carry out this version:\n{}",
+                input.plan
+            )
+        } else {
+            String::new()
+        };
         match mode {
             Some(mode) => ToolOutput::ok(
                 format!(
-                    "The plan is approved. You have left plan mode and are now in mode {mode}. Carry out the plan.{feedback}"
+                    "The plan is approved. You have left plan mode and are now in mode {mode}. Carry out the plan.{feedback}{edited}"
                 ),
                 format!("approved, mode {mode}"),
             ),

@@ -12,7 +12,7 @@ use swarm_protocol::{
 };
 use swarm_store::Draft;
 use swarm_store::blocking::{TeamStore, wait};
-use swarm_team::{Incoming, allow_for_team, request_mode};
+use swarm_team::{Incoming, allow_for_team, request_mode, team_rules};
 
 use super::world::{World, bob};
 use crate::mail::MailHandler;
@@ -251,7 +251,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     let spawn = world.join("bob", None);
     let handler = Arc::new(TeammateMail::default());
     let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
-    handler.may_change(&rights, spawn, &world.reporter(spawn));
+    handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
     let mail = MailHandler::new(world.context(spawn), handler);
     let files = world.store.team(&world.team);
     let by = || AnsweredBy::person(1, None);
@@ -287,4 +287,70 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
     allow_for_team(&*files, &rule, by()).unwrap();
     wait(mail.take_rights()).unwrap();
     assert_eq!(rights.rules().allow.len(), 1);
+}
+
+#[test]
+fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
+    let world = World::new();
+    let spawn = world.join("bob", None);
+    let handler = Arc::new(TeammateMail::default());
+    let rights = Arc::new(Rights::new(Default, RuleSet::default(), BypassPermissions));
+    handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
+    let mail = MailHandler::new(world.context(spawn), handler);
+    let files = world.store.team(&world.team);
+    let by = || AnsweredBy::person(1, None);
+    let modes = || -> Vec<Event> {
+        let events = files.events().unwrap().entries.into_iter();
+        let events = events.map(|entry| entry.event);
+        events
+            .filter(|event| matches!(event, Event::ModeSet { .. }))
+            .collect()
+    };
+    let resend = |event: Event| {
+        let Event::ModeSet { mode, .. } = &event else {
+            panic!("{event:?}")
+        };
+        let frame = json!({"type": "mode_set_request", "mode": mode, "from": "team-lead"});
+        let frame = ControlFrame::from_text(&frame.to_string()).unwrap();
+        files.journal(event).unwrap();
+        files
+            .send(&bob(), Draft::control("team-lead", &frame))
+            .unwrap();
+        wait(mail.take_rights()).unwrap();
+        rights.mode()
+    };
+    request_mode(&*files, &bob(), AcceptEdits, by()).unwrap();
+    wait(mail.take_rights()).unwrap();
+    assert_eq!(rights.mode(), AcceptEdits);
+    let old = modes().remove(0);
+    let signed = world.clock.now();
+    while world.clock.now() <= signed {
+        std::hint::spin_loop();
+    }
+    request_mode(&*files, &bob(), Plan, by()).unwrap();
+    wait(mail.take_rights()).unwrap();
+    assert_eq!(rights.mode(), Plan);
+    assert_eq!(resend(old), Plan, "a replay");
+    let mut forged = modes().remove(1);
+    if let Event::ModeSet { mode, .. } = &mut forged {
+        "bypassPermissions".clone_into(mode);
+    }
+    assert_eq!(
+        resend(forged.clone()),
+        Plan,
+        "the signature of another mode"
+    );
+    if let Event::ModeSet { by, .. } = &mut forged {
+        by.signature = None;
+    }
+    assert_eq!(resend(forged), Plan, "no signature");
+    let rule = Event::TeamRuleAdded {
+        rule: "Bash".to_owned(),
+        by: by(),
+    };
+    files.journal(rule).unwrap();
+    let key = files.verify_key().unwrap();
+    assert_eq!(team_rules(&*files, key.as_ref()).unwrap(), []);
+    assert_eq!(team_rules(&*files, None).unwrap().len(), 1);
 }

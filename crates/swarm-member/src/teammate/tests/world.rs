@@ -209,6 +209,7 @@ impl World {
             ]),
             provider: BTreeMap::new(),
             limits: self.limits,
+            verify_key: self.store.team(&self.team).verify_key().unwrap(),
             color_output: false,
             pace: 0.0,
             version: "0.0.0".to_owned(),

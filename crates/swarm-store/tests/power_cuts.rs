@@ -1,0 +1,348 @@
+//! Replays power cuts: from the write and flush steps that `swarm-os` logs, the states of the disk
+//! that a power cut can leave at any moment are built, and each is opened. An unflushed content is
+//! lost; of the unflushed directory entries any selection may have reached the disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends with a panic"
+)]
+
+#[path = "store/world.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the store")]
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use swarm_protocol::{
+    Answer, AnsweredBy, RequestId, RequestKind, RequestRecord, RequestState, TaskStatus, UnixMs,
+};
+use swarm_store::blocking::TeamStore;
+use swarm_store::{AnswerLookup, Draft, FileStore, TaskChange};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::world::{World, id, name, new_member, new_task, store_at};
+
+/// A file with its content, or a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Node {
+    File(Vec<u8>),
+    Directory,
+}
+
+type Image = BTreeMap<PathBuf, Node>;
+
+/// A disk that keeps only what was flushed.
+#[derive(Debug)]
+struct Disk {
+    root: PathBuf,
+    durable: Image,
+    /// Future names of files whose content was flushed.
+    flushed: BTreeSet<PathBuf>,
+    /// Entries that were made or removed (`None`) and not flushed.
+    pending: BTreeMap<PathBuf, Option<Node>>,
+    /// Every state that a power cut could have left.
+    images: BTreeSet<Vec<(PathBuf, Option<Vec<u8>>)>>,
+}
+
+static DISK: Mutex<Option<Disk>> = Mutex::new(None);
+
+fn node_at(path: &Path) -> Option<Node> {
+    let metadata = path.symlink_metadata().ok()?;
+    if metadata.is_dir() {
+        return Some(Node::Directory);
+    }
+    std::fs::read(path).ok().map(Node::File)
+}
+
+fn walk(directory: &Path, into: &mut Image) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if let Some(node) = node_at(&path) {
+            let is_directory = node == Node::Directory;
+            into.insert(path.clone(), node);
+            if is_directory {
+                walk(&path, into);
+            }
+        }
+    }
+}
+
+fn is_appended_to(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "jsonl")
+}
+
+impl Disk {
+    fn of(root: &Path) -> Self {
+        let mut durable = Image::new();
+        walk(root, &mut durable);
+        let mut disk = Self {
+            root: root.to_owned(),
+            durable,
+            flushed: BTreeSet::new(),
+            pending: BTreeMap::new(),
+            images: BTreeSet::new(),
+        };
+        disk.cut();
+        disk
+    }
+
+    fn step(&mut self, step: &str, path: &Path) {
+        let node = node_at(path);
+        match step {
+            "Wrote" => {
+                self.flushed.remove(path);
+            }
+            "Flushed" if is_appended_to(path) => {
+                self.flushed.insert(path.to_owned());
+                if let (Some(node), Some(known)) = (&node, self.durable.get_mut(path)) {
+                    *known = node.clone();
+                }
+                if let Some(pending) = self.pending.get_mut(path) {
+                    *pending = node;
+                }
+            }
+            "Flushed" => {
+                self.flushed.insert(path.to_owned());
+            }
+            "Entered" => {
+                let is_lost = !self.flushed.contains(path);
+                let node = node.map(|node| match node {
+                    Node::File(_) if is_lost => Node::File(Vec::new()),
+                    node => node,
+                });
+                self.pending.insert(path.to_owned(), node);
+            }
+            "FlushedDirectory" => {
+                let entries = self
+                    .pending
+                    .extract_if(.., |entry, _| entry.parent() == Some(path));
+                for (entry, node) in entries {
+                    match node {
+                        Some(node) => self.durable.insert(entry, node),
+                        None => self.durable.remove(&entry),
+                    };
+                }
+            }
+            other => panic!("unknown step {other}"),
+        }
+        self.cut();
+    }
+
+    /// Adds the states that a power cut could leave now.
+    fn cut(&mut self) {
+        let pending: Vec<_> = self.pending.iter().collect();
+        assert!(pending.len() < 10, "{pending:?}");
+        for selection in 0..1_usize << pending.len() {
+            let mut image = self.durable.clone();
+            for (at, (path, node)) in pending.iter().enumerate() {
+                if selection & (1 << at) == 0 {
+                    continue;
+                }
+                match node {
+                    Some(node) => image.insert((*path).clone(), node.clone()),
+                    None => image.remove(*path),
+                };
+            }
+            let entries = image.into_iter().map(|(path, node)| match node {
+                Node::File(content) => (path, Some(content)),
+                Node::Directory => (path, None),
+            });
+            self.images.insert(entries.collect());
+        }
+    }
+}
+
+struct Recorder;
+
+impl Subscriber for Recorder {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "swarm_os::disk"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let path = PathBuf::from(fields.path);
+        if let Some(disk) = &mut *DISK.lock()
+            && path.starts_with(&disk.root)
+        {
+            disk.step(&fields.step, &path);
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Fields {
+    step: String,
+    path: String,
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        match field.name() {
+            "step" => self.step = format!("{value:?}"),
+            "path" => self.path = format!("{value:?}"),
+            _ => {}
+        }
+    }
+}
+
+/// The test that records; the steps are recorded for the whole process.
+static RECORDING: Mutex<()> = Mutex::new(());
+
+/// Does `work` and opens every state that a power cut could have left during it. `check` returns
+/// whether the work is done in a state, and fails if it is done by half. After `work` it must be.
+fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool) {
+    let _alone = RECORDING.lock();
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    *DISK.lock() = Some(Disk::of(&world.root));
+    work();
+    let mut disk = DISK.lock().take().unwrap();
+    let during = std::mem::take(&mut disk.images);
+    disk.cut();
+    assert!(during.len() > 1, "nothing was recorded");
+    let opened = |image: &Vec<(PathBuf, Option<Vec<u8>>)>| {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, content) in image {
+            let path = directory
+                .path()
+                .join(path.strip_prefix(&world.root).unwrap());
+            match content {
+                None => swarm_os::ensure_private_dir(&path).unwrap(),
+                Some(content) => {
+                    // An entry in a directory that did not reach the disk is lost with it.
+                    if path.parent().is_some_and(Path::is_dir) {
+                        std::fs::write(&path, content).unwrap();
+                    }
+                }
+            }
+        }
+        check(&store_at(directory.path()))
+    };
+    let done = during.iter().filter(|image| opened(image)).count();
+    assert!(done < during.len(), "the work was done before it began");
+    for image in &disk.images {
+        assert!(opened(image), "reported as done, and lost");
+    }
+}
+
+#[test]
+fn a_sent_message_survives_a_power_cut_and_half_of_one_is_never_read() {
+    let world = World::with_member("ann");
+    let send = |text: &str| {
+        let draft = Draft::new("team-lead", text);
+        let files = world.store.team(&world.team);
+        files.send(&name("ann"), draft).unwrap();
+    };
+    send("first");
+    replay(
+        &world,
+        || send("second"),
+        |store| {
+            let unread = store.team(&world.team).take_unread(&name("ann")).unwrap();
+            let texts: Vec<&str> = unread.iter().map(|entry| &*entry.text).collect();
+            assert!(
+                matches!(texts[..], ["first"] | ["first", "second"]),
+                "{texts:?}"
+            );
+            texts.len() == 2
+        },
+    );
+}
+
+#[test]
+fn a_completed_task_survives_a_power_cut() {
+    let world = World::with_member("ann");
+    let (files, person) = (world.store.team(&world.team), world.person());
+    files
+        .create_tasks(&[new_task("part", &[])], &person)
+        .unwrap();
+    let done = TaskChange {
+        status: Some(TaskStatus::Completed),
+        ..TaskChange::default()
+    };
+    replay(
+        &world,
+        || drop(files.update_task(&id(1), done, &person).unwrap()),
+        |store| {
+            let task = store.team(&world.team).task(&id(1)).unwrap();
+            assert_eq!(task.subject, "part");
+            task.status == TaskStatus::Completed
+        },
+    );
+}
+
+#[test]
+fn a_committed_spawn_survives_a_power_cut() {
+    let world = World::new();
+    let new = new_member("ann");
+    let spawn = new.spawn_id;
+    world.store.team(&world.team).reserve(new).unwrap();
+    replay(
+        &world,
+        || world.commit(spawn),
+        |store| {
+            let config = store.team(&world.team).config().unwrap();
+            let member = config.member(&name("ann")).unwrap();
+            assert_eq!(member.spawn_id(), Some(spawn));
+            member.swarm.as_ref().unwrap().reservation.is_none()
+        },
+    );
+}
+
+#[test]
+fn an_answer_survives_a_power_cut_with_its_signature() {
+    let world = World::with_member("ann");
+    let files = world.store.team(&world.team);
+    let key = files.verify_key().unwrap();
+    let asked = files.open_request(RequestRecord {
+        id: RequestId::new("perm-1-abcdefg"),
+        number: None,
+        from: name("ann"),
+        spawn_id: None,
+        request: RequestKind::Sandbox {
+            host: "crates.io".to_owned(),
+        },
+        description: "crates.io".to_owned(),
+        why: String::new(),
+        asked_at: UnixMs(1),
+        deadline: None,
+        state: RequestState::Open,
+    });
+    let asked = asked.unwrap();
+    let by = AnsweredBy::person(1, None);
+    replay(
+        &world,
+        || {
+            drop(
+                files
+                    .answer_request(&asked.id, None, Answer::once(), by)
+                    .unwrap(),
+            )
+        },
+        |store| match store.team(&world.team).look_up_answer(&asked, key.as_ref()) {
+            Ok(AnswerLookup::Answered(_)) => true,
+            Ok(AnswerLookup::Pending) => false,
+            other => panic!("{other:?}"),
+        },
+    );
+}
