@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swarm_permissions::{Destination, PermissionOutcome, PermissionRequest, Suggestion};
 use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, InboxEntry, IsoTime, MemberName, PLAN_TOOL, PermissionMode,
-    PlanApprovalResponse, RequestKind, RequestRecord,
+    PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord,
 };
 use swarm_store::{Draft, StoreError, process};
 use swarm_team::{
@@ -364,6 +364,42 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
     assert_eq!(call.request_id, records[0].id);
     assert!(plan.approved && plan.permission_mode.as_deref() == Some("default"));
     assert!(sandbox.allow && sandbox.host == "crates.io");
+}
+
+#[test]
+fn always_gives_a_member_of_another_program_what_it_suggested() {
+    let world = World::new();
+    world.foreigner("eve");
+    let files = world.files();
+    let suggestions = json!([
+        {"type": "addDirectories", "directories": ["/srv"], "destination": "session"},
+        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+        {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+         "behavior": "allow", "destination": "session"},
+    ]);
+    for (number, always) in [false, true].into_iter().enumerate() {
+        let text = json!({"type": "permission_request", "request_id": format!("perm-{number}-abcdefg"),
+            "agent_id": "eve", "tool_name": "Bash", "tool_use_id": "t", "description": "make",
+            "input": {"command": "make"}, "permission_suggestions": suggestions});
+        let incoming = asked_by("eve", &text);
+        let record = adopt_request(&*files, &incoming, PermissionMode::Plan, now()).unwrap();
+        approve(&*files, &record.unwrap(), always, AnsweredBy::default()).unwrap();
+        let ControlFrame::PermissionResponse(answer) = last_frame(&world, "eve") else {
+            panic!("no answer")
+        };
+        let PermissionResult::Success {
+            response: Some(response),
+        } = answer.result
+        else {
+            panic!("{answer:?}")
+        };
+        let granted = if always {
+            suggestions.clone()
+        } else {
+            json!([])
+        };
+        assert_eq!(response["permission_updates"], granted);
+    }
 }
 
 #[test]

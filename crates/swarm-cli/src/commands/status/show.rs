@@ -128,7 +128,7 @@ fn watch(app: &App, team: &TeamName) -> Result<ExitCode, Failure> {
             }
         }
         if draws {
-            let height = terminal_height(io::stdout()).map(|height| height.saturating_sub(1));
+            let height = terminal_height(std::io::stdout()).map(|height| height.saturating_sub(1));
             let theme = theme(app);
             screen::draw(app.out, theme, &text::text(app, &status, theme, height))?;
         } else {
