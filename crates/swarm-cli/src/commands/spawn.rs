@@ -261,9 +261,14 @@ fn show(app: &App, member: &SpawnedMember) -> Result<(), Failure> {
             "worktree": member.worktree.as_ref().map(|made| &made.record),
         }));
     }
+    // Ids of other backends have no meaning for people.
+    let pane = match member.pane.as_str() {
+        id if id.starts_with('%') => id,
+        _ => member.backend.name(),
+    };
     app.out.data(&plain(&format!(
-        "{} is ready ({}, {}, mode {})",
-        member.agent_id, member.pane, member.hello.model, member.hello.mode
+        "{} is ready ({pane}, {}, mode {})",
+        member.agent_id, member.hello.model, member.hello.mode
     )))?;
     app.out.say(&plain(&place(member)));
     if member.hello.mode == PermissionMode::Plan {

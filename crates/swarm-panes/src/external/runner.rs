@@ -172,8 +172,9 @@ pub(super) fn quoted(word: &OsStr) -> OsString {
 }
 
 /// Three shells: the first keeps the pane open after a failure until the user presses Enter; the
-/// second waits for the program and records its status; the third becomes the program. The first
-/// two ignore the signals of the terminal, which the program gets as well. `@1@`, `@2@` and `@3@`
+/// second waits for the program and records its status; the third becomes the program. Closing the
+/// pane must end the first, since the kernel tells only the first process of a terminal, and the
+/// others when that one ends. `@1@`, `@2@` and `@3@`
 /// stand for the progress file, the working directory and the command.
 const SCRIPT: &str = r#"# Runs a member of a swarm team in a pane.
 note() { printf '%s %s\n' "$1" "$2" >>@1@; }
@@ -192,7 +193,7 @@ runner)
     ;;
 *)
     note pane $$
-    trap : INT QUIT TERM HUP
+    trap : INT QUIT
     /bin/sh "$0" runner
     status=$?
     [ $status = 0 ] && exit

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use swarm_panes::{ExternalBackend, PaneBackend, PaneError, PaneProgram, PaneStatus};
 
-use crate::rig::{Directory, close_all, open_sleeper, sh, spec, team, until, within};
+use crate::rig::{
+    Directory, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until, within,
+};
 use crate::terminals::{calls, in_iterm2, with_program};
 
 #[tokio::test]
@@ -134,4 +136,36 @@ async fn another_process_finds_the_pane_and_its_exit() {
     };
     assert_eq!(status, killed);
     close_all(&other, &team()).await;
+}
+
+#[tokio::test]
+async fn a_member_ends_when_the_user_closes_its_window() {
+    let server = UserServer::start(120, 40);
+    let tmux = format!(
+        "{} -S '{}'",
+        tmux_program().display(),
+        server.socket.display()
+    );
+    let script = format!(
+        "#!/bin/sh\ncase $1 in\nopen) {tmux} split-window -d -P -F '#{{pane_id}}' \"$2 '$3'\" ;;\n\
+         close) {tmux} kill-pane -t \"$2\" ;;\nesac\n"
+    );
+    let driver = PaneProgram {
+        program: server.directory.script("panes", &script),
+        env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+    };
+    let backend = ExternalBackend::new(&server.directory.path("members"), Arc::new(driver));
+    let spec = spec("ada");
+    let command = sh("exec sleep 1000000", &[]);
+    let pane = backend.launch(&spec, &command).await.unwrap();
+    let closed = server.run(&["kill-pane", "-t", "%1"]);
+    let status = within("the end is seen", backend.exited(&pane))
+        .await
+        .unwrap();
+    let hung_up = PaneStatus::Dead {
+        code: None,
+        signal: Some("1".to_owned()),
+    };
+    assert_eq!(status, hung_up, "{closed:?}");
+    backend.close(&pane, &spec.spawn_id).await.unwrap();
 }

@@ -104,8 +104,8 @@ fn context(view: &MemberView) -> Cell {
     Cell::new(format!("{}%", used.percent()))
 }
 
-/// Formats the tmux pane, with the server if there are several. Headless members show none, because
-/// their ids have no meaning for people.
+/// Formats the tmux pane, with the server if there are several. Of other backends only the name is
+/// shown, because their ids have no meaning for people.
 fn pane(status: &Status, member: &Member) -> String {
     match member.tmux_pane_id.as_str() {
         text if text.starts_with('%') => match server_of(member, &status.members) {
@@ -114,7 +114,7 @@ fn pane(status: &Status, member: &Member) -> String {
         },
         _ => {
             let kind = member.backend_type.as_ref().and_then(backend_kind);
-            let kind = kind.filter(|kind| !kind.has_panes() && !member.tmux_pane_id.is_none());
+            let kind = kind.filter(|_| !member.tmux_pane_id.is_none());
             kind.map_or_else(String::new, |kind| kind.backend().name().to_owned())
         }
     }
