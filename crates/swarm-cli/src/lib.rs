@@ -3,6 +3,7 @@
 
 mod agent_config;
 mod alternative_role;
+mod api_key_helper;
 mod app;
 mod backoff;
 mod commands;
@@ -19,6 +20,7 @@ mod models;
 mod nearest;
 mod occupants;
 mod output;
+mod output_style;
 mod program_docs;
 mod request_flags;
 mod sgr;

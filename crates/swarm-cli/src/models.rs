@@ -17,6 +17,7 @@ use swarm_protocol::{Budget, ErrorKind};
 use swarm_supervisor::SpawnContext;
 use swarm_team::SpawnOrder;
 
+use crate::api_key_helper::{HelperModel, KeyHelper};
 use crate::backoff::FileThrottle;
 use crate::failure::Failure;
 use crate::fallback::{Choice, FallbackModel};
@@ -30,6 +31,7 @@ pub(crate) struct ClientSource {
     pace: f64,
     root: PathBuf,
     meter: Arc<SpendingMeter>,
+    helper: Option<Arc<KeyHelper>>,
 }
 
 impl ClientSource {
@@ -42,6 +44,7 @@ impl ClientSource {
             pace: spawn_context.pace,
             root: spawn_context.root.clone(),
             meter: Arc::clone(meter),
+            helper: KeyHelper::of(&spawn_context.provider),
         }
     }
 
@@ -54,6 +57,7 @@ impl ClientSource {
             pace: order.pace,
             root: root.to_owned(),
             meter: Arc::clone(meter),
+            helper: KeyHelper::of(&order.provider),
         }
     }
 
@@ -73,8 +77,14 @@ impl ClientSource {
 
     fn choice(&self, full: &str) -> Result<Choice, Failure> {
         let name = ModelName::parse(full).map_err(|error| Failure::usage(error.to_string()))?;
-        let client = connect(&name, &self.settings(full))
-            .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?;
+        let settings = self.settings(full);
+        let client: Arc<dyn Model> = match &self.helper {
+            Some(helper) if name.provider == Provider::Anthropic => {
+                Arc::new(HelperModel::new(Arc::clone(helper), name.clone(), settings))
+            }
+            _ => connect(&name, &settings)
+                .map_err(|error| Failure::new(ErrorKind::Environment, error.to_string()))?,
+        };
         let meter = Arc::clone(&self.meter) as Arc<dyn RequestMeter>;
         Ok(Choice {
             client: Arc::new(MeteredModel::new(client, full, meter)),

@@ -27,6 +27,22 @@ pub(crate) fn colored(text: &str) -> String {
     clean
 }
 
+/// Returns the text without color sequences. Other control sequences are escaped.
+pub(crate) fn without_colors(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('\u{1b}') {
+        plain += &rest[..start];
+        let length = sgr_length(&rest[start..]);
+        if length.is_none() {
+            plain.push('\u{1b}');
+        }
+        rest = &rest[start + length.unwrap_or(1)..];
+    }
+    plain += rest;
+    swarm_ui::clean_line(&plain)
+}
+
 /// Returns the length of an SGR sequence at the start of `text`: `ESC [`, parameters, `m`.
 fn sgr_length(text: &str) -> Option<usize> {
     let body = text.strip_prefix("\u{1b}[")?;
@@ -51,6 +67,8 @@ mod tests {
             "\u{1b}[1;31mred\u{1b}[0m␛]0;t␇␛\u{1b}[32mgreen\u{1b}[0m"
         );
         assert_eq!(colored("plain\n\ttext"), "plain\n\ttext");
+        let line = without_colors("\u{1b}[1;31mred\u{1b}[0m \u{1b}[2Jgreen");
+        assert_eq!(line, swarm_ui::clean_line("red \u{1b}[2Jgreen"));
     }
 
     proptest! {

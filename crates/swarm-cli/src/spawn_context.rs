@@ -20,6 +20,7 @@ use swarm_team::MemberLimits;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use crate::agent_config;
+use crate::api_key_helper::add_helper;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::occupants::occupants;
@@ -139,6 +140,12 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         claude.variable(&app.env, "ANTHROPIC_SMALL_FAST_MODEL"),
     )?;
     let asked = settings.clone();
+    let mut provider = app.env.provider_with(&claude.env);
+    add_helper(
+        &mut provider,
+        claude.api_key_helper(app.is_trusted()?),
+        claude.variable(&app.env, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"),
+    );
     let spawn_context = SpawnContext {
         program,
         backend: backend(app, choices.backend.as_deref())?,
@@ -151,7 +158,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         rules: RuleTexts::from(&claude.rules),
         agent_config: Arc::new(agent_config),
         shell_env: app.env.shell_with(&settings.pass, &claude.env),
-        provider: app.env.provider_with(&claude.env),
+        provider,
         ..for_stopping(app)
     };
     Ok(Prepared {

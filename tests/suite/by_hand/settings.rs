@@ -265,13 +265,10 @@ fn a_person_trusts_a_repository_and_sees_what_it_runs() {
 #[test]
 fn what_claude_code_has_and_swarm_does_not_support_is_named() {
     let world = world();
-    world.write(
-        "root/settings.json",
-        r#"{"statusLine": {"type": "command", "command": "x"}}"#,
-    );
+    world.write("root/settings.json", r#"{"language": "german"}"#);
     let world = world.with_variable("CLAUDE_CODE_COORDINATOR_MODE", "1");
     let seen = world.swarm(&["doctor"]).stdout;
-    let words = "settings.json: not supported and ignored: `statusLine`";
+    let words = "settings.json: not supported and ignored: `language`";
     assert!(seen.contains(words), "{seen}");
     assert!(!seen.contains("CLAUDE_CODE_COORDINATOR_MODE"), "{seen}");
 }

@@ -71,6 +71,22 @@ fn a_person_talks_to_a_lead_answers_its_request_in_place_and_continues_the_next_
 }
 
 #[test]
+fn a_run_in_a_terminal_is_answered_in_place_too() {
+    let run = RunInPane::shell("sh", brain);
+    run.line(OUTSIDE);
+    run.swarm("run 'make it' --mode default; echo code $?");
+    run.shows("team-lead asks: Bash touch made");
+    let made = run.world.project().join("made");
+    run.world
+        .wait_until("the call that was allowed by a key", || {
+            run.press("C-u");
+            run.press("1");
+            made.exists()
+        });
+    run.shows("code 0");
+}
+
+#[test]
 fn a_command_as_the_first_prompt_is_expanded_like_a_typed_one() {
     let run = RunInPane::shell("sh", brain);
     let command = "project/.claude/commands/greet.md";

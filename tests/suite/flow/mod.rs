@@ -3,6 +3,7 @@
 
 mod agents;
 mod chat;
+mod claude_settings;
 mod compaction;
 mod coordinator;
 mod detached;

@@ -349,7 +349,7 @@ fn a_suspended_run_returns_the_terminal_to_the_shell_and_takes_it_back() {
     run.line("sleep 1.5; echo rested-$((3+3))");
     run.shows("rested-6");
     run.keys(&format!("fg; {MODES}"));
-    run.shows(&format!("$ fg; {MODES}"));
+    run.shows(&format!("fg; {MODES}"));
     run.press("Enter");
     run.keys(" more");
     run.shows("team-lead > half a line more");

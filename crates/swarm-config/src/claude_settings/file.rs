@@ -58,7 +58,10 @@ impl File {
             place: place.clone(),
             value,
         };
+        // A repository may not choose a model.
         let requests = requests::in_settings(&self.document).into_iter();
+        let requests =
+            requests.filter(|(key, _)| self.layer != Layer::Project || *key != requests::MODEL);
         self.modes().chain(requests.map(given))
     }
 
@@ -119,6 +122,11 @@ impl File {
             }
         }
         Ok(variables)
+    }
+
+    /// Returns the file's directory.
+    pub(super) fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
     }
 
     /// Returns the file's name for messages.

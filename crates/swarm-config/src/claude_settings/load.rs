@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use swarm_permissions::RuleSet;
 
+use super::by_source::ValueBySource;
 use super::file::File;
 use super::{FoundHooks, requests, unsupported};
 use crate::agents::EnabledPlugins;
@@ -30,6 +32,9 @@ pub struct ClaudeSettings {
     pub hooks: FoundHooks,
     /// The enabled plugins.
     pub plugins: EnabledPlugins,
+    key_helper: ValueBySource,
+    status_line: ValueBySource,
+    output_style: ValueBySource,
     /// Warnings about the files.
     pub(super) remarks: Vec<String>,
 }
@@ -75,7 +80,7 @@ impl ClaudeSettings {
         let project: Vec<File> = project_files(root, cwd)
             .filter_map(|(directory, path)| read(&path, Layer::Project, directory))
             .collect();
-        let hooks_alone: Vec<File> = project_files(root, &own)
+        let programs_alone: Vec<File> = project_files(root, &own)
             .filter(|_| own != cwd)
             .filter_map(|(directory, path)| read(&path, Layer::Project, directory))
             .collect();
@@ -84,9 +89,13 @@ impl ClaudeSettings {
         for file in user.iter().chain(&project).chain(&policy) {
             refused.extend(settings.add(file).err());
         }
-        let hooks_of = if own == cwd { &project } else { &hooks_alone };
-        for file in hooks_of {
-            settings.add_hooks(file);
+        let programs_of = if own == cwd {
+            &project
+        } else {
+            &programs_alone
+        };
+        for file in programs_of {
+            settings.add_programs(file);
         }
         (settings, refused)
     }
@@ -96,7 +105,8 @@ impl ClaudeSettings {
         self.rules.deny.extend(rules.deny);
         self.rules.ask.extend(rules.ask);
         self.given.extend(file.given());
-        let misread = requests::invalid_in(&file.document, &file.name());
+        self.remarks.extend(misread_programs(file));
+        let misread = requests::invalid_in(&file.document, &file.name(), file.layer);
         self.remarks.extend(misread);
         self.remarks.extend_from_slice(&file.permissions.remarks);
         let unsupported = unsupported::in_settings(&file.document, &file.name());
@@ -109,12 +119,17 @@ impl ClaudeSettings {
             self.rules.allow.extend(rules.allow);
             self.rules.directories.extend(rules.directories);
             self.env.extend(file.variables()?);
-            self.add_hooks(file);
+            self.add_programs(file);
         }
         Ok(())
     }
 
-    fn add_hooks(&mut self, file: &File) {
+    /// Adds the hooks and other commands of a file. Those of a repository come from its main checkout,
+    /// because agents can change the files of a worktree.
+    fn add_programs(&mut self, file: &File) {
+        self.key_helper.take(file, "apiKeyHelper");
+        self.status_line.take(file, "statusLine");
+        self.output_style.take(file, "outputStyle");
         let remarks = self.hooks.take(file);
         self.remarks.extend(remarks);
     }
@@ -123,6 +138,25 @@ impl ClaudeSettings {
     pub fn variable<'a>(&'a self, env: &'a Environment, name: &str) -> Option<&'a str> {
         let set = self.env.get(name).map(String::as_str);
         set.or_else(|| env.get(name))
+    }
+
+    /// Returns the command that prints the key for the Messages API (`apiKeyHelper`). `trusted` says
+    /// whether that of the repository may run.
+    pub fn api_key_helper(&self, trusted: bool) -> Option<&str> {
+        self.key_helper.effective(trusted)?.as_str()
+    }
+
+    /// Returns the command that prints the user's own status line (`statusLine`). `trusted` says
+    /// whether that of the repository may run.
+    pub fn status_line(&self, trusted: bool) -> Option<&str> {
+        status_command(self.status_line.effective(trusted)?)
+    }
+
+    /// Returns the name of the output style, if it is not the default one. `trusted` says whether the
+    /// repository may choose it.
+    pub fn output_style(&self, trusted: bool) -> Option<&str> {
+        let name = self.output_style.effective(trusted)?.as_str()?;
+        Some(name).filter(|name| !name.eq_ignore_ascii_case("default"))
     }
 
     /// Returns the values that these files and Claude Code's variables give to settings of
@@ -148,6 +182,40 @@ impl ClaudeSettings {
             .chain(requests::invalid_variables(variable));
         self.remarks.iter().cloned().chain(variables).collect()
     }
+}
+
+/// Returns the command of a `statusLine`.
+fn status_command(value: &Value) -> Option<&str> {
+    let command = value["command"]
+        .as_str()
+        .filter(|text| !text.trim().is_empty());
+    command.filter(|_| value["type"] == "command")
+}
+
+/// A key, whether a value is valid, and what to use instead.
+type ExpectedValue = (&'static str, fn(&Value) -> bool, &'static str);
+
+/// Returns warnings about values of the wrong type.
+fn misread_programs(file: &File) -> Vec<String> {
+    let is_wrong = |key: &str, is_valid: fn(&Value) -> bool| {
+        let value = &file.document[key];
+        !value.is_null() && !is_valid(value)
+    };
+    let expected: [ExpectedValue; 3] = [
+        ("apiKeyHelper", Value::is_string, "a command"),
+        (
+            "statusLine",
+            |value| status_command(value).is_some(),
+            "{\"type\": \"command\", \"command\": …}",
+        ),
+        ("outputStyle", Value::is_string, "the name of a style"),
+    ];
+    let wrong = expected
+        .iter()
+        .filter(|(key, is_valid, _)| is_wrong(key, *is_valid));
+    wrong
+        .map(|(key, _, use_)| format!("{}: ignoring `{key}`: use {use_}", file.name()))
+        .collect()
 }
 
 /// Returns the settings files of the repository around `cwd`, each with the directory it applies

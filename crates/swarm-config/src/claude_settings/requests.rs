@@ -1,13 +1,19 @@
-//! The values of `model.thinking` and `model.effort` in Claude Code's settings and variables.
+//! The model, thinking and effort in Claude Code's settings and variables.
 
 use serde_json::Value;
 use swarm_protocol::{Effort, Thinking};
+
+use crate::settings::Layer;
+
+/// The setting that `model` sets.
+pub(super) const MODEL: &str = "model.default";
 
 const THINKING: &str = "model.thinking";
 const EFFORT: &str = "model.effort";
 
 /// The variables, weakest first if two set the same setting.
-const VARIABLES: [(&str, &str); 2] = [
+const VARIABLES: [(&str, &str); 3] = [
+    ("ANTHROPIC_MODEL", MODEL),
     ("CLAUDE_CODE_EFFORT_LEVEL", EFFORT),
     ("MAX_THINKING_TOKENS", THINKING),
 ];
@@ -25,11 +31,29 @@ pub(super) fn in_settings(document: &Value) -> Vec<(&'static str, Value)> {
     let thinking = thinking.map(|thinking| (THINKING, thinking.to_string().into()));
     let effort = document["effortLevel"].as_str().and_then(effort);
     let effort = effort.map(|word| (EFFORT, word));
-    thinking.into_iter().chain(effort).collect()
+    let model = document["model"].as_str().and_then(model);
+    let model = model.map(|model| (MODEL, model));
+    thinking.into_iter().chain(effort).chain(model).collect()
 }
 
-/// Returns a warning about an invalid effort in a `settings.json`.
-pub(super) fn invalid_in(document: &Value, file: &str) -> Option<String> {
+/// Returns warnings about an invalid effort, and a model that has no effect, in a `settings.json`.
+pub(super) fn invalid_in(document: &Value, file: &str, layer: Layer) -> Vec<String> {
+    let model = match &document["model"] {
+        Value::String(name) if name == PLAN_MODEL => Some(format!(
+            "{file}: ignoring `model` \"{PLAN_MODEL}\": use the name of one model"
+        )),
+        Value::String(_) if layer == Layer::Project => Some(format!(
+            "{file}: ignoring `model`: a repository cannot choose it; pass `--model`"
+        )),
+        _ => None,
+    };
+    invalid_effort(document, file)
+        .into_iter()
+        .chain(model)
+        .collect()
+}
+
+fn invalid_effort(document: &Value, file: &str) -> Option<String> {
     let is_misread = match &document["effortLevel"] {
         Value::Null => false,
         Value::String(word) => effort(word).is_none(),
@@ -54,9 +78,10 @@ pub(super) fn in_variables<'a>(
 /// Returns warnings about invalid variables.
 pub(super) fn invalid_variables<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
     let misread = VARIABLES.iter().filter_map(|(name, key)| {
-        let text = get(name).filter(|text| !text.trim().is_empty())?;
+        let text = get(name).filter(|text| !is_default(text))?;
         let expected = match *key {
             THINKING => "a number of tokens",
+            MODEL => "the name of one model",
             _ => "low, medium, high, xhigh or max",
         };
         value(key, text).is_none().then(|| {
@@ -73,8 +98,26 @@ fn value(key: &str, text: &str) -> Option<Value> {
             let tokens = text.trim().parse().ok()?;
             Some(Thinking::of_tokens(tokens).to_string().into())
         }
+        MODEL => model(text),
         _ => effort(text),
     }
+}
+
+/// Claude Code's name for one model in plan mode and another one otherwise.
+const PLAN_MODEL: &str = "opusplan";
+
+/// Claude Code's suffix for a model with a larger context window.
+const LARGE_WINDOW: &str = "[1m]";
+
+fn is_default(text: &str) -> bool {
+    matches!(text.trim(), "" | "default")
+}
+
+/// Returns the model, without the suffix for a larger window: windows are known per model.
+fn model(text: &str) -> Option<Value> {
+    let name = text.trim();
+    let name = name.strip_suffix(LARGE_WINDOW).unwrap_or(name);
+    (!is_default(name) && name != PLAN_MODEL).then(|| name.into())
 }
 
 /// Parses an effort. Claude Code writes `unset` or `auto` for the model's default.

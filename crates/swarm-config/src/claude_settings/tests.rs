@@ -384,3 +384,57 @@ fn an_invalid_effort_is_reported() {
     );
     assert_eq!(machine.settings([]).effort, None);
 }
+
+#[test]
+fn the_model_is_read_from_settings_and_a_variable_but_not_from_a_repository() {
+    let machine = Machine::new().file("root/settings.json", r#"{"model": "opus[1m]"}"#);
+    assert_eq!(machine.settings([]).model, "opus");
+    let by_variable = machine.settings([("ANTHROPIC_MODEL", "claude-haiku-4-5")]);
+    assert_eq!(by_variable.model, "claude-haiku-4-5");
+    assert_eq!(
+        machine.settings([("ANTHROPIC_MODEL", "default")]).model,
+        "opus"
+    );
+    let machine = machine.file("repo/.claude/settings.json", r#"{"model": "haiku"}"#);
+    assert_eq!(machine.settings([]).model, "opus");
+    let said = machine.load().unwrap().remarks.join("\n");
+    assert!(said.contains("a repository cannot choose it"), "{said}");
+    let machine = machine.file("root/settings.json", r#"{"model": "opusplan"}"#);
+    assert_eq!(machine.settings([]).model, "sonnet");
+    let said = machine.load().unwrap().remarks.join("\n");
+    assert!(said.contains("use the name of one model"), "{said}");
+}
+
+#[test]
+fn programs_of_a_repository_need_trust_and_its_nearest_local_file_wins() {
+    let line = |command: &str| {
+        format!(
+            r#"{{"statusLine": {{"type": "command", "command": "{command}"}}, "apiKeyHelper": "key-{command}", "outputStyle": "{command}"}}"#
+        )
+    };
+    let machine = Machine::new()
+        .file("root/settings.json", &line("user"))
+        .file("repo/.claude/settings.json", &line("shared"))
+        .file("repo/.claude/settings.local.json", &line("local"));
+    let settings = machine.load().unwrap();
+    for (trusted, wins) in [(false, "user"), (true, "local")] {
+        assert_eq!(settings.status_line(trusted), Some(wins));
+        assert_eq!(settings.output_style(trusted), Some(wins));
+        let helper = format!("key-{wins}");
+        assert_eq!(settings.api_key_helper(trusted), Some(helper.as_str()));
+    }
+    let wrong = r#"{"statusLine": "x", "apiKeyHelper": 1, "outputStyle": "Default"}"#;
+    let settings = Machine::new()
+        .file("root/settings.json", wrong)
+        .load()
+        .unwrap();
+    assert_eq!(
+        (settings.status_line(true), settings.output_style(true)),
+        (None, None)
+    );
+    let said = settings.remarks.join("\n");
+    assert!(
+        said.contains("ignoring `statusLine`") && said.contains("ignoring `apiKeyHelper`"),
+        "{said}"
+    );
+}

@@ -11,7 +11,6 @@ const SETTINGS: &[Row] = &[
     ("allowManagedPermissionRulesOnly", ""),
     ("allowedHttpHookUrls", ""),
     ("allowedMcpServers", ""),
-    ("apiKeyHelper", "set ANTHROPIC_API_KEY"),
     ("attribution", ""),
     ("autoMode", ""),
     ("availableModels", ""),
@@ -27,12 +26,9 @@ const SETTINGS: &[Row] = &[
     ("forceLoginOrgUUID", ""),
     ("httpHookAllowedEnvVars", ""),
     ("language", ""),
-    ("model", "set `model.default` in swarm.toml"),
     ("modelOverrides", "set `model.default` in swarm.toml"),
     ("otelHeadersHelper", ""),
-    ("outputStyle", ""),
     ("sandbox", "set `sandbox.bash` in swarm.toml"),
-    ("statusLine", ""),
     ("strictKnownMarketplaces", ""),
     ("teammateMode", "set `spawn.backend` in swarm.toml"),
     ("worktree", "set `worktree.*` in swarm.toml"),
@@ -57,7 +53,6 @@ const VARIABLES: &[Row] = &[
         "ANTHROPIC_DEFAULT_SONNET_MODEL",
         "set `model.aliases` in swarm.toml",
     ),
-    ("ANTHROPIC_MODEL", "set `model.default` in swarm.toml"),
     ("ANTHROPIC_PROFILE", "set ANTHROPIC_API_KEY"),
     ("BASH_DEFAULT_TIMEOUT_MS", ""),
     ("BASH_MAX_OUTPUT_LENGTH", ""),
@@ -68,7 +63,6 @@ const VARIABLES: &[Row] = &[
     ),
     ("CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS", ""),
     ("CLAUDE_AUTO_BACKGROUND_TASKS", "use `run_in_background`"),
-    ("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", ""),
     (
         "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
         "use deny rules `Agent(Explore)`, `Agent(Plan)`",
@@ -180,13 +174,13 @@ mod tests {
     #[test]
     fn unsupported_settings_are_reported_with_their_replacement() {
         let document = json!({
-            "$schema": "x", "env": {"A": "b"}, "model": "opus", "statusLine": {"type": "command"},
-            "outputStyle": "", "alwaysThinkingEnabled": false,
+            "$schema": "x", "env": {"A": "b"}, "language": "german", "worktree": {"a": 1},
+            "outputStyle": "a", "alwaysThinkingEnabled": false,
             "permissions": {"allow": ["Read"], "blockedPaths": ["/etc"]}
         });
         assert_eq!(
             in_settings(&document, "s.json").unwrap(),
-            "s.json: not supported and ignored: `model` (set `model.default` in swarm.toml), `statusLine`, \
+            "s.json: not supported and ignored: `language`, `worktree` (set `worktree.*` in swarm.toml), \
              `blockedPaths` (use deny rules)"
         );
         assert_eq!(in_settings(&json!({"permissions": {}}), "s.json"), None);

@@ -13,7 +13,7 @@ use crate::skills::in_directory;
 /// An item that runs once its repository is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RepositoryItem {
-    /// `hook`, `mcp server`, `definition` or `skill`.
+    /// `hook`, `setting`, `mcp server`, `definition` or `skill`.
     kind: &'static str,
     /// Its event or name.
     name: String,
@@ -57,6 +57,7 @@ pub fn repository_items(top: &Path) -> RepositoryItems {
         let path = claude.join(name);
         if let Some(document) = read(&path, &mut found) {
             hooks(&document["hooks"], &path, &mut found.runs);
+            programs(&document, &path, &mut found.runs);
         }
     }
     let shared = top.join(".mcp.json");
@@ -96,6 +97,22 @@ fn read(path: &Path, found: &mut RepositoryItems) -> Option<Value> {
     serde_json::from_str(&text)
         .map_err(|error| found.wrong(path, format_args!("invalid JSON: {error}")))
         .ok()
+}
+
+/// Adds the commands of settings.
+fn programs(document: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {
+    let commands = [
+        ("apiKeyHelper", &document["apiKeyHelper"]),
+        ("statusLine", &document["statusLine"]["command"]),
+    ];
+    found.extend(commands.into_iter().filter_map(|(name, command)| {
+        Some(RepositoryItem {
+            kind: "setting",
+            name: name.to_owned(),
+            command: Some(command.as_str()?.to_owned()),
+            file: path.to_owned(),
+        })
+    }));
 }
 
 fn hooks(hooks: &Value, path: &Path, found: &mut Vec<RepositoryItem>) {

@@ -77,6 +77,9 @@ impl Dialect for MessagesApiConfig {
             (None, Some(key)) => {
                 let name = HeaderName::from_static("x-api-key");
                 address.credential(PROVIDER, name, "", key)?;
+                if self.sends_key_as_token {
+                    address.credential(PROVIDER, AUTHORIZATION, "Bearer ", key)?;
+                }
             }
             (None, None) => return Err(ModelError::NoKey { provider: PROVIDER }),
         }
@@ -165,6 +168,15 @@ mod tests {
         assert_eq!(address.headers()["authorization"], "Bearer token-1");
         assert_eq!(address.headers()["anthropic-beta"], "a,b");
         assert!(!address.headers().contains_key("x-api-key"));
+        let key = MessagesApiConfig {
+            auth_token: None,
+            sends_key_as_token: true,
+            ..both.clone()
+        };
+        let headers = key.address().unwrap();
+        let headers = headers.headers();
+        assert_eq!(headers["authorization"], "Bearer sk-test");
+        assert_eq!(headers["x-api-key"], "sk-test");
         let shown = format!("{both:?} {address:?}");
         assert!(
             !shown.contains("token-1") && !shown.contains("sk-test"),

@@ -12,6 +12,9 @@ pub struct MessagesApiConfig {
     pub base_url: String,
     /// Sent as `x-api-key`, unless there is an `auth_token`.
     pub api_key: Option<Secret>,
+    /// Whether `api_key` is also sent as `Authorization: Bearer`, as Claude Code does with the keys of
+    /// `apiKeyHelper`, which may be for another server.
+    pub sends_key_as_token: bool,
     /// Sent as `Authorization: Bearer`; takes precedence over `api_key`, as in Claude Code.
     pub auth_token: Option<Secret>,
     /// Values of the `anthropic-beta` header.
@@ -27,6 +30,7 @@ impl Default for MessagesApiConfig {
         Self {
             base_url: "https://api.anthropic.com".to_owned(),
             api_key: None,
+            sends_key_as_token: false,
             auth_token: None,
             betas: Vec::new(),
             cache: CacheLifetime::default(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use swarm_config::{
-    ClaudeSettings, ConfigError, Environment, Settings, SettingsFiles, resolve_model,
+    ClaudeSettings, ConfigError, Environment, Settings, SettingsFiles, is_trusted, resolve_model,
 };
 use swarm_model::Provider;
 
@@ -21,6 +21,8 @@ pub(super) struct Written {
     settings_refused: bool,
     /// Variables of `settings.json` files; `None` if one of them is invalid and may contain a key.
     variables: Option<BTreeMap<String, String>>,
+    /// Whether a command of a settings file prints the key (`apiKeyHelper`).
+    has_key_helper: bool,
 }
 
 /// Reads `swarm.toml` and `settings.json` files.
@@ -34,6 +36,7 @@ pub(super) fn check(env: &Environment) -> Result<(Vec<Finding>, Written), Failur
         settings: Settings::built_in()?,
         settings_refused: false,
         variables: Some(BTreeMap::new()),
+        has_key_helper: false,
     };
     match env.root() {
         Ok(root) => findings.extend(read(env, &root, &mut written, &mut refused)),
@@ -79,6 +82,8 @@ fn read(
             Err(error) => refused.push(error),
         }
     }
+    let trusted = is_trusted(root, &env.cwd).unwrap_or_default();
+    written.has_key_helper = claude.api_key_helper(trusted).is_some();
     written.variables = slips.is_empty().then_some(claude.env);
     refused.extend(slips);
     remarks.collect()
@@ -110,6 +115,9 @@ pub(super) fn model(env: &Environment, written: &Written) -> Finding {
     };
     if let Some(name) = keys.iter().find(|name| is_set(name)) {
         return Finding::ok(NAME, format!("{resolved}, {name} is set"));
+    }
+    if resolved.provider == Provider::Anthropic && written.has_key_helper {
+        return Finding::ok(NAME, format!("{resolved}, `apiKeyHelper` prints the key"));
     }
     if written.variables.is_none() {
         let found = format!(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use swarm_agent::EventSink;
+use swarm_config::ClaudeSettings;
 use swarm_member::{LeadParts, RunReport, run_lead};
 use swarm_protocol::{AgentEvent, ErrorKind};
 use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};
@@ -21,6 +22,7 @@ use super::person_shell::ShellLines;
 use super::questions::{AttentiveSink, Questions};
 use super::report::OutputFormat;
 use super::slash::{TerminalCommands, Typed};
+use super::status_command::StatusCommand;
 use super::status_line::{StatusLine, StatusSink};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
 use super::view::{events, view_theme};
@@ -29,6 +31,7 @@ use crate::commands::detach::Detached;
 use crate::commands::runtime;
 use crate::failure::Failure;
 use crate::output::say;
+use crate::output_style::output_style;
 use crate::team_hooks::TeamHooks;
 
 /// Input hint in the terminal of a run.
@@ -53,6 +56,7 @@ pub(in crate::commands) fn execute_lead(
     output: OutputFormat,
     prompt: Option<String>,
 ) -> Result<RunReport, Failure> {
+    parts.instructions.extend(output_style(app)?);
     let detached = Detached::leave_terminal(app, &parts)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(io::Error::from)?;
@@ -133,7 +137,10 @@ fn read_terminal(
     end: &Arc<Notify>,
     lines: &Arc<ShellLines>,
 ) -> Result<Option<Arc<Typist>>, Failure> {
-    let status = Arc::new(status_line(app, parts, terminal));
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let own = claude.status_line(app.is_trusted()?);
+    let own = own.map(|command| StatusCommand::new(command, parts));
+    let status = Arc::new(status_line(app, parts, terminal).with_own(own));
     let commands = Arc::new(TerminalCommands::new(
         app,
         parts,

@@ -16,6 +16,7 @@ mod questions;
 mod report;
 mod sessions;
 mod slash;
+mod status_command;
 mod status_line;
 mod terminal;
 mod transcript_document;

@@ -13,6 +13,7 @@ use swarm_ui::{SessionStatus, Theme};
 use swarm_worktree::seen;
 use tokio::sync::Notify;
 
+use super::status_command::StatusCommand;
 use super::terminal::LeadTerminal;
 
 /// Turns that take longer trigger a notification when they end.
@@ -30,6 +31,8 @@ pub(super) struct StatusLine {
     inner: Mutex<Inner>,
     /// Notified when a turn begins.
     work: Notify,
+    /// The user's own line.
+    own: Option<Arc<StatusCommand>>,
 }
 
 #[derive(Debug)]
@@ -55,7 +58,21 @@ impl StatusLine {
             command,
             inner: Mutex::new(Inner { status, team: None }),
             work: Notify::new(),
+            own: None,
         }
+    }
+
+    /// Adds the user's own line.
+    pub(super) fn with_own(self, own: Option<StatusCommand>) -> Self {
+        Self {
+            own: own.map(Arc::new),
+            ..self
+        }
+    }
+
+    /// Returns the state of the session.
+    fn status(&self) -> SessionStatus {
+        self.inner.lock().status.clone()
     }
 
     /// Updates the status from an event of the lead.
@@ -95,6 +112,9 @@ impl StatusLine {
         }
         if matches!(event, AgentEvent::TurnStarted) {
             self.work.notify_one();
+        }
+        if let Some(own) = &self.own {
+            own.changed();
         }
         self.draw();
     }
@@ -151,11 +171,17 @@ impl StatusLine {
         let mut lines = vec![inner.status.line(Instant::now(), self.theme)];
         lines.extend(inner.team.clone());
         drop(inner);
+        lines.extend(self.own.iter().flat_map(|own| own.lines()));
         self.terminal.set_status(lines);
     }
 
     /// Redraws the line once a second during a turn.
     pub(super) async fn follow(self: Arc<Self>) {
+        if let Some(own) = &self.own {
+            let (state, drawn) = (Arc::clone(&self), Arc::clone(&self));
+            let status = move || state.status();
+            tokio::spawn(Arc::clone(own).follow(status, move || drawn.draw()));
+        }
         loop {
             if self.inner.lock().status.is_working() {
                 tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,0 +1,145 @@
+//! The user's own status line: the command of `statusLine` in Claude Code's settings.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use swarm_agent::transcript_path;
+use swarm_member::LeadParts;
+use swarm_protocol::SessionId;
+use swarm_ui::SessionStatus;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::sync::Notify;
+
+use crate::sgr::without_colors;
+
+/// Timeout of the command.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Shortest time between two runs, as in Claude Code.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Maximum lines shown of its output.
+const MOST_LINES: usize = 3;
+
+/// A command that prints lines for the status from JSON on stdin. It runs after each event.
+#[derive(Debug)]
+pub(super) struct StatusCommand {
+    command: String,
+    session: SessionId,
+    transcript: PathBuf,
+    cwd: PathBuf,
+    version: String,
+    began: Instant,
+    /// Notified when the status has changed.
+    changed: Notify,
+    lines: Mutex<Vec<String>>,
+}
+
+impl StatusCommand {
+    pub(super) fn new(command: &str, parts: &LeadParts) -> Self {
+        let dep = &parts.spawn_context;
+        let changed = Notify::new();
+        // For the first lines.
+        changed.notify_one();
+        Self {
+            command: command.to_owned(),
+            session: parts.session,
+            transcript: transcript_path(&dep.root, &dep.cwd, parts.session),
+            cwd: dep.cwd.clone(),
+            version: dep.version.clone(),
+            began: Instant::now(),
+            changed,
+            lines: Mutex::default(),
+        }
+    }
+
+    /// Requests a run.
+    pub(super) fn changed(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Returns the last output.
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.lines.lock().clone()
+    }
+
+    /// Runs the command whenever the status has changed, and draws its output.
+    pub(super) async fn follow(
+        self: Arc<Self>,
+        status: impl Fn() -> SessionStatus + Send,
+        draw: impl Fn() + Send,
+    ) {
+        loop {
+            self.changed.notified().await;
+            let input = self.input(&status());
+            match self.run(&input).await {
+                Ok(lines) => *self.lines.lock() = lines,
+                // The last output stays.
+                Err(why) => tracing::warn!(command = self.command, why, "statusLine"),
+            }
+            draw();
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Returns the document of Claude Code, as far as its values exist here.
+    fn input(&self, status: &SessionStatus) -> Value {
+        let context = status.context.map(|used| {
+            let percent = used.percent();
+            json!({
+                "context_window_size": used.window,
+                "total_input_tokens": used.tokens,
+                "used_percentage": percent,
+                "remaining_percentage": 100_u64.saturating_sub(percent),
+            })
+        });
+        json!({
+            "hook_event_name": "Status",
+            "session_id": self.session,
+            "transcript_path": self.transcript,
+            "cwd": self.cwd,
+            "model": {"id": status.model, "display_name": status.model},
+            "workspace": {"current_dir": self.cwd, "project_dir": self.cwd},
+            "version": self.version,
+            "permission_mode": status.mode,
+            "cost": {"total_duration_ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)},
+            "context_window": context,
+        })
+    }
+
+    async fn run(&self, input: &Value) -> Result<Vec<String>, String> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", &self.command])
+            .current_dir(&self.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let mut stdin = child.stdin.take();
+        let ended = async {
+            if let Some(stdin) = &mut stdin {
+                // The command may not read its input.
+                stdin.write_all(input.to_string().as_bytes()).await.ok();
+            }
+            drop(stdin.take());
+            child.wait_with_output().await
+        };
+        let output = tokio::time::timeout(TIMEOUT, ended).await;
+        let output = output
+            .map_err(|_| format!("no exit within {} s", TIMEOUT.as_secs()))?
+            .map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(output.status.to_string());
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines = text.trim_end().lines().take(MOST_LINES);
+        Ok(lines.map(without_colors).collect())
+    }
+}
