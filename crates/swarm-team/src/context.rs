@@ -1,6 +1,5 @@
 //! The context of a member: its identity and its team.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -59,8 +58,8 @@ pub struct MemberContext {
     merger: OnceLock<Arc<dyn WorkMerger>>,
     /// Whether another program led the team when the member started.
     led_by_another: OnceLock<bool>,
-    /// The public keys with which grants are verified. `None` accepts grants without a signature.
-    keys: Mutex<BTreeMap<TeamName, Option<VerifyKey>>>,
+    /// The public key from the spawn order.
+    pinned_key: OnceLock<Option<VerifyKey>>,
     handoff: OnceLock<HandoffScan>,
 }
 
@@ -102,7 +101,7 @@ impl MemberContext {
             events: Box::new(events),
             merger: OnceLock::new(),
             led_by_another: OnceLock::new(),
-            keys: Mutex::default(),
+            pinned_key: OnceLock::new(),
             handoff: OnceLock::new(),
         }
     }
@@ -131,7 +130,7 @@ impl MemberContext {
             events: Box::new(events),
             merger: OnceLock::new(),
             led_by_another: OnceLock::new(),
-            keys: Mutex::default(),
+            pinned_key: OnceLock::new(),
             handoff: OnceLock::new(),
         }
     }
@@ -240,24 +239,21 @@ impl MemberContext {
         self.handoff.get().copied().unwrap_or_default()
     }
 
-    /// Sets the public key of the member's team, from its spawn order. Without a call, the key is
-    /// read from the team's files when it is first needed.
-    pub fn pin_key(&self, team: &TeamName, key: Option<VerifyKey>) {
-        self.keys.lock().insert(team.clone(), key);
+    /// Sets the public key from the member's spawn order. Only the first call has an effect.
+    pub fn pin_key(&self, key: Option<VerifyKey>) {
+        self.pinned_key.get_or_init(|| key);
     }
 
-    /// Returns the public key with which grants of a team are verified; `None` for a team without
-    /// one, whose grants are not signed.
+    /// Returns the public key with which grants of the team are verified: the pinned one, for a
+    /// lead that of the team's files. `None` for a team without a key, whose grants are not signed.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn key_of(&self, team: &dyn Team) -> Result<Option<VerifyKey>, StoreError> {
-        if let Some(key) = self.keys.lock().get(team.name()) {
-            return Ok(key.clone());
+        match self.pinned_key.get() {
+            Some(key) => Ok(key.clone()),
+            None => team.verify_key(),
         }
-        let key = team.verify_key()?;
-        self.pin_key(team.name(), key.clone());
-        Ok(key)
     }
 
     /// Returns whether an answer that came only by mail is valid: only if another program leads and

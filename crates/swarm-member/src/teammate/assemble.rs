@@ -64,7 +64,7 @@ pub(crate) fn assemble(
         order.color,
         move |event| events.emit(event),
     ));
-    context.pin_key(&order.agent.team, order.verify_key.clone());
+    context.pin_key(order.verify_key.clone());
     if let Some(merger) = parts.merger {
         context.merge_with(merger);
     }

@@ -573,3 +573,24 @@ fn a_request_that_cannot_be_mailed_to_the_lead_leaves_the_queue() {
     open_request(&bob, &*world.files(), call(), LONG).unwrap_err();
     assert_eq!(queue(&world), 0);
 }
+
+#[tokio::test]
+async fn a_member_trusts_only_the_key_of_its_spawn_order() {
+    let world = World::new();
+    let bob = world.seat_of_new("bob").context;
+    bob.pin_key(world.files().verify_key().unwrap());
+    let keys = world.files().team_directory().join("swarm/keys");
+    let other = World::new();
+    let others = other.files().team_directory().join("swarm/keys");
+    for file in ["signing.key", "signing.pub"] {
+        std::fs::copy(others.join(file), keys.join(file)).unwrap();
+    }
+    let open = open(&bob, &world, LONG);
+    yes(&world, &open, false);
+    assert_eq!(look(&bob, &world, &open).await, None);
+    assert_eq!(ignored(&world), 1);
+    // A lead reads the files, since a team of the same name may have been created again.
+    let lead = world.lead().context;
+    let key = other.files().verify_key().unwrap();
+    assert_eq!(lead.key_of(&*world.files()).unwrap(), key);
+}
