@@ -205,7 +205,44 @@ fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
         hide,
         show: SHOWN.iter().map(|name| app.root.join(name)).collect(),
         unix_sockets: settings.sandbox_unix_sockets,
+        network: settings.sandbox_network,
+        hosts: hosts(settings),
     })
+}
+
+/// Package registries that sandboxed commands reach by default.
+const REGISTRIES: [&str; 22] = [
+    "registry.npmjs.org",
+    "registry.yarnpkg.com",
+    "nodejs.org",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "crates.io",
+    "index.crates.io",
+    "static.crates.io",
+    "static.rust-lang.org",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "rubygems.org",
+    "index.rubygems.org",
+    "repo.maven.apache.org",
+    "repo1.maven.org",
+    "plugins.gradle.org",
+    "services.gradle.org",
+    "packagist.org",
+    "repo.packagist.org",
+    "api.nuget.org",
+    "repo.hex.pm",
+    "pub.dev",
+];
+
+/// Returns the hosts that the sandbox's proxy permits.
+fn hosts(settings: &Settings) -> Vec<String> {
+    let mut hosts = settings.sandbox_hosts.clone();
+    if settings.sandbox_registries {
+        hosts.extend(REGISTRIES.map(str::to_owned));
+    }
+    hosts
 }
 
 /// Returns the program and arguments of the sandbox helper.

@@ -12,6 +12,7 @@ mod host;
 mod init;
 mod landlock;
 mod plan;
+mod proxy;
 mod system_calls;
 mod words;
 

@@ -24,4 +24,9 @@ pub(super) const READ_ONLY: &str = "--read-only";
 
 pub(super) const UNIX_SOCKETS: &str = "--unix-sockets";
 
+pub(super) const NO_NETWORK: &str = "--no-network";
+
+/// No network except a listener for the agent's proxy.
+pub(super) const PROXY: &str = "--proxy";
+
 pub(super) const COMMAND: &str = "--";
