@@ -14,8 +14,10 @@ use swarm_permissions::{
     AgentCatalog, AgentConfig, AgentDefinition, CompactionSettings, DefinitionProblem,
     HookSettings, ReadFilter,
 };
-use swarm_protocol::{ErrorKind, SandboxKind, SandboxUse, ShellGuards, WebSettings};
-use swarm_tools::sandbox::{HELPER_WORD, SandboxProbe, probe_sandbox, sandbox_works};
+use swarm_protocol::{
+    ErrorKind, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards, WebSettings,
+};
+use swarm_tools::sandbox::{SandboxProbe, probe_sandbox, sandbox_works};
 
 use crate::app::App;
 use crate::config_directory;
@@ -248,7 +250,7 @@ fn hosts(settings: &Settings) -> Vec<String> {
 /// Returns the program and arguments of the sandbox helper.
 pub(crate) fn helper(program: &Path) -> Vec<String> {
     let program = program.to_str();
-    let words = program.map(|program| vec![program.to_owned(), HELPER_WORD.to_owned()]);
+    let words = program.map(|program| vec![program.to_owned(), SANDBOX_HELPER.to_owned()]);
     words.unwrap_or_default()
 }
 

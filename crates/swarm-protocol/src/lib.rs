@@ -78,7 +78,7 @@ pub use outline::{Outline, OutlinedInbox, count_unread};
 pub use public_address::is_public_address;
 pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
-pub use shell_guards::{SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
+pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
 pub use skill::Skill;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// First argument that makes a program act as the sandbox helper.
+pub const SANDBOX_HELPER: &str = "__sandbox";
+
 /// Isolation of agents' shell commands. The default is no isolation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

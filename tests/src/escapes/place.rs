@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-use swarm_protocol::{MemberName, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
-use swarm_tools::sandbox::HELPER_WORD;
+use swarm_protocol::{
+    MemberName, SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards,
+};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
 use tempfile::TempDir;
 
@@ -139,7 +140,7 @@ impl Place {
 
     pub(super) fn helper(&self) -> Vec<String> {
         let program = self.helper.display().to_string();
-        vec![program, HELPER_WORD.to_owned()]
+        vec![program, SANDBOX_HELPER.to_owned()]
     }
 }
 

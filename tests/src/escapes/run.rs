@@ -8,8 +8,8 @@ use futures::{StreamExt as _, stream};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use swarm_os::process::{command_line, pids};
-use swarm_protocol::SandboxKind;
-use swarm_tools::sandbox::{HELPER_WORD, probe_sandbox};
+use swarm_protocol::{SANDBOX_HELPER, SandboxKind};
+use swarm_tools::sandbox::probe_sandbox;
 use swarm_tools::{Bash, Tool as _, ToolContext};
 
 use super::attempts::{ATTEMPTS, Attempt, IN_WORKTREE, MAIN_GIT, OUTLIVE};
@@ -107,7 +107,7 @@ fn sleeper(mark: &str) -> Option<Pid> {
 /// Returns the backends that work here and says why others do not, since silence would look like a
 /// proof.
 pub fn working_backends(helper: &Path) -> Vec<SandboxKind> {
-    let probe = probe_sandbox(&[helper.display().to_string(), HELPER_WORD.to_owned()]);
+    let probe = probe_sandbox(&[helper.display().to_string(), SANDBOX_HELPER.to_owned()]);
     for (kind, why) in &probe.missing {
         eprintln!("NOT PROVEN HERE: {} does not work: {why}", kind.name());
     }

@@ -67,13 +67,21 @@ async fn the_proxy_connects_only_to_permitted_hosts() {
     guards.network = SandboxNetwork::Proxy;
     guards.hosts = vec![format!("127.0.0.1:{port}"), "*.local.example".to_owned()];
     let get = |proxy: &str, host: &str| {
-        format!("curl -s --max-time 20 --noproxy '' -x \"{proxy}\" http://{host}:{port} || echo failed $?")
+        format!(
+            "curl -s --max-time 20 --noproxy '' -x \"{proxy}\" http://{host}:{port} || echo failed $?"
+        )
     };
     for proxy in ["$HTTP_PROXY", "$ALL_PROXY"] {
         let got = bash(&get(proxy, "127.0.0.1"), &ctx).await;
         assert_eq!(got.content, "outside", "{proxy}");
         // Spellings of the same address are other hosts.
-        for host in ["localhost", "127.1", "0x7f000001", "[::ffff:127.0.0.1]", "evil.example"] {
+        for host in [
+            "localhost",
+            "127.1",
+            "0x7f000001",
+            "[::ffff:127.0.0.1]",
+            "evil.example",
+        ] {
             let got = bash(&get(proxy, host), &ctx).await.content;
             assert!(!got.starts_with("outside"), "{proxy} {host}: {got}");
             assert!(got.contains("were denied"), "{proxy} {host}: {got}");

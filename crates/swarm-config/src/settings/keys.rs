@@ -9,8 +9,8 @@ use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
 use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings};
 use swarm_protocol::{
-    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxNetwork, SandboxUse,
-    Thinking,
+    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxNetwork,
+    SandboxUse, Thinking,
 };
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 

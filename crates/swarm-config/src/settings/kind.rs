@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
-    Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxNetwork, SandboxUse, Thinking,
+    Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxNetwork, SandboxUse,
+    Thinking,
 };
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 

@@ -96,7 +96,11 @@ async fn exchange(
         Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}."))?;
     let host = parsed.host_str().unwrap_or_default().to_owned();
     let addresses = resolved(&parsed, &host).await?;
-    if !private && let Some(local) = addresses.iter().find(|address| !is_public_address(address.ip())) {
+    if !private
+        && let Some(local) = addresses
+            .iter()
+            .find(|address| !is_public_address(address.ip()))
+    {
         return Err(format!(
             "{url} was not fetched: {host} resolves to {}, on this machine or in a local network.",
             local.ip()

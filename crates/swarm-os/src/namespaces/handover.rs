@@ -59,7 +59,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         send_socket(&here, &listener).unwrap();
         let received = TcpListener::from(receive_socket(&there).unwrap());
-        assert_eq!(received.local_addr().unwrap(), listener.local_addr().unwrap());
+        assert_eq!(
+            received.local_addr().unwrap(),
+            listener.local_addr().unwrap()
+        );
         drop(here);
         assert!(receive_socket(&there).is_err());
     }

@@ -247,7 +247,9 @@ fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
     let own_surroundings = Surroundings::own();
-    let is_ours = |pid: i32| own_surroundings.hold(pid) || descends(&snapshot.table, pid, own);
+    // Descendants belong to this process whatever their namespaces are.
+    let descends = |pid: i32| table::ancestors(&snapshot.table, pid).any(|above| above == own);
+    let is_ours = |pid: i32| own_surroundings.hold(pid) || descends(pid);
     let is_at_home = |environ: &[u8]| {
         let home = target.home.as_ref();
         home.is_none_or(|(name, directory)| !names_another(environ, name, directory))
@@ -272,15 +274,6 @@ fn names_another(environ: &[u8], variable: &str, directory: &Path) -> bool {
         (Some(theirs), Some(ours)) => theirs != ours,
         _ => false,
     }
-}
-
-/// Returns whether a process descends from `ancestor`. Descendants belong to this process whatever
-/// their namespaces are.
-fn descends(table: &BTreeMap<i32, ProcessStat>, pid: i32, ancestor: i32) -> bool {
-    let parent = |pid: &i32| table.get(pid).map(|stat| stat.parent);
-    std::iter::successors(parent(&pid), parent)
-        .take(table.len())
-        .any(|above| above == ancestor)
 }
 
 fn open(process: Process) -> Option<OwnedFd> {

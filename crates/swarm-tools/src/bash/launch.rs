@@ -70,7 +70,10 @@ fn proxy_variables(port: u16) -> impl Iterator<Item = (String, OsString)> {
         ("no_proxy", "localhost,127.0.0.1,::1".to_owned()),
     ];
     let both = variables.into_iter().flat_map(|(name, value)| {
-        [(name.to_uppercase(), value.clone()), (name.to_owned(), value)]
+        [
+            (name.to_uppercase(), value.clone()),
+            (name.to_owned(), value),
+        ]
     });
     // Node.js ignores the others without this one.
     let node = ("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned());

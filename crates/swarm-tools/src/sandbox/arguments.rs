@@ -8,7 +8,8 @@ use swarm_protocol::SandboxNetwork;
 
 use super::error::SandboxError;
 use super::words::{
-    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PROXY, READ_ONLY, SHOW, UNIX_SOCKETS, WRITE,
+    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PROXY, READ_ONLY, SHOW, UNIX_SOCKETS,
+    WRITE,
 };
 
 /// What the helper does.

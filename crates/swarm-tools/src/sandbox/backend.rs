@@ -72,7 +72,7 @@ impl SandboxBackend for Namespaces {
 
     fn probe(&self, helper: &[String]) -> Result<Option<String>, String> {
         let arguments = HelperArguments::default();
-        let host = SandboxHost::start(helper, arguments, std::iter::empty(), &Arc::default())?;
+        let host = SandboxHost::start(helper, arguments, &Arc::default())?;
         run_nothing(helper, host.join(false))?;
         Ok(None)
     }

@@ -48,7 +48,6 @@ impl SandboxHost {
     pub(super) fn start(
         helper: &[String],
         mut arguments: HelperArguments,
-        environment: impl IntoIterator<Item = (String, String)>,
         access: &Arc<NetworkAccess>,
     ) -> Result<Self, String> {
         let (program, words) = helper.split_first().ok_or("there is no helper program")?;
@@ -58,7 +57,6 @@ impl SandboxHost {
             .args(words)
             .args(arguments.words())
             .env_clear()
-            .envs(environment)
             .current_dir("/")
             .stdin(OwnedFd::from(input))
             .stdout(Stdio::piped())
@@ -78,7 +76,8 @@ impl SandboxHost {
         starting.first = starting.wait_until_ready()?;
         if arguments.network == SandboxNetwork::Proxy {
             let proxy = starting.start_proxy(access);
-            starting.proxy = Some(proxy.map_err(|error| format!("cannot start the proxy: {error}"))?);
+            starting.proxy =
+                Some(proxy.map_err(|error| format!("cannot start the proxy: {error}"))?);
         }
         Ok(starting)
     }

@@ -9,13 +9,12 @@ use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait
 use swarm_os::namespaces::{
     drop_all_privileges, enter_new_namespaces, send_socket, start_loopback,
 };
-use swarm_protocol::SandboxNetwork;
+use swarm_protocol::{SANDBOX_HELPER, SandboxNetwork};
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
-use super::words::HELPER_WORD;
 
 /// Line on standard output before the pid of the first process.
 pub(super) const PID: &str = "pid ";
@@ -27,10 +26,11 @@ pub(super) const READY: &str = "ready";
 /// with it.
 pub(super) fn host_namespaces(mut arguments: HelperArguments) -> Result<ExitCode, SandboxError> {
     let program = std::env::current_exe().map_err(SandboxError::Namespaces)?;
-    enter_new_namespaces(arguments.network != SandboxNetwork::Open).map_err(SandboxError::Namespaces)?;
+    enter_new_namespaces(arguments.network != SandboxNetwork::Open)
+        .map_err(SandboxError::Namespaces)?;
     arguments.task = HelperTask::Init;
     let started = Command::new(program)
-        .arg(HELPER_WORD)
+        .arg(SANDBOX_HELPER)
         .args(arguments.words())
         .spawn();
     let mut first = started.map_err(SandboxError::Namespaces)?;

@@ -21,4 +21,3 @@ pub use entry::run_helper;
 pub use error::SandboxError;
 pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
-pub use words::HELPER_WORD;

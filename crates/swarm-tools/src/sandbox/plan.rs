@@ -104,11 +104,7 @@ fn confinement(ctx: &ToolContext) -> Result<Option<(SandboxKind, Confinement)>, 
 }
 
 /// Returns the arguments that confine a command to a view.
-fn confined(
-    backend: SandboxKind,
-    view: MountView,
-    ctx: &ToolContext,
-) -> Result<Joining, String> {
+fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<Joining, String> {
     let guards = &ctx.guards;
     let arguments = HelperArguments {
         task: HelperTask::Landlock,
@@ -124,11 +120,7 @@ fn confined(
         SandboxKind::Namespaces => {
             let access = ctx.shell.sandbox().access(&guards.hosts);
             access.set_call(ctx.host.clone());
-            let start = || {
-                let env = ctx.env.iter();
-                let env = env.map(|(name, value)| (name.clone(), value.clone()));
-                SandboxHost::start(&guards.helper, arguments, env, access)
-            };
+            let start = || SandboxHost::start(&guards.helper, arguments, access);
             let joined = ctx.shell.sandbox().join(guards.unix_sockets, start);
             joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
         }

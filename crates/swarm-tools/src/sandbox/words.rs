@@ -1,8 +1,5 @@
 //! The command line of the helper.
 
-/// First argument that makes the program act as the helper.
-pub const HELPER_WORD: &str = "__sandbox";
-
 /// Creates the namespaces of an agent.
 pub(super) const HOST: &str = "--host";
 

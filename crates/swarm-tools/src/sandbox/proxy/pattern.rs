@@ -21,7 +21,10 @@ impl HostPattern {
             Some((name, port)) => (name.to_owned(), Some(port)),
             None => (lower, None),
         };
-        let name = name.trim_matches(['[', ']']).trim_end_matches('.').to_owned();
+        let name = name
+            .trim_matches(['[', ']'])
+            .trim_end_matches('.')
+            .to_owned();
         Self { name, port }
     }
 
@@ -65,7 +68,11 @@ mod tests {
             ("::1", "::1", 80, true),
         ] {
             let pattern = HostPattern::new(pattern);
-            assert_eq!(pattern.permits(host, port), expected, "{pattern:?} {host}:{port}");
+            assert_eq!(
+                pattern.permits(host, port),
+                expected,
+                "{pattern:?} {host}:{port}"
+            );
         }
     }
 }

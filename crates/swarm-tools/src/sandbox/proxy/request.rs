@@ -36,7 +36,8 @@ pub(super) async fn read_request(client: &mut TcpStream) -> io::Result<Option<Pr
             let head = read_head(client, first).await?;
             let request = parse_http(&head);
             if request.is_none() {
-                let answer = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+                let answer =
+                    "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
                 client.write_all(answer.as_bytes()).await?;
             }
             Ok(request)
@@ -111,12 +112,21 @@ fn parse_http(head: &[u8]) -> Option<ProxyRequest> {
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
         _ => (authority, 80),
     };
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    };
     // One request for each connection: the next one could name another host.
     let kept = fields.split("\r\n").filter(|field| {
         let name = field.split(':').next().unwrap_or_default();
-        !["connection", "proxy-connection", "keep-alive", "proxy-authorization"]
-            .contains(&name.to_ascii_lowercase().as_str())
+        ![
+            "connection",
+            "proxy-connection",
+            "keep-alive",
+            "proxy-authorization",
+        ]
+        .contains(&name.to_ascii_lowercase().as_str())
     });
     let kept: Vec<&str> = kept.take_while(|field| !field.is_empty()).collect();
     let fields = kept.join("\r\n");
@@ -141,7 +151,11 @@ mod tests {
         assert_eq!((parsed.host.as_str(), parsed.port), ("a.example", 8080));
         let sent = "GET /?q HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
         assert_eq!(parsed.protocol, ProxyProtocol::Forward(sent.into()));
-        for head in ["GET /x HTTP/1.1\r\n\r\n", "x\r\n\r\n", "CONNECT a HTTP/1.1\r\n\r\n"] {
+        for head in [
+            "GET /x HTTP/1.1\r\n\r\n",
+            "x\r\n\r\n",
+            "CONNECT a HTTP/1.1\r\n\r\n",
+        ] {
             assert_eq!(parse_http(head.as_bytes()), None, "{head}");
         }
     }
