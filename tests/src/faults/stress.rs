@@ -219,7 +219,7 @@ fn escapes(programs: &Programs, _seed: Seed) -> String {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut told = Vec::new();
     for backend in working_backends(&programs.swarm) {
-        let report = runtime.block_on(try_escapes(&programs.swarm, backend));
+        let report = runtime.block_on(try_escapes(&programs.swarm, backend, usize::MAX));
         let differing = disagreements(&stated_rows(guide), backend, &report);
         assert!(differing.is_empty(), "{}: {differing:#?}", backend.name());
         let through: usize = report.through.values().map(Vec::len).sum();

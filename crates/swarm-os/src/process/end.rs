@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, pidfd_send_signal,
+    waitpid,
+};
 
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
-use super::stat::{Process, ProcessStat};
-use super::surroundings::Surroundings;
+use super::stat::Process;
+use super::surroundings::{Surroundings, is_in_inner_namespace};
 use super::table;
 
 /// Default time between SIGTERM and SIGKILL.
@@ -307,19 +310,44 @@ fn report(what: &str, pid: i32, result: Result<(), Errno>) {
 /// Waits until every process has exited, or until the deadline. A pidfd becomes readable when its
 /// process exits.
 fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
-    for pidfd in found.values() {
-        loop {
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            // A duration that does not fit is treated as no timeout.
-            let timeout = Timespec::try_from(remaining).ok();
-            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], timeout.as_ref()) {
-                Err(Errno::INTR) => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "could not wait for a process");
-                    break;
-                }
+    let mut running: Vec<&OwnedFd> = found.values().collect();
+    while !running.is_empty() {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        // A duration that does not fit is treated as no timeout.
+        let timeout = Timespec::try_from(remaining).ok();
+        let polled = running
+            .iter()
+            .map(|pidfd| PollFd::new(*pidfd, PollFlags::IN));
+        let mut polled: Vec<PollFd<'_>> = polled.collect();
+        match poll(&mut polled, timeout.as_ref()) {
+            Err(Errno::INTR) => continue,
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, "could not wait for processes");
+                return;
             }
+        }
+        let exited: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+        let mut exited = exited.into_iter();
+        running.retain(|_| !exited.next().unwrap_or_default());
+        reap_sandboxed();
+    }
+}
+
+/// Reaps processes of an inner pid namespace that became children of this process when the helper
+/// that started them was killed. The first process of their namespace cannot exit before that.
+fn reap_sandboxed() {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let snapshot = snapshot();
+    let children = snapshot.table.values().filter(|stat| stat.parent == own);
+    for stat in children.filter(|stat| stat.has_ended()) {
+        let pid = stat.process.pid;
+        if let Some(pid) = Pid::from_raw(pid).filter(|_| is_in_inner_namespace(pid)) {
+            // Nobody else waits for it: direct children are in the namespace of this process.
+            waitpid(Some(pid), WaitOptions::NOHANG)
+                .map(drop)
+                .unwrap_or_default();
         }
     }
 }

@@ -16,7 +16,7 @@ mod proxy;
 mod system_calls;
 mod words;
 
-pub use backend::{SandboxBackend, SandboxProbe, probe_sandbox, sandbox_works};
+pub use backend::{SandboxBackend, SandboxProbe, landlock_works, probe_sandbox};
 pub use entry::run_helper;
 pub use error::SandboxError;
 pub(crate) use host::HostSlot;
