@@ -10,14 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, pidfd_send_signal,
-    waitpid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
-use super::stat::Process;
+use super::stat::{Process, ProcessStat};
 use super::surroundings::{Surroundings, is_in_inner_namespace};
 use super::table;
 
@@ -26,6 +23,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 
 /// Time after SIGKILL after which a process that still runs counts as remaining.
 const KILL_WAIT: Duration = Duration::from_secs(3);
+
+/// Interval at which a wait looks for namespaces that are closing.
+const NAMESPACE_STEP: Duration = Duration::from_millis(50);
 
 /// Timeout and polling interval of the wait for processes that are within `exec`.
 const EXEC_WAIT: Duration = Duration::from_millis(250);
@@ -238,6 +238,7 @@ fn select(
         .into_iter()
         .filter(|pid| *pid != own)
         .filter_map(|pid| table.get(&pid))
+        .filter(|stat| !is_closing_namespace(stat))
         .filter_map(|stat| Some((stat.process, open(stat.process)?)))
         .collect()
 }
@@ -310,19 +311,18 @@ fn report(what: &str, pid: i32, result: Result<(), Errno>) {
 /// Waits until every process has exited, or until the deadline. A pidfd becomes readable when its
 /// process exits.
 fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
-    let mut running: Vec<&OwnedFd> = found.values().collect();
-    while !running.is_empty() {
+    let mut running: Vec<(Process, &OwnedFd)> =
+        found.iter().map(|(process, fd)| (*process, fd)).collect();
+    while !running.is_empty() && Instant::now() < deadline {
         let remaining = deadline.saturating_duration_since(Instant::now());
-        // A duration that does not fit is treated as no timeout.
-        let timeout = Timespec::try_from(remaining).ok();
+        // The kernel does not report the end of a namespace.
+        let timeout = Timespec::try_from(remaining.min(NAMESPACE_STEP)).ok();
         let polled = running
             .iter()
-            .map(|pidfd| PollFd::new(*pidfd, PollFlags::IN));
+            .map(|(_, pidfd)| PollFd::new(*pidfd, PollFlags::IN));
         let mut polled: Vec<PollFd<'_>> = polled.collect();
         match poll(&mut polled, timeout.as_ref()) {
-            Err(Errno::INTR) => continue,
-            Ok(0) => return,
-            Ok(_) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(error) => {
                 tracing::warn!(%error, "could not wait for processes");
                 return;
@@ -330,24 +330,17 @@ fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
         }
         let exited: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
         let mut exited = exited.into_iter();
-        running.retain(|_| !exited.next().unwrap_or_default());
-        reap_sandboxed();
+        running.retain(|(process, _)| {
+            let stat = ProcessStat::of(process.pid.cast_unsigned());
+            !exited.next().unwrap_or_default()
+                && !stat.is_some_and(|stat| is_closing_namespace(&stat))
+        });
     }
 }
 
-/// Reaps processes of an inner pid namespace that became children of this process when the helper
-/// that started them was killed. The first process of their namespace cannot exit before that.
-fn reap_sandboxed() {
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let snapshot = snapshot();
-    let children = snapshot.table.values().filter(|stat| stat.parent == own);
-    for stat in children.filter(|stat| stat.has_ended()) {
-        let pid = stat.process.pid;
-        if let Some(pid) = Pid::from_raw(pid).filter(|_| is_in_inner_namespace(pid)) {
-            // Nobody else waits for it: direct children are in the namespace of this process.
-            waitpid(Some(pid), WaitOptions::NOHANG)
-                .map(drop)
-                .unwrap_or_default();
-        }
-    }
+/// Whether this is the first process of a pid namespace, and only waits until somebody reaps the
+/// others. Their parents may have been outside and may have ended, so that this takes as long as
+/// the init process takes.
+fn is_closing_namespace(stat: &ProcessStat) -> bool {
+    stat.is_exiting && is_in_inner_namespace(stat.process.pid)
 }

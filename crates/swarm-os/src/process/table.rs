@@ -96,6 +96,7 @@ mod tests {
                     session,
                     state: 'S',
                     is_kernel_thread: false,
+                    is_exiting: false,
                 },
             )
         };
