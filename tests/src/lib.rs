@@ -11,6 +11,7 @@
 
 pub mod architecture;
 pub mod bench;
+pub mod escapes;
 pub mod fake_api;
 pub mod faults;
 mod guard;

@@ -7,6 +7,9 @@ use crate::scene::{
     MODEL, demo_run_args, spawn_args, spawn_over, world, world_over, world_with_team,
 };
 
+/// Settings with which a shell may write the team's files; in the sandbox it may not.
+const WITHOUT_SANDBOX: &str = "[sandbox]\nbash = \"off\"\n";
+
 /// A member whose shell runs one command for its first prompt; gives what the command printed, with its exit code in
 /// the last line.
 fn printed_by_a_member(command: &str) -> String {
@@ -21,6 +24,7 @@ fn printed_in_a_world_with(files: &[(&str, &str)], command: &str) -> String {
         Some(_) => Reply::text("done"),
     });
     let world = world_over(&api);
+    world.write("root/swarm.toml", WITHOUT_SANDBOX);
     for (path, text) in files {
         world.write(path, text);
     }
@@ -174,6 +178,18 @@ fn a_sub_agents_shell_does_not_act_as_the_member_that_started_it() {
 }
 
 #[test]
+fn a_shell_in_the_sandbox_is_referred_to_the_agents_tools() {
+    let files = [("root/swarm.toml", "")];
+    let printed = printed_in_a_world_with(&files, "swarm send team-lead x");
+    if printed.trim_end().ends_with("exit 0") {
+        not_proven("no sandbox works here");
+        return;
+    }
+    let told = "does not work in the sandbox of an agent's shell";
+    assert!(printed.contains(told), "{printed}");
+}
+
+#[test]
 fn mail_from_an_agents_shell_is_its_own() {
     let api = FakeApi::start(|ask: &Ask| match ask.result_of("t1") {
         None => Reply::tool(
@@ -184,6 +200,7 @@ fn mail_from_an_agents_shell_is_its_own() {
         Some(_) => Reply::text("done"),
     });
     let world = world_over(&api);
+    world.write("root/swarm.toml", WITHOUT_SANDBOX);
     spawn_over(&world, "bob");
     let mail = world.wait_for("the mail", || {
         let mut mail = world.team("demo").inbox("team-lead");
@@ -208,6 +225,7 @@ fn a_headless_member_acts_in_its_own_name_under_the_lead_that_started_it() {
         }
     });
     let world = world().with_api(&api);
+    world.write("root/swarm.toml", WITHOUT_SANDBOX);
     world.swarm(&demo_run_args("go", &[])).ok();
     let mut mail = world.team("demo").inbox("team-lead");
     mail.retain(|entry| entry["text"] == "from my shell");

@@ -1,9 +1,7 @@
 //! Configuration of the agents that a command starts: definitions, hooks, MCP servers and shell
 //! restrictions.
 
-use std::io;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use swarm_agent::{InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS};
 use swarm_config::{
@@ -14,14 +12,12 @@ use swarm_permissions::{
     AgentCatalog, AgentConfig, AgentDefinition, CompactionSettings, DefinitionProblem,
     HookSettings, ReadFilter,
 };
-use swarm_protocol::{ErrorKind, SandboxKind, SandboxUse, ShellGuards, WebSettings};
-use swarm_tools::sandbox::{HELPER_WORD, SandboxProbe, probe_sandbox, sandbox_works};
+use swarm_protocol::WebSettings;
 
 use crate::app::App;
-use crate::config_directory;
 use crate::failure::Failure;
 use crate::output::plain;
-use crate::spawn_context::teammate_program;
+use crate::shell_guards::shell_guards;
 use crate::team_hooks::in_force;
 
 /// Configuration of the agents that this command starts, without the definitions that were
@@ -49,7 +45,7 @@ pub(crate) fn load(
         app.out.warn(&format!("swarm: {}", plain(&waits)));
     }
     let agent_config = AgentConfig {
-        shell: guards(app, program)?,
+        shell: shell_guards(app, program)?,
         ..with_agents(app, claude, found.catalog.clone())?
     };
     Ok((agent_config, found))
@@ -156,121 +152,4 @@ fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings, Failure> {
         app.out.warn(&format!("swarm: {}", plain(remark)));
     }
     in_force(app, claude)
-}
-
-/// Entries of the config directory that sandboxed commands can read.
-const SHOWN: [&str; 8] = [
-    "CLAUDE.md",
-    "agents",
-    "commands",
-    "output-styles",
-    "plugins",
-    "rules",
-    "skills",
-    "swarm/bin",
-];
-
-/// Returns the shell restrictions that apply.
-fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
-    let settings = &app.settings;
-    let helper = helper(program);
-    let backend = match settings.sandbox {
-        SandboxUse::Off => None,
-        _ => sandbox_backend(app, &helper)?,
-    };
-    config_directory::make(&app.root)?;
-    let shims = shims(&app.root, program).map_err(|error| {
-        let message = format!(
-            "cannot create the agent programs directory {}: {error}",
-            app.root.display()
-        );
-        Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")
-    })?;
-    let home = app.env.home();
-    let path = |text: &String| match (text.strip_prefix("~/"), &home) {
-        (Some(rest), Some(home)) => Some(home.join(rest)),
-        (Some(_), None) => None,
-        (None, _) => Some(app.env.cwd.join(text)),
-    };
-    let paths = |texts: &[String]| texts.iter().filter_map(path).collect::<Vec<PathBuf>>();
-    let mut hide = paths(&settings.sandbox_hide);
-    hide.push(app.root.clone());
-    Ok(ShellGuards {
-        sandbox: settings.sandbox,
-        backend,
-        required: settings.sandbox_required,
-        helper,
-        shims: Some(shims),
-        write: paths(&settings.sandbox_write),
-        hide,
-        show: SHOWN.iter().map(|name| app.root.join(name)).collect(),
-        unix_sockets: settings.sandbox_unix_sockets,
-    })
-}
-
-/// Returns the program and arguments of the sandbox helper.
-pub(crate) fn helper(program: &Path) -> Vec<String> {
-    let program = program.to_str();
-    let words = program.map(|program| vec![program.to_owned(), HELPER_WORD.to_owned()]);
-    words.unwrap_or_default()
-}
-
-/// Finds out how commands can be confined. Warns, or fails if the settings require it, if they
-/// cannot.
-fn sandbox_backend(app: &App, helper: &[String]) -> Result<Option<SandboxKind>, Failure> {
-    let probe = probe_sandbox(helper);
-    if probe.backend.is_none() {
-        let reasons = reasons(&probe);
-        if app.settings.sandbox_required || app.settings.sandbox == SandboxUse::Always {
-            let message = format!("the settings require a sandbox, and none works here: {reasons}");
-            return Err(Failure::new(ErrorKind::Environment, message).with_hint(
-                "see `swarm doctor`, or set `sandbox.bash` to auto and `sandbox.required` to false",
-            ));
-        }
-        app.out.warn(&format!(
-            "swarm: agents' shell commands run without a sandbox: {reasons}"
-        ));
-    }
-    Ok(probe.backend)
-}
-
-/// Returns why stronger backends do not work.
-pub(crate) fn reasons(probe: &SandboxProbe) -> String {
-    let reasons = probe.missing.iter();
-    let reasons = reasons.map(|(kind, why)| format!("{} ({why})", kind.name()));
-    reasons.collect::<Vec<_>>().join(", ")
-}
-
-/// Warns if the settings ask for a sandbox and agents have none.
-pub(crate) fn warn_without_sandbox(app: &App) {
-    if matches!(app.settings.sandbox, SandboxUse::Off) {
-        return;
-    }
-    let Ok(program) = teammate_program(&app.env) else {
-        return;
-    };
-    if !sandbox_works(&helper(&program)) {
-        app.out
-            .warn("swarm: agents' shell commands run without a sandbox; `swarm doctor` says why");
-    }
-}
-
-/// Creates the directory that comes first in the search path of agents' shells. Its entries link to
-/// this program, which selects its role by the name it was called with.
-fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
-    let directory = root.join("swarm").join("bin");
-    std::fs::create_dir_all(&directory)?;
-    let git = directory.join("git");
-    if std::fs::read_link(&git).is_ok_and(|to| to == program) {
-        return Ok(directory);
-    }
-    // Replaced atomically, because another process's shell may be reading it.
-    let fresh = directory.join(format!(".git-{}", std::process::id()));
-    match std::fs::remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    symlink(program, &fresh)?;
-    std::fs::rename(&fresh, &git)?;
-    Ok(directory)
 }

@@ -3,7 +3,8 @@
 
 use std::process::ExitCode;
 
-use swarm_tools::sandbox::{HELPER_WORD, run_helper};
+use swarm_protocol::SANDBOX_HELPER;
+use swarm_tools::sandbox::run_helper;
 
 use crate::output::say;
 use crate::shim::act_as_git;
@@ -18,7 +19,7 @@ pub(crate) fn run_alternative_role() -> Option<ExitCode> {
 
 fn act_as_sandbox() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
-    (words.next()? == HELPER_WORD).then(|| {
+    (words.next()? == SANDBOX_HELPER).then(|| {
         run_helper(words).unwrap_or_else(|error| {
             say(&format!("swarm: {error}"));
             ExitCode::from(NOT_RUN)

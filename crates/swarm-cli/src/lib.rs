@@ -24,6 +24,7 @@ mod output_style;
 mod program_docs;
 mod request_flags;
 mod sgr;
+mod shell_guards;
 mod shim;
 mod spawn_context;
 mod team_hooks;

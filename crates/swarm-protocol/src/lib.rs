@@ -26,6 +26,7 @@ mod money;
 mod names;
 mod opened_envelope;
 mod outline;
+mod public_address;
 mod request;
 mod rights_report;
 mod shell_guards;
@@ -74,9 +75,10 @@ pub use names::{
 };
 pub use opened_envelope::OpenedEnvelope;
 pub use outline::{Outline, OutlinedInbox, count_unread};
+pub use public_address::is_public_address;
 pub use request::{Answer, AnsweredBy, PLAN_TOOL, RequestKind, RequestRecord, RequestState};
 pub use rights_report::{RightsReport, RuleText};
-pub use shell_guards::{SandboxKind, SandboxUse, ShellGuards};
+pub use shell_guards::{SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards};
 pub use skill::Skill;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,

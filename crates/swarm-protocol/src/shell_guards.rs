@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// First argument that makes a program act as the sandbox helper.
+pub const SANDBOX_HELPER: &str = "__sandbox";
+
 /// Isolation of agents' shell commands. The default is no isolation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -28,6 +31,41 @@ pub struct ShellGuards {
     pub show: Vec<PathBuf>,
     /// Whether sandboxed commands may use Unix sockets.
     pub unix_sockets: bool,
+    /// What sandboxed commands reach of the network.
+    pub network: SandboxNetwork,
+    /// Hosts that the proxy permits: `example.com`, `*.example.com` or `example.com:22`.
+    pub hosts: Vec<String>,
+}
+
+/// What sandboxed commands reach of the network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxNetwork {
+    /// Nothing outside the sandbox.
+    None,
+    /// Permitted hosts, through a proxy of the agent.
+    Proxy,
+    /// Everything.
+    #[default]
+    Open,
+}
+
+impl SandboxNetwork {
+    /// Every value, from the most to the least restrictive.
+    pub const ALL: [SandboxNetwork; 3] = [
+        SandboxNetwork::None,
+        SandboxNetwork::Proxy,
+        SandboxNetwork::Open,
+    ];
+
+    /// Returns the spelling used in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Proxy => "proxy",
+            Self::Open => "open",
+        }
+    }
 }
 
 /// How the kernel confines commands.

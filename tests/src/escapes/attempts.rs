@@ -13,12 +13,13 @@ pub(super) const SIGNAL: &str = "signal other processes";
 pub(super) const UNIX: &str = "use Unix sockets";
 pub(super) const TERMINAL: &str = "write to your terminals";
 pub(super) const SYSTEM: &str = "mount, open disks, change kernel settings, use the kernel's keys";
+pub(super) const NETWORK: &str = "reach the network, if `sandbox.network` is `none`";
 pub(super) const OUTLIVE: &str = "outlive the agent";
 
 /// One attempt: its row and its script. Variables: `OUT`, a directory outside with `file` (which
 /// contains `SECRET`); `HOME`, with hidden `.ssh/id` and `.netrc`; `ROOT`, the config directory;
 /// `VICTIM`, the pid of a process whose environment contains `SECRET`; `SOCKET`, `ABSTRACT`: Unix
-/// sockets that are listened on; `TTY`: a terminal; `MARK`: a unique number of seconds to sleep.
+/// sockets that are listened on; `PORT`: such a TCP port of the loopback address; `TTY`: a terminal; `MARK`: a unique number of seconds to sleep.
 pub(super) type Attempt = (&'static str, &'static str);
 
 /// Attempts in an agent's working directory, the main checkout of a repository.
@@ -33,7 +34,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (WRITE, "ln $OUT/file hard && echo x > hard"),
     (WRITE, "ln -sfn $OUT way2 && touch way2/new"),
     (WRITE, "cd $OUT && git init -q new"),
-    (WRITE, "perl -e 'truncate($ENV{OUT}.\"/file\", 0) or exit 1'"),
+    (
+        WRITE,
+        "perl -e 'truncate($ENV{OUT}.\"/file\", 0) or exit 1'",
+    ),
     (WRITE, "setsid -w sh -c 'echo x > $OUT/file'"),
     (WRITE, "env -i sh -c \"echo x > $OUT/file\""),
     (WRITE, "echo x > /proc/self/root$OUT/file"),
@@ -41,8 +45,14 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (WRITE, "echo x > /proc/$PPID/cwd/../outside/file"),
     (WRITE, "nsenter -t $VICTIM -m sh -c 'echo x > $OUT/file'"),
     (WRITE, "nsenter -t 1 -a sh -c 'echo x > $OUT/file'"),
-    (WRITE, "unshare -Urm sh -c 'mount -o remount,bind,rw $OUT; mount -o remount,bind,rw /; echo x > $OUT/file'"),
-    (WRITE, "unshare -Urm sh -c 'mount --bind $OUT . && cd . && echo x > $PWD/file'"),
+    (
+        WRITE,
+        "unshare -Urm sh -c 'mount -o remount,bind,rw $OUT; mount -o remount,bind,rw /; echo x > $OUT/file'",
+    ),
+    (
+        WRITE,
+        "unshare -Urm sh -c 'mount --bind $OUT . && cd . && echo x > $PWD/file'",
+    ),
     (WRITE, "echo x > $HOME/.bashrc"),
     (WRITE, "mkdir -p $HOME/.config/autostart"),
     (WRITE, "git config --global core.fsmonitor 'touch x'"),
@@ -53,11 +63,17 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (WRITE, "echo '{}' > $ROOT/settings.json"),
     (WRITE, "echo x > $ROOT/agents/evil.md"),
     (WRITE, "echo x > $ROOT/swarm/bin/git"),
-    (WRITE, "printf '#!/bin/sh\\n' > pre.sh && LD_PRELOAD=$PWD/pre.sh sh -c 'echo x > $OUT/file' 2>&1"),
+    (
+        WRITE,
+        "printf '#!/bin/sh\\n' > pre.sh && LD_PRELOAD=$PWD/pre.sh sh -c 'echo x > $OUT/file' 2>&1",
+    ),
     (MODES, "chmod 777 $OUT/file"),
     (MODES, "touch -d 2001-01-01 $OUT/file"),
     (MODES, "chown 1:1 $OUT/file"),
-    (MODES, "python3 -c 'import os; os.setxattr(os.environ[\"OUT\"] + \"/file\", \"user.x\", b\"x\")'"),
+    (
+        MODES,
+        "python3 -c 'import os; os.setxattr(os.environ[\"OUT\"] + \"/file\", \"user.x\", b\"x\")'",
+    ),
     (READ, "grep -q SECRET $HOME/.ssh/id"),
     (READ, "grep -q SECRET $HOME/.netrc"),
     (READ, "cp $HOME/.ssh/id copy && grep -q SECRET copy"),
@@ -67,7 +83,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (READ, "grep -rq SECRET $HOME/.ssh"),
     (READ, "grep -q SECRET /proc/self/root$HOME/.ssh/id"),
     (READ, "grep -q SECRET /proc/$VICTIM/root$HOME/.ssh/id"),
-    (READ, "unshare -Urm sh -c 'umount -l $HOME/.ssh; grep -q SECRET $HOME/.ssh/id'"),
+    (
+        READ,
+        "unshare -Urm sh -c 'umount -l $HOME/.ssh; grep -q SECRET $HOME/.ssh/id'",
+    ),
     (READ, "mv $HOME/.ssh ssh && grep -q SECRET ssh/id"),
     (READ, "grep -q SECRET $ROOT/settings.json"),
     (READ, "grep -rq SECRET $ROOT/teams"),
@@ -78,42 +97,111 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (MAIN_GIT, "git config core.fsmonitor 'touch x'"),
     (MAIN_GIT, "printf '#!/bin/sh\\n' > .git/hooks/pre-commit"),
     (MAIN_GIT, "mv .git/hooks .git/old && mkdir .git/hooks"),
-    (MAIN_GIT, "mv .git old && cp -r old .git && echo '[core]' >> .git/config"),
+    (
+        MAIN_GIT,
+        "mv .git old && cp -r old .git && echo '[core]' >> .git/config",
+    ),
     (SEE, "test -d /proc/$VICTIM"),
     (SEE, "ps -p $VICTIM"),
-    (INSPECT, "tr '\\0' '\\n' < /proc/$VICTIM/environ | grep -q SECRET"),
+    (
+        INSPECT,
+        "tr '\\0' '\\n' < /proc/$VICTIM/environ | grep -q SECRET",
+    ),
     (INSPECT, "test -n \"$(head -c 1 /proc/$VICTIM/maps)\""),
     (INSPECT, "dd if=/proc/$VICTIM/mem of=/dev/null bs=1 count=0"),
     (INSPECT, "test -n \"$(readlink /proc/$VICTIM/cwd)\""),
     (INSPECT, "gdb -batch -p $VICTIM 2>&1 | grep -q 'libc'"),
-    (INSPECT, "timeout 2 strace -p $VICTIM 2>&1 | grep -q attached"),
+    (
+        INSPECT,
+        "timeout 2 strace -p $VICTIM 2>&1 | grep -q attached",
+    ),
     (SIGNAL, "kill -CONT $VICTIM"),
     (SIGNAL, "bash -c 'kill -WINCH $VICTIM'"),
-    (SIGNAL, "python3 -c 'import os, signal; signal.pidfd_send_signal(os.pidfd_open(int(os.environ[\"VICTIM\"])), 28)'"),
-    (UNIX, "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"SOCKET\"])'"),
-    (UNIX, "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(\"\\0\" + os.environ[\"ABSTRACT\"])'"),
-    (UNIX, "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new($ENV{SOCKET}) or exit 1'"),
-    (UNIX, "python3 -c 'import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)'"),
+    (
+        SIGNAL,
+        "python3 -c 'import os, signal; signal.pidfd_send_signal(os.pidfd_open(int(os.environ[\"VICTIM\"])), 28)'",
+    ),
+    (
+        UNIX,
+        "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"SOCKET\"])'",
+    ),
+    (
+        UNIX,
+        "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(\"\\0\" + os.environ[\"ABSTRACT\"])'",
+    ),
+    (
+        UNIX,
+        "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new($ENV{SOCKET}) or exit 1'",
+    ),
+    (
+        UNIX,
+        "python3 -c 'import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)'",
+    ),
     (UNIX, "tmux -S $PWD/s new-session -d"),
-    (UNIX, "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(425, 8, ctypes.create_string_buffer(120)) < 0)'"),
-    (TERMINAL, "echo x > /dev/tty"),
+    (
+        UNIX,
+        "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(425, 8, ctypes.create_string_buffer(120)) < 0)'",
+    ),
     (TERMINAL, "echo x > $TTY"),
+    (TERMINAL, "echo x > /dev/tty"),
     (SYSTEM, "mount -t tmpfs none $PWD"),
     (SYSTEM, "mount --bind / $PWD"),
     (SYSTEM, "umount -l /proc"),
-    (SYSTEM, "test -n \"$(find /dev -type b 2>&-)\" && head -c 1 \"$(find /dev -type b | head -n 1)\""),
+    (
+        SYSTEM,
+        "test -n \"$(find /dev -type b 2>&-)\" && head -c 1 \"$(find /dev -type b | head -n 1)\"",
+    ),
     (SYSTEM, "mknod disk b 254 0 && head -c 1 disk"),
-    (SYSTEM, "cat /proc/sys/kernel/hostname > /proc/sys/kernel/hostname"),
-    (SYSTEM, "cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern"),
-    (SYSTEM, "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(250, 0, -3, 1, 0, 0) < 0)'"),
-    (SYSTEM, "python3 -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'"),
-    (SYSTEM, "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'"),
+    (
+        SYSTEM,
+        "cat /proc/sys/kernel/hostname > /proc/sys/kernel/hostname",
+    ),
+    (
+        SYSTEM,
+        "cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern",
+    ),
+    (
+        SYSTEM,
+        "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(250, 0, -3, 1, 0, 0) < 0)'",
+    ),
+    (
+        SYSTEM,
+        "python3 -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'",
+    ),
+    (
+        SYSTEM,
+        "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'",
+    ),
+    (NETWORK, "exec 3<> /dev/tcp/127.0.0.1/$PORT"),
+    (NETWORK, "exec 3<> /dev/tcp/::ffff:127.0.0.1/$PORT"),
+    (
+        NETWORK,
+        "curl -s --max-time 2 http://0x7f000001:$PORT; test $? = 52 -o $? = 28",
+    ),
+    (
+        NETWORK,
+        "python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect((\"192.0.2.1\", 53))'",
+    ),
+    (
+        NETWORK,
+        "python3 -c 'import socket; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.connect((\"2001:db8::1\", 53))'",
+    ),
+    (
+        NETWORK,
+        "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP).connect((\"192.0.2.1\", 0))'",
+    ),
     (OUTLIVE, "sleep $MARK & disown"),
     (OUTLIVE, "setsid sleep $MARK > /dev/null 2>&1 < /dev/null &"),
     (OUTLIVE, "nohup sleep $MARK > /dev/null 2>&1 &"),
-    (OUTLIVE, "(setsid sh -c 'sleep $MARK & ' &) > /dev/null 2>&1"),
+    (
+        OUTLIVE,
+        "(setsid sh -c 'sleep $MARK & ' &) > /dev/null 2>&1",
+    ),
     (OUTLIVE, "env -i setsid sleep $MARK > /dev/null 2>&1 &"),
-    (OUTLIVE, "(cd / && env -i setsid unshare -Urpf sleep $MARK > /dev/null 2>&1 &)"),
+    (
+        OUTLIVE,
+        "(cd / && env -i setsid unshare -Urpf sleep $MARK > /dev/null 2>&1 &)",
+    ),
 ];
 
 /// Attempts in a linked worktree; `COMMON` is its repository's git directory.
@@ -125,5 +213,8 @@ pub(super) const IN_WORKTREE: &[Attempt] = &[
     (GIT, "echo 'ref: refs/heads/x' > $COMMON/HEAD"),
     (WRITE, "echo x > $COMMON/../a.txt"),
     (WRITE, "rm $COMMON/../a.txt"),
-    (WRITE, "git -C $COMMON/.. reset -q --hard && echo x > $COMMON/../a.txt"),
+    (
+        WRITE,
+        "git -C $COMMON/.. reset -q --hard && echo x > $COMMON/../a.txt",
+    ),
 ];

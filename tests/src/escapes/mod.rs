@@ -6,5 +6,5 @@ mod place;
 mod run;
 mod table;
 
-pub use run::{EscapeReport, try_escapes};
+pub use run::{EscapeReport, try_escapes, working_backends};
 pub use table::{disagreements, stated_rows};

@@ -2,14 +2,16 @@
 //! terminal and sockets.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-use swarm_protocol::{MemberName, SandboxKind, SandboxUse, ShellGuards};
-use swarm_tools::sandbox::HELPER_WORD;
+use swarm_protocol::{
+    MemberName, SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards,
+};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext};
 use tempfile::TempDir;
 
@@ -21,6 +23,7 @@ pub(super) struct Place {
     abstract_name: String,
     helper: PathBuf,
     terminal: std::os::fd::OwnedFd,
+    listener: TcpListener,
     _listeners: [UnixListener; 2],
 }
 
@@ -32,8 +35,9 @@ impl Drop for Place {
 }
 
 impl Place {
-    /// `helper` is a program with the role of the sandbox helper.
-    pub(super) fn new(helper: &Path) -> Self {
+    /// `helper` is a program with the role of the sandbox helper. With `repository`, the directory
+    /// `project` is one, and `tree` its worktree.
+    pub(super) fn new(helper: &Path, repository: bool) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let base = directory.path();
         for path in [
@@ -53,19 +57,16 @@ impl Place {
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             std::fs::write(path, "SECRET").expect("a file");
         }
-        let script = "git init -q && git add . && git -c user.name=x -c user.email=x@x commit -q -m x && git worktree add -q ../tree";
-        let made = Command::new("sh")
-            .args(["-c", script])
-            .env("HOME", base.join("home"))
-            .current_dir(base.join("project"))
-            .status();
-        assert!(made.expect("sh").success());
+        if repository {
+            create_repository(base);
+        }
         let victim = Command::new("sleep")
             .arg("9999")
             .env("KEY", "SECRET")
             .spawn()
             .expect("a process");
-        let abstract_name = format!("escapes-{}", std::process::id());
+        let unique = base.file_name().unwrap_or_default().to_string_lossy();
+        let abstract_name = format!("escapes-{unique}");
         let address = SocketAddr::from_abstract_name(&abstract_name).expect("an address");
         let listeners = [
             UnixListener::bind(base.join("outside/socket")).expect("a socket"),
@@ -80,6 +81,7 @@ impl Place {
             abstract_name,
             helper: helper.to_owned(),
             terminal,
+            listener: TcpListener::bind("127.0.0.1:0").expect("a port"),
             _listeners: listeners,
         }
     }
@@ -91,10 +93,14 @@ impl Place {
     /// Context of an agent in the main checkout or in a worktree.
     pub(super) fn context(&self, backend: SandboxKind, worktree: bool, mark: &str) -> ToolContext {
         let text = |name: &str| self.path(name).display().to_string();
+        let port = self.listener.local_addr().expect("an address").port();
         let terminal = rustix::pty::ptsname(&self.terminal, Vec::new()).expect("a name");
         let env = BTreeMap::from(
             [
-                ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
+                (
+                    "PATH",
+                    "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".to_owned(),
+                ),
                 ("HOME", text("home")),
                 ("OUT", text("outside")),
                 ("ROOT", text("root")),
@@ -103,6 +109,7 @@ impl Place {
                 ("ABSTRACT", self.abstract_name.clone()),
                 ("VICTIM", self.victim.id().to_string()),
                 ("TTY", terminal.to_string_lossy().into_owned()),
+                ("PORT", port.to_string()),
                 ("MARK", mark.to_owned()),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
@@ -113,11 +120,17 @@ impl Place {
             confine: worktree.then(|| Arc::new(Confinement::new(&directory))),
             env: Arc::new(env),
             protected: Arc::new(ProtectedPaths::new(&root)),
+            scratch: Some(root.join("projects/x/output").into()),
             guards: Arc::new(ShellGuards {
                 sandbox: SandboxUse::Always,
                 backend: Some(backend),
                 helper: self.helper(),
-                hide: vec![self.path("home/.ssh"), self.path("home/.netrc"), root.clone()],
+                hide: vec![
+                    self.path("home/.ssh"),
+                    self.path("home/.netrc"),
+                    root.clone(),
+                ],
+                network: SandboxNetwork::None,
                 show: vec![root.join("agents"), root.join("swarm/bin")],
                 ..ShellGuards::default()
             }),
@@ -127,6 +140,16 @@ impl Place {
 
     pub(super) fn helper(&self) -> Vec<String> {
         let program = self.helper.display().to_string();
-        vec![program, HELPER_WORD.to_owned()]
+        vec![program, SANDBOX_HELPER.to_owned()]
     }
+}
+
+fn create_repository(base: &Path) {
+    let script = "git init -q && git add . && git -c user.name=x -c user.email=x@x commit -q -m x && git worktree add -q ../tree";
+    let made = Command::new("sh")
+        .args(["-c", script])
+        .env("HOME", base.join("home"))
+        .current_dir(base.join("project"))
+        .status();
+    assert!(made.expect("sh").success());
 }

@@ -21,7 +21,10 @@ pub fn stated_rows(guide: &str) -> BTreeMap<String, [bool; 2]> {
     cells
         .map(|mut cells| {
             let mut next = || cells.next().expect("a cell");
-            (next().to_owned(), [next(), next()].map(|cell| cell.starts_with("stopped")))
+            (
+                next().to_owned(),
+                [next(), next()].map(|cell| cell.starts_with("stopped")),
+            )
         })
         .collect()
 }

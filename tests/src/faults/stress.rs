@@ -24,11 +24,12 @@ use super::tasks::TaskRun;
 use super::texts::{Effort, Slot, try_texts};
 use super::watching::{Loss, reaches};
 use super::workers::Programs;
+use crate::escapes::{disagreements, stated_rows, try_escapes, working_backends};
 
 /// A part: name, description, and one run with a seed, which panics on a violation.
 type Part = (&'static str, &'static str, fn(&Programs, Seed) -> String);
 
-const PARTS: [Part; 18] = [
+const PARTS: [Part; 19] = [
     ("mail", "32 writers, one reader, all killed at random", mail),
     ("others", "foreign writers next to swarm's", others),
     (
@@ -94,6 +95,11 @@ const PARTS: [Part; 18] = [
         "takeover",
         "leads terminated while they spawn, are asked or add worktrees, and their teams taken over",
         takeovers,
+    ),
+    (
+        "escapes",
+        "attempts to get out of the sandbox, with every backend, compared with the guide",
+        escapes,
     ),
 ];
 
@@ -206,6 +212,21 @@ fn list() -> String {
         .iter()
         .map(|(name, what, _)| format!("  {name:<10} {what}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn escapes(programs: &Programs, _seed: Seed) -> String {
+    let guide = include_str!("../../../docs/guide.md");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut told = Vec::new();
+    for backend in working_backends(&programs.swarm) {
+        let report = runtime.block_on(try_escapes(&programs.swarm, backend, usize::MAX));
+        let differing = disagreements(&stated_rows(guide), backend, &report);
+        assert!(differing.is_empty(), "{}: {differing:#?}", backend.name());
+        let through: usize = report.through.values().map(Vec::len).sum();
+        let (name, tried) = (backend.name(), report.tried);
+        told.push(format!("{name}: {through} of {tried} attempts succeed"));
+    }
+    told.join(" · ")
 }
 
 fn mail(programs: &Programs, seed: Seed) -> String {

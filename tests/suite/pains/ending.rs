@@ -190,6 +190,8 @@ fn l5_a_stuck_member_is_killed_with_its_tree_by_any_of_its_names() {
 fn l13_the_port_of_a_server_that_a_member_left_is_free_after_its_stop_and_after_its_death() {
     let api = obedient();
     let world = world_over(&api);
+    // Without a sandbox, which would end with the member.
+    world.write("root/swarm.toml", "[sandbox]\nbash = \"off\"\n");
     let leaves_one = format!(
         "{} >port 2>/dev/null </dev/null &",
         env!("CARGO_BIN_EXE_serves")

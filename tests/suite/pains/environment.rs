@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
 
 use serde_json::json;
+use swarm_os::process::{command_line, pids};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
@@ -24,13 +25,14 @@ fn leads_and_members_are_closed_to_inspection_and_what_they_start_is_not() {
             return Reply::text("here");
         }
         let bob = json!({"name": "bob", "description": "x", "prompt": "BOB-GO"});
-        let shell = json!({"command": "echo $$ > shell.pid; exec sleep 600"});
+        let shell = json!({"command": "exec tail -f $PWD/project.txt"});
         match ask.result_of("bob") {
             None => Reply::tool("bob", "Agent", bob),
             Some(_) => Reply::tool("shell", "Bash", shell),
         }
     });
     let world = world().with_api(&api);
+    world.write("project/project.txt", "x\n");
     let user = rustix::process::getuid();
     // Files of root have the same owner either way, so the group shows the difference.
     let group = if user.is_root() {
@@ -48,9 +50,12 @@ fn leads_and_members_are_closed_to_inspection_and_what_they_start_is_not() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    // In the sandbox a process has another number than outside.
+    let line = format!("tail -f {}", world.project().join("project.txt").display());
     let shell: u64 = world.wait_for("its shell", || {
-        let pid = std::fs::read_to_string(world.project().join("shell.pid")).ok()?;
-        pid.trim().parse().ok()
+        let mut pids = pids().into_iter();
+        let found = pids.find(|pid| command_line(pid.cast_signed()) == line);
+        found.map(u64::from)
     });
     let member = world.team("demo").hello("bob")["pid"].as_u64().unwrap();
     assert_eq!(owner_in_proc(shell), (user.as_raw(), group));

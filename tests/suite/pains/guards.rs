@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_protocol::{MemberName, SandboxKind, SandboxUse, ShellGuards};
+use swarm_protocol::{MemberName, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
-use swarm_tools::sandbox::{HELPER_WORD, probe_sandbox, sandbox_works};
+use swarm_tools::sandbox::{landlock_works, probe_sandbox};
 use swarm_tools::{Caller, Confinement, ProtectedPaths, ToolContext, ToolOutput, builtin};
 
 use crate::scene::{spawn_idle, world, world_over};
@@ -73,8 +73,8 @@ impl Repository {
             env: Arc::new(env),
             protected: Arc::new(ProtectedPaths::new(&self.world.root())),
             guards: Arc::new(ShellGuards {
-                backend: probe_sandbox(&[text(&program), HELPER_WORD.to_owned()]).backend,
-                helper: vec![text(&program), HELPER_WORD.to_owned()],
+                backend: probe_sandbox(&[text(&program), SANDBOX_HELPER.to_owned()]).backend,
+                helper: vec![text(&program), SANDBOX_HELPER.to_owned()],
                 shims: Some(shims),
                 ..ShellGuards::default()
             }),
@@ -111,7 +111,7 @@ pub(super) async fn bash(command: &str, ctx: &ToolContext) -> ToolOutput {
 /// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
 pub(super) fn kernel_has_none() -> bool {
-    let absent = !sandbox_works(&[]);
+    let absent = !landlock_works();
     if absent {
         eprintln!("NOT PROVEN HERE: no sandbox works, so no command was held in its worktree");
     }

@@ -16,6 +16,7 @@ mod own_server;
 mod panes;
 mod recovery;
 mod replies;
+mod sandbox;
 mod spawning;
 mod starting;
 mod states;

@@ -39,6 +39,8 @@ fn lost_lead() -> (World, FakeApi) {
     );
     let api = FakeApi::start(script);
     let world = world().with_api(&api);
+    // Processes in a sandbox would end with the lead.
+    world.write("root/swarm.toml", "[sandbox]\nbash = \"off\"\n");
     let running = world.start(&demo_run_args("go", &[]));
     wait_for_file(&world, "waiting");
     for name in ["bob", "ann"] {

@@ -4,6 +4,7 @@ use swarm_protocol::{ErrorKind, MemberName, SpawnId, TeamName};
 use swarm_store::Actor;
 
 use crate::app::App;
+use crate::environment::raw_variable;
 use crate::failure::Failure;
 use crate::identity::{Acting, from_elsewhere};
 
@@ -92,6 +93,13 @@ pub(super) fn party_in(
             })
         }
         Acting::Elsewhere(member) => Err(from_elsewhere(what, &member)),
+        // The sandbox hides the team.
+        Acting::Orphan if raw_variable("SWARM_SANDBOX").is_some() => {
+            let message =
+                format!("`swarm {what}` does not work in the sandbox of an agent's shell");
+            Err(Failure::new(ErrorKind::Refused, message)
+                .with_hint("use the agent's tools for messages and tasks"))
+        }
         Acting::Orphan => {
             let message = format!(
                 "`swarm {what}` refused: the member that started it is no longer in the team"

@@ -9,8 +9,8 @@ use serde_json::Value;
 use swarm_panes::BACKEND_WORDS;
 use swarm_permissions::{AgentLimits, HandoffScan, RequestSettings};
 use swarm_protocol::{
-    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxUse,
-    Thinking,
+    Budget, CacheLifetime, DefaultBudgets, Effort, OnLost, PermissionMode, Price, SandboxNetwork,
+    SandboxUse, Thinking,
 };
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
@@ -184,6 +184,12 @@ settings! {
     sandbox_hide: Vec<String> = "sandbox.hide", Kind::Texts, SettableBy::User;
     /// Whether Unix sockets are permitted in the sandbox.
     sandbox_unix_sockets: bool = "sandbox.unix_sockets", Kind::Flag, SettableBy::User;
+    /// What the sandbox reaches of the network.
+    sandbox_network: SandboxNetwork = "sandbox.network", Kind::Word(&["none", "proxy", "open"]), SettableBy::Restrict;
+    /// Hosts that the sandbox's proxy permits.
+    sandbox_hosts: Vec<String> = "sandbox.hosts", Kind::Texts, SettableBy::User;
+    /// Whether it also permits package registries.
+    sandbox_registries: bool = "sandbox.registries", Kind::Flag, SettableBy::User;
     /// Whether agents may fetch from this machine and local networks.
     web_private: bool = "web.private", Kind::Flag, SettableBy::User;
     /// URL of a search server; empty for none.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
-    Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxUse, Thinking,
+    Budget, CacheLifetime, Effort, OnLost, PermissionMode, Price, SandboxNetwork, SandboxUse,
+    Thinking,
 };
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
 
@@ -359,6 +360,13 @@ impl FromSetting for SandboxUse {
     fn from_setting(value: &Value) -> Option<Self> {
         let word = value.as_str()?;
         Self::ALL.into_iter().find(|whose| whose.name() == word)
+    }
+}
+
+impl FromSetting for SandboxNetwork {
+    fn from_setting(value: &Value) -> Option<Self> {
+        let word = value.as_str()?;
+        Self::ALL.into_iter().find(|network| network.name() == word)
     }
 }
 

@@ -8,8 +8,8 @@ use futures::StreamExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Url};
+use swarm_protocol::is_public_address;
 
-use super::address::is_public;
 use crate::remote::{USER_AGENT, describe, tls};
 
 /// An HTTP response.
@@ -96,7 +96,11 @@ async fn exchange(
         Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}."))?;
     let host = parsed.host_str().unwrap_or_default().to_owned();
     let addresses = resolved(&parsed, &host).await?;
-    if !private && let Some(local) = addresses.iter().find(|address| !is_public(address.ip())) {
+    if !private
+        && let Some(local) = addresses
+            .iter()
+            .find(|address| !is_public_address(address.ip()))
+    {
         return Err(format!(
             "{url} was not fetched: {host} resolves to {}, on this machine or in a local network.",
             local.ip()

@@ -1,6 +1,5 @@
 //! HTTP client for web pages, with the TLS configuration of the model clients.
 
-mod address;
 mod client;
 
 pub use client::{Fetched, WebClient};

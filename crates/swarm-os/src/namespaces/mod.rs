@@ -3,6 +3,7 @@
 //! first process inside, and later processes join. All of them must have one thread.
 
 mod enter;
+mod handover;
 mod ids;
 mod loopback;
 mod mount_table;
@@ -10,6 +11,7 @@ mod mounts;
 mod privileges;
 
 pub use enter::{NamespaceMember, enter_new_namespaces, join_namespaces};
+pub use handover::{receive_socket, send_socket};
 pub use loopback::start_loopback;
 pub use mounts::{MountError, MountView};
 pub use privileges::{drop_all_privileges, drop_system_privileges};

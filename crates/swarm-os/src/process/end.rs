@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 use super::scan::variables_of;
 use super::scanner::{Snapshot, snapshot};
 use super::stat::{Process, ProcessStat};
-use super::surroundings::Surroundings;
+use super::surroundings::{Surroundings, is_in_inner_namespace};
 use super::table;
 
 /// Default time between SIGTERM and SIGKILL.
@@ -23,6 +23,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 
 /// Time after SIGKILL after which a process that still runs counts as remaining.
 const KILL_WAIT: Duration = Duration::from_secs(3);
+
+/// Interval at which a wait looks for namespaces that are closing.
+const NAMESPACE_STEP: Duration = Duration::from_millis(50);
 
 /// Timeout and polling interval of the wait for processes that are within `exec`.
 const EXEC_WAIT: Duration = Duration::from_millis(250);
@@ -235,6 +238,7 @@ fn select(
         .into_iter()
         .filter(|pid| *pid != own)
         .filter_map(|pid| table.get(&pid))
+        .filter(|stat| !is_closing_namespace(stat))
         .filter_map(|stat| Some((stat.process, open(stat.process)?)))
         .collect()
 }
@@ -247,7 +251,9 @@ fn marked(target: &Target, snapshot: &Snapshot, own: i32) -> Vec<i32> {
         .map(|(name, value)| format!("{name}={value}").into_bytes())
         .collect();
     let own_surroundings = Surroundings::own();
-    let is_ours = |pid: i32| own_surroundings.hold(pid) || descends(&snapshot.table, pid, own);
+    // Descendants belong to this process whatever their namespaces are.
+    let descends = |pid: i32| table::ancestors(&snapshot.table, pid).any(|above| above == own);
+    let is_ours = |pid: i32| own_surroundings.hold(pid) || descends(pid);
     let is_at_home = |environ: &[u8]| {
         let home = target.home.as_ref();
         home.is_none_or(|(name, directory)| !names_another(environ, name, directory))
@@ -272,15 +278,6 @@ fn names_another(environ: &[u8], variable: &str, directory: &Path) -> bool {
         (Some(theirs), Some(ours)) => theirs != ours,
         _ => false,
     }
-}
-
-/// Returns whether a process descends from `ancestor`. Descendants belong to this process whatever
-/// their namespaces are.
-fn descends(table: &BTreeMap<i32, ProcessStat>, pid: i32, ancestor: i32) -> bool {
-    let parent = |pid: &i32| table.get(pid).map(|stat| stat.parent);
-    std::iter::successors(parent(&pid), parent)
-        .take(table.len())
-        .any(|above| above == ancestor)
 }
 
 fn open(process: Process) -> Option<OwnedFd> {
@@ -314,19 +311,36 @@ fn report(what: &str, pid: i32, result: Result<(), Errno>) {
 /// Waits until every process has exited, or until the deadline. A pidfd becomes readable when its
 /// process exits.
 fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
-    for pidfd in found.values() {
-        loop {
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            // A duration that does not fit is treated as no timeout.
-            let timeout = Timespec::try_from(remaining).ok();
-            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], timeout.as_ref()) {
-                Err(Errno::INTR) => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "could not wait for a process");
-                    break;
-                }
+    let mut running: Vec<(Process, &OwnedFd)> =
+        found.iter().map(|(process, fd)| (*process, fd)).collect();
+    while !running.is_empty() && Instant::now() < deadline {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        // The kernel does not report the end of a namespace.
+        let timeout = Timespec::try_from(remaining.min(NAMESPACE_STEP)).ok();
+        let polled = running
+            .iter()
+            .map(|(_, pidfd)| PollFd::new(*pidfd, PollFlags::IN));
+        let mut polled: Vec<PollFd<'_>> = polled.collect();
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => {
+                tracing::warn!(%error, "could not wait for processes");
+                return;
             }
         }
+        let exited: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+        let mut exited = exited.into_iter();
+        running.retain(|(process, _)| {
+            let stat = ProcessStat::of(process.pid.cast_unsigned());
+            !exited.next().unwrap_or_default()
+                && !stat.is_some_and(|stat| is_closing_namespace(&stat))
+        });
     }
+}
+
+/// Whether this is the first process of a pid namespace, and only waits until somebody reaps the
+/// others. Their parents may have been outside and may have ended, so that this takes as long as
+/// the init process takes.
+fn is_closing_namespace(stat: &ProcessStat) -> bool {
+    stat.is_exiting && is_in_inner_namespace(stat.process.pid)
 }

@@ -6,6 +6,7 @@ use super::lookup::arguments;
 use super::scanner::snapshot;
 use super::stat::Process;
 use super::surroundings::Surroundings;
+use super::table::ancestors;
 
 /// A process with a mark in its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,9 @@ pub struct Marked {
     /// Whether it has the same user and namespaces as this process. If not, the paths in its
     /// environment may refer to other directories.
     pub is_ours: bool,
+    /// Pids of its parent, its parent's parent and so on. A sandboxed process has other namespaces
+    /// than its agent, and descends from it.
+    pub ancestors: Vec<i32>,
 }
 
 /// Returns the running processes whose environment is readable and contains the variable `mark`,
@@ -35,6 +39,7 @@ pub fn all_marked(mark: &str, variables: &[&str]) -> Vec<Marked> {
             variables: wanted(&environ, variables),
             command: command_line(*pid),
             is_ours: own_surroundings.hold(*pid),
+            ancestors: ancestors(&snapshot.table, *pid).collect(),
         })
     };
     snapshot.environs().iter().filter_map(describe).collect()

@@ -22,6 +22,9 @@ pub struct Process {
 /// `PF_KTHREAD` of the kernel's `sched.h`, in the field `flags`.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
+/// `PF_EXITING` of the same file.
+const EXITING: u32 = 0x4;
+
 /// Upper bound of the line length in bytes: the name and 52 numbers of at most 20 digits.
 const LONGEST_LINE: usize = 2048;
 
@@ -43,6 +46,8 @@ pub struct ProcessStat {
     pub session: i32,
     /// Whether it is a kernel thread, which has no program.
     pub is_kernel_thread: bool,
+    /// Whether it is exiting and runs no program any more.
+    pub is_exiting: bool,
 }
 
 impl ProcessStat {
@@ -62,6 +67,7 @@ impl ProcessStat {
         let (head, rest) = line.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(FIELDS).collect();
         let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
+        let flags = fields.get(6)?.parse::<u32>().ok()?;
         Some(Self {
             process: Process {
                 pid: head.split_once(' ')?.0.parse().ok()?,
@@ -71,7 +77,8 @@ impl ProcessStat {
             parent: number(1)?,
             group: number(2)?,
             session: number(3)?,
-            is_kernel_thread: fields.get(6)?.parse::<u32>().ok()? & KERNEL_THREAD != 0,
+            is_kernel_thread: flags & KERNEL_THREAD != 0,
+            is_exiting: flags & EXITING != 0,
         })
     }
 

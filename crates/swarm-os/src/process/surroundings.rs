@@ -49,6 +49,14 @@ impl Surroundings {
     }
 }
 
+/// Whether a process is in a pid namespace below that of this process, where it has one more number
+/// (`NSpid` in `proc_pid_status(5)`).
+pub(super) fn is_in_inner_namespace(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)
+}
+
 /// Returns the effective user id: the second number of the line `Uid:` (`proc_pid_status(5)`).
 fn effective_user(status: &str) -> Option<String> {
     let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;

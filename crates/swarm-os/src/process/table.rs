@@ -24,6 +24,15 @@ pub(super) fn has_any(environ: &[u8], matches: impl FnMut(&[u8]) -> bool) -> boo
     environ.split(|byte| *byte == 0).any(matches)
 }
 
+/// Returns the pids of a process's parent, its parent's parent and so on.
+pub(super) fn ancestors(
+    table: &BTreeMap<i32, ProcessStat>,
+    pid: i32,
+) -> impl Iterator<Item = i32> + '_ {
+    let parent = |pid: &i32| table.get(pid).map(|stat| stat.parent);
+    std::iter::successors(parent(&pid), parent).take(table.len())
+}
+
 /// Returns the processes that were within `exec` at the time of the snapshot and still are.
 pub(super) fn within_exec(snapshot: &Snapshot) -> Vec<Process> {
     let environs = snapshot.environs().iter();
@@ -87,6 +96,7 @@ mod tests {
                     session,
                     state: 'S',
                     is_kernel_thread: false,
+                    is_exiting: false,
                 },
             )
         };

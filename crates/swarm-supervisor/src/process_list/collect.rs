@@ -1,11 +1,12 @@
 //! Collects the process list: processes first, then rosters.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use swarm_os::process::{Marked, Process, all_marked, command_line};
 use swarm_protocol::ROOT_VARIABLE as ROOT;
 use swarm_protocol::SPAWN_MARK as MARK;
-use swarm_protocol::{LEAD_NAME, SpawnId, TeamName};
+use swarm_protocol::{LEAD_NAME, SANDBOX_HELPER, SpawnId, TeamName};
 use swarm_store::StoreError;
 use swarm_store::blocking::TeamStore;
 use swarm_store::process::{is_running, is_stopped, start_time};
@@ -51,6 +52,8 @@ pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProces
     // The order matters: a roster entry is reserved before its process starts, and spawn ids are
     // never reused, so a process without an entry is orphaned.
     let mut marked = all_marked(MARK, &[MARK, TEAM, NAME, ROOT, LEAD]);
+    // Between an agent and its command; ends with it.
+    marked.retain(|found| found.command.split(' ').nth(1) != Some(SANDBOX_HELPER));
     let members = members(store)?;
     marked.retain(|found| {
         let mut members = members.iter();
@@ -83,6 +86,12 @@ pub fn process_list(store: &dyn TeamStore, root: &Path) -> Result<Vec<SeenProces
             })
         })
         .collect();
+    let agents = seen.iter().map(|lead| lead.pid);
+    let agents = agents.chain(members.iter().map(|(_, member)| member.process.pid));
+    let agents: BTreeSet<i32> = agents.collect();
+    for found in &mut marked {
+        found.is_ours |= found.ancestors.iter().any(|pid| agents.contains(pid));
+    }
     let member = |(team, member): &(TeamName, MemberProcess)| seen_member(&rosters, team, member);
     seen.extend(members.iter().map(member));
     let root = canonical(root);

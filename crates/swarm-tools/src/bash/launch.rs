@@ -29,6 +29,7 @@ impl ShellLaunch {
             words,
             sandboxed,
             temporary,
+            proxy,
         }) = plan(ctx)?
         else {
             return Ok(Self {
@@ -45,6 +46,7 @@ impl ShellLaunch {
         if sandboxed {
             env.insert("SWARM_SANDBOX".to_owned(), "1".into());
         }
+        env.extend(proxy.map(proxy_variables).into_iter().flatten());
         let mut words = words.into_iter();
         // The first word of a plan is the helper program.
         let program = words.next().unwrap_or_default();
@@ -56,6 +58,27 @@ impl ShellLaunch {
             own_session: true,
         })
     }
+}
+
+/// Returns the variables by which programs find the proxy. Their own servers are reached directly.
+fn proxy_variables(port: u16) -> impl Iterator<Item = (String, OsString)> {
+    let http = format!("http://127.0.0.1:{port}");
+    let variables = [
+        ("http_proxy", http.clone()),
+        ("https_proxy", http),
+        ("all_proxy", format!("socks5h://127.0.0.1:{port}")),
+        ("no_proxy", "localhost,127.0.0.1,::1".to_owned()),
+    ];
+    let both = variables.into_iter().flat_map(|(name, value)| {
+        [
+            (name.to_uppercase(), value.clone()),
+            (name.to_owned(), value),
+        ]
+    });
+    // Node.js ignores the others without this one.
+    let node = ("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned());
+    let all = both.chain([node]);
+    all.map(|(name, value)| (name, value.into()))
 }
 
 /// Returns the variables that the shims at the front of the search path use to confine the agent.

@@ -59,6 +59,8 @@ pub(super) struct CommandResult {
     pub(super) background: Vec<Process>,
     /// Whether it ran in a sandbox.
     pub(super) sandboxed: bool,
+    /// Hosts to which the sandbox denied connections.
+    pub(super) denied: Vec<String>,
     /// Notice that the working directory was reset.
     pub(super) reset: Option<String>,
 }
@@ -96,6 +98,7 @@ pub(super) async fn run(
         whole: output.written_file(),
         background,
         sandboxed: running.sandboxed,
+        denied: ctx.shell.sandbox().take_denied(),
         reset: ctx.shell.take_notice(),
     })
 }

@@ -164,6 +164,12 @@ fn report(result: &CommandResult, timeout: Duration) -> ToolOutput {
     if is_error && result.sandboxed {
         parts.extend(sandbox_hint(output).map(str::to_owned));
     }
+    if !result.denied.is_empty() {
+        parts.push(format!(
+            "[Sandbox: connections to {} were denied. If the task needs them, ask the user to add the hosts to `sandbox.hosts`.]",
+            result.denied.join(", ")
+        ));
+    }
     if !result.background.is_empty() {
         let pids: Vec<String> = result
             .background

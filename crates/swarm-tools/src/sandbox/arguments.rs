@@ -4,10 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use swarm_os::namespaces::{MountView, NamespaceMember};
+use swarm_protocol::SandboxNetwork;
 
 use super::error::SandboxError;
 use super::words::{
-    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, READ_ONLY, SHOW, UNIX_SOCKETS, WRITE,
+    COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PROXY, READ_ONLY, SHOW, UNIX_SOCKETS,
+    WRITE,
 };
 
 /// What the helper does.
@@ -32,6 +34,7 @@ pub(super) struct HelperArguments {
     pub(super) task: HelperTask,
     pub(super) view: MountView,
     pub(super) unix_sockets: bool,
+    pub(super) network: SandboxNetwork,
 }
 
 impl HelperArguments {
@@ -48,6 +51,11 @@ impl HelperArguments {
         };
         if self.unix_sockets {
             words.push(UNIX_SOCKETS.into());
+        }
+        match self.network {
+            SandboxNetwork::Open => {}
+            SandboxNetwork::Proxy => words.push(PROXY.into()),
+            SandboxNetwork::None => words.push(NO_NETWORK.into()),
         }
         let MountView {
             writable,
@@ -103,6 +111,14 @@ impl HelperArguments {
                     parsed.unix_sockets = true;
                     continue;
                 }
+                Some(NO_NETWORK) => {
+                    parsed.network = SandboxNetwork::None;
+                    continue;
+                }
+                Some(PROXY) => {
+                    parsed.network = SandboxNetwork::Proxy;
+                    continue;
+                }
                 Some(WRITE) => &mut view.writable,
                 Some(HIDE) => &mut view.hidden,
                 Some(SHOW) => &mut view.shown,
@@ -149,6 +165,7 @@ mod tests {
                     read_only: paths(&["/a/x"]),
                 },
                 unix_sockets: true,
+                network: SandboxNetwork::Proxy,
             };
             let mut words = given.words().into_iter().chain(["program".into()]);
             assert_eq!(HelperArguments::parse(&mut words).unwrap(), given);

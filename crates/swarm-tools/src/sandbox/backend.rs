@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use swarm_os::namespaces::MountView;
 use swarm_protocol::SandboxKind;
 
 use super::arguments::{HelperArguments, HelperTask};
@@ -57,9 +57,9 @@ pub fn probe_sandbox(helper: &[String]) -> SandboxProbe {
     found
 }
 
-/// Whether any backend works, with the cheapest test first.
-pub fn sandbox_works(helper: &[String]) -> bool {
-    landlock_level() != LandlockLevel::Absent || probe_sandbox(helper).backend.is_some()
+/// Whether this kernel has Landlock. Starts no process.
+pub fn landlock_works() -> bool {
+    landlock_level() != LandlockLevel::Absent
 }
 
 /// Namespaces of the agent, which its commands join.
@@ -71,7 +71,8 @@ impl SandboxBackend for Namespaces {
     }
 
     fn probe(&self, helper: &[String]) -> Result<Option<String>, String> {
-        let host = SandboxHost::start(helper, MountView::default(), std::iter::empty())?;
+        let arguments = HelperArguments::default();
+        let host = SandboxHost::start(helper, arguments, &Arc::default())?;
         run_nothing(helper, host.join(false))?;
         Ok(None)
     }
@@ -94,19 +95,13 @@ impl SandboxBackend for Landlock {
             ),
             LandlockLevel::Absent => return Err("this kernel has no landlock".to_owned()),
         };
-        run_nothing(helper, landlock_words(MountView::default(), false))?;
+        let arguments = HelperArguments {
+            task: HelperTask::Landlock,
+            ..HelperArguments::default()
+        };
+        run_nothing(helper, arguments.words())?;
         Ok(lacks)
     }
-}
-
-/// Returns the helper's arguments for Landlock.
-pub(super) fn landlock_words(view: MountView, unix_sockets: bool) -> Vec<OsString> {
-    HelperArguments {
-        task: HelperTask::Landlock,
-        view,
-        unix_sockets,
-    }
-    .words()
 }
 
 fn run_nothing(helper: &[String], arguments: Vec<OsString>) -> Result<(), String> {

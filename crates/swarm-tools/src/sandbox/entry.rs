@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use rustix::process::{Signal, getpid, kill_process, setsid};
 use swarm_os::namespaces::{NamespaceMember, drop_system_privileges, join_namespaces};
+use swarm_protocol::SandboxNetwork;
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
@@ -24,12 +25,12 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
     let mut arguments = arguments.into_iter();
     let given = HelperArguments::parse(&mut arguments)?;
     if given.task == HelperTask::Init {
-        return be_first_process(&given.view);
+        return be_first_process(&given);
     }
     // A session has no terminal until its leader opens one, so `/dev/tty` does not work.
     setsid().map_err(SandboxError::Session)?;
     if given.task == HelperTask::Host {
-        return host_namespaces(given.view);
+        return host_namespaces(given);
     }
     let program = arguments
         .next()
@@ -39,7 +40,8 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
     let source = match given.task {
         HelperTask::Join(member) => {
             confine_in(&member)?;
-            filter_system_calls(given.unix_sockets)?;
+            // A network namespace separates it, if it is to be separated.
+            filter_system_calls(given.unix_sockets, true)?;
             match command.status() {
                 Ok(status) => return Ok(exit_like(status)),
                 Err(source) => source,
@@ -47,7 +49,8 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
         }
         HelperTask::Landlock => {
             restrict(&given.view)?;
-            filter_system_calls(given.unix_sockets)?;
+            drop_system_privileges(false).map_err(SandboxError::Privileges)?;
+            filter_system_calls(given.unix_sockets, given.network == SandboxNetwork::Open)?;
             command.exec()
         }
         _ => command.exec(),

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use landlock::RulesetError;
 use swarm_os::namespaces::MountError;
-
-use super::words::HELPER_WORD;
+use swarm_protocol::SANDBOX_HELPER;
 
 /// Reason why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The arguments are invalid.
-    #[error("`{HELPER_WORD}` is for internal use and does not accept `{}`", .0.to_string_lossy())]
+    #[error("`{SANDBOX_HELPER}` is for internal use and does not accept `{}`", .0.to_string_lossy())]
     Arguments(OsString),
     /// This process leads a process group, as a job of an interactive shell does.
     #[error("cannot leave the terminal: {0}; the command was not run")]

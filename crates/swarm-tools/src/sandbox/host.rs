@@ -1,16 +1,23 @@
 //! The namespaces of an agent, as seen by the agent: they exist as long as this value.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use swarm_os::namespaces::{MountView, NamespaceMember};
+use swarm_os::namespaces::{NamespaceMember, receive_socket};
+use swarm_protocol::SandboxNetwork;
+use tokio::task::JoinHandle;
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::init::{PID, READY};
+use super::proxy::{NetworkAccess, serve};
 
 /// How long the start may take, for a machine under load.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -20,7 +27,17 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct SandboxHost {
     child: Child,
+    /// The other end is the standard input of the first process.
+    channel: UnixStream,
     first: NamespaceMember,
+    proxy: Option<Proxy>,
+}
+
+/// The proxy of an agent's commands.
+#[derive(Debug)]
+struct Proxy {
+    port: u16,
+    server: JoinHandle<()>,
 }
 
 impl SandboxHost {
@@ -28,24 +45,20 @@ impl SandboxHost {
     ///
     /// # Errors
     /// Returns the reason as text.
-    pub(crate) fn start(
+    pub(super) fn start(
         helper: &[String],
-        view: MountView,
-        environment: impl IntoIterator<Item = (String, String)>,
+        mut arguments: HelperArguments,
+        access: &Arc<NetworkAccess>,
     ) -> Result<Self, String> {
         let (program, words) = helper.split_first().ok_or("there is no helper program")?;
-        let arguments = HelperArguments {
-            task: HelperTask::Host,
-            view,
-            ..HelperArguments::default()
-        };
+        arguments.task = HelperTask::Host;
+        let (channel, input) = UnixStream::pair().map_err(|error| error.to_string())?;
         let child = Command::new(program)
             .args(words)
             .args(arguments.words())
             .env_clear()
-            .envs(environment)
             .current_dir("/")
-            .stdin(Stdio::piped())
+            .stdin(OwnedFd::from(input))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -53,12 +66,19 @@ impl SandboxHost {
         // Terminates the child if it is not ready.
         let mut starting = Self {
             child,
+            channel,
             first: NamespaceMember {
                 pid: 0,
                 mounts: String::new(),
             },
+            proxy: None,
         };
         starting.first = starting.wait_until_ready()?;
+        if arguments.network == SandboxNetwork::Proxy {
+            let proxy = starting.start_proxy(access);
+            starting.proxy =
+                Some(proxy.map_err(|error| format!("cannot start the proxy: {error}"))?);
+        }
         Ok(starting)
     }
 
@@ -75,6 +95,20 @@ impl SandboxHost {
             ..HelperArguments::default()
         }
         .words()
+    }
+
+    /// Returns the port of the proxy on the loopback address inside, if there is one.
+    fn proxy_port(&self) -> Option<u16> {
+        self.proxy.as_ref().map(|proxy| proxy.port)
+    }
+
+    fn start_proxy(&self, access: &Arc<NetworkAccess>) -> io::Result<Proxy> {
+        let listener = TcpListener::from(receive_socket(&self.channel)?);
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let server = tokio::spawn(serve(listener, Arc::clone(access)));
+        Ok(Proxy { port, server })
     }
 
     fn wait_until_ready(&mut self) -> Result<NamespaceMember, String> {
@@ -117,16 +151,30 @@ impl SandboxHost {
 
 impl Drop for SandboxHost {
     fn drop(&mut self) {
+        if let Some(proxy) = &self.proxy {
+            proxy.server.abort();
+        }
         self.end();
     }
 }
 
 /// The namespaces of an agent, created for its first command.
 #[derive(Debug, Default)]
-pub(crate) struct HostSlot(Mutex<Option<SandboxHost>>);
+pub(crate) struct HostSlot {
+    host: Mutex<Option<SandboxHost>>,
+    access: OnceLock<Arc<NetworkAccess>>,
+}
+
+/// How a command joins namespaces.
+pub(super) struct Joining {
+    /// Arguments of the helper.
+    pub(super) words: Vec<OsString>,
+    /// Port of the proxy.
+    pub(super) proxy: Option<u16>,
+}
 
 impl HostSlot {
-    /// Returns the arguments with which a command joins the namespaces.
+    /// Returns how a command joins the namespaces, after creating them if there are none.
     ///
     /// # Errors
     /// Returns the reason why they could not be created.
@@ -134,14 +182,29 @@ impl HostSlot {
         &self,
         unix_sockets: bool,
         start: impl FnOnce() -> Result<SandboxHost, String>,
-    ) -> Result<Vec<OsString>, String> {
-        let mut slot = self.0.lock();
-        if let Some(host) = slot.as_mut()
-            && host.is_running()
-        {
-            return Ok(host.join(unix_sockets));
-        }
-        Ok(slot.insert(start()?).join(unix_sockets))
+    ) -> Result<Joining, String> {
+        let mut slot = self.host.lock();
+        let mut running = slot.take();
+        let host = match running.take_if(SandboxHost::is_running) {
+            Some(host) => slot.insert(host),
+            None => slot.insert(start()?),
+        };
+        Ok(Joining {
+            words: host.join(unix_sockets),
+            proxy: host.proxy_port(),
+        })
+    }
+
+    /// Returns the decisions about hosts, which permit these patterns from the start.
+    pub(super) fn access(&self, patterns: &[String]) -> &Arc<NetworkAccess> {
+        let create = || Arc::new(NetworkAccess::new(patterns));
+        self.access.get_or_init(create)
+    }
+
+    /// Takes the hosts that were denied since the last call.
+    pub(crate) fn take_denied(&self) -> Vec<String> {
+        let access = self.access.get();
+        access.map_or_else(Vec::new, |access| access.take_denied())
     }
 }
 

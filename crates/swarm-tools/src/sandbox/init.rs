@@ -1,16 +1,20 @@
 //! The namespaces of one agent: the process that creates them and their first process.
 
 use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};
 
 use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
-use swarm_os::namespaces::{MountView, drop_all_privileges, enter_new_namespaces};
+use swarm_os::namespaces::{
+    drop_all_privileges, enter_new_namespaces, send_socket, start_loopback,
+};
+use swarm_protocol::{SANDBOX_HELPER, SandboxNetwork};
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
-use super::words::HELPER_WORD;
 
 /// Line on standard output before the pid of the first process.
 pub(super) const PID: &str = "pid ";
@@ -20,16 +24,13 @@ pub(super) const READY: &str = "ready";
 
 /// Creates namespaces, starts their first process and waits for its end. Every process inside ends
 /// with it.
-pub(super) fn host_namespaces(view: MountView) -> Result<ExitCode, SandboxError> {
+pub(super) fn host_namespaces(mut arguments: HelperArguments) -> Result<ExitCode, SandboxError> {
     let program = std::env::current_exe().map_err(SandboxError::Namespaces)?;
-    enter_new_namespaces(false).map_err(SandboxError::Namespaces)?;
-    let arguments = HelperArguments {
-        task: HelperTask::Init,
-        view,
-        ..HelperArguments::default()
-    };
+    enter_new_namespaces(arguments.network != SandboxNetwork::Open)
+        .map_err(SandboxError::Namespaces)?;
+    arguments.task = HelperTask::Init;
     let started = Command::new(program)
-        .arg(HELPER_WORD)
+        .arg(SANDBOX_HELPER)
         .args(arguments.words())
         .spawn();
     let mut first = started.map_err(SandboxError::Namespaces)?;
@@ -44,11 +45,19 @@ pub(super) fn host_namespaces(view: MountView) -> Result<ExitCode, SandboxError>
 
 /// Sets up the mounts, then waits for the end of standard input: the agent has ended. Collects
 /// processes whose parents have ended.
-pub(super) fn be_first_process(view: &MountView) -> Result<ExitCode, SandboxError> {
+pub(super) fn be_first_process(given: &HelperArguments) -> Result<ExitCode, SandboxError> {
     // The parent has one thread, so the signal means its end.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| SandboxError::Namespaces(error.into()))?;
-    view.apply()?;
+    given.view.apply()?;
+    let error = SandboxError::Namespaces;
+    if given.network != SandboxNetwork::Open {
+        start_loopback().map_err(error)?;
+    }
+    if given.network == SandboxNetwork::Proxy {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(error)?;
+        send_socket(std::io::stdin(), &listener).map_err(error)?;
+    }
     drop_all_privileges().map_err(SandboxError::Privileges)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -62,8 +71,9 @@ pub(super) fn be_first_process(view: &MountView) -> Result<ExitCode, SandboxErro
 
 async fn attend() -> std::io::Result<()> {
     let mut children = signal(SignalKind::child())?;
-    let input = rustix::io::dup(std::io::stdin())?;
-    let mut input = tokio::net::unix::pipe::Receiver::from_owned_fd(input)?;
+    let input = UnixStream::from(rustix::io::dup(std::io::stdin())?);
+    input.set_nonblocking(true)?;
+    let mut input = tokio::net::UnixStream::from_std(input)?;
     tell(READY)?;
     let mut byte = [0];
     loop {

@@ -1,5 +1,6 @@
 //! Restricts the current thread with landlock(7).
 
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -54,8 +55,10 @@ pub(super) fn restrict(view: &MountView) -> Result<(), SandboxError> {
 fn enforce(view: &MountView) -> Result<LandlockLevel, SandboxError> {
     let (read, write) = (AccessFs::from_read(KNOWN), AccessFs::from_write(KNOWN));
     let mut rules = Vec::new();
+    // A file of a disk that root creates would be the disk.
+    let granted = (read | write) & !(AccessFs::MakeBlock | AccessFs::MakeChar);
     for path in &view.writable {
-        rules.extend(grant(path, read | write)?);
+        rules.extend(grant(path, granted)?);
     }
     for path in readable_paths(view) {
         rules.extend(grant(&path, read).unwrap_or_default());
@@ -88,10 +91,20 @@ fn readable_paths(view: &MountView) -> Vec<PathBuf> {
         .hidden
         .iter()
         .filter_map(|path| path.canonicalize().ok());
-    let hidden: Vec<PathBuf> = hidden.filter(|path| !is_writable(path)).collect();
+    let hidden: Vec<PathBuf> = hidden
+        .filter(|path| !is_writable(path))
+        .chain(disks())
+        .collect();
     let mut readable = view.shown.clone();
     add_readable(PathBuf::from("/"), &hidden, &mut readable);
     readable
+}
+
+/// Returns the block devices, which root could read.
+fn disks() -> impl Iterator<Item = PathBuf> {
+    let devices = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    let disks = devices.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
+    disks.map(|entry| entry.path())
 }
 
 /// Adds `path`, or as much of it as is not hidden.

@@ -12,12 +12,12 @@ mod host;
 mod init;
 mod landlock;
 mod plan;
+mod proxy;
 mod system_calls;
 mod words;
 
-pub use backend::{SandboxBackend, SandboxProbe, probe_sandbox, sandbox_works};
+pub use backend::{SandboxBackend, SandboxProbe, landlock_works, probe_sandbox};
 pub use entry::run_helper;
 pub use error::SandboxError;
 pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
-pub use words::HELPER_WORD;

@@ -4,11 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::MountView;
-use swarm_protocol::{SandboxKind, SandboxUse, ShellGuards};
+use swarm_protocol::{SandboxKind, SandboxUse};
 
-use super::arguments::HelperArguments;
-use super::backend::landlock_words;
-use super::host::SandboxHost;
+use super::arguments::{HelperArguments, HelperTask};
+use super::host::{Joining, SandboxHost};
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
@@ -49,6 +48,8 @@ pub(crate) struct Plan {
     pub(crate) sandboxed: bool,
     /// Directory for temporary files, if the default one is not writable.
     pub(crate) temporary: Option<PathBuf>,
+    /// Port of the proxy to the network on the loopback address, if there is one.
+    pub(crate) proxy: Option<u16>,
 }
 
 /// Returns how to start a command of this agent: in its own session, and in the sandbox if the
@@ -66,6 +67,7 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
         words: guards.helper.iter().map(OsString::from).collect(),
         sandboxed: confine.is_some(),
         temporary: None,
+        proxy: None,
     };
     let arguments = match confine {
         None => HelperArguments::default().words(),
@@ -73,7 +75,9 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
             let paths = WritablePaths::of(&confine, ctx);
             plan.temporary = paths.temporary.clone();
             create_temporary(paths.temporary.as_deref())?;
-            confined(backend, paths.view(&confine, ctx), ctx)?
+            let joining = confined(backend, paths.view(&confine, ctx), ctx)?;
+            plan.proxy = joining.proxy;
+            joining.words
         }
     };
     plan.words.extend(arguments);
@@ -100,25 +104,24 @@ fn confinement(ctx: &ToolContext) -> Result<Option<(SandboxKind, Confinement)>, 
 }
 
 /// Returns the arguments that confine a command to a view.
-fn confined(
-    backend: SandboxKind,
-    view: MountView,
-    ctx: &ToolContext,
-) -> Result<Vec<OsString>, String> {
-    let ShellGuards {
-        helper,
-        unix_sockets,
-        ..
-    } = &*ctx.guards;
+fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<Joining, String> {
+    let guards = &ctx.guards;
+    let arguments = HelperArguments {
+        task: HelperTask::Landlock,
+        view,
+        unix_sockets: guards.unix_sockets,
+        network: guards.network,
+    };
     match backend {
-        SandboxKind::Landlock => Ok(landlock_words(view, *unix_sockets)),
+        SandboxKind::Landlock => Ok(Joining {
+            words: arguments.words(),
+            proxy: None,
+        }),
         SandboxKind::Namespaces => {
-            let start = || {
-                let env = ctx.env.iter();
-                let env = env.map(|(name, value)| (name.clone(), value.clone()));
-                SandboxHost::start(helper, view, env)
-            };
-            let joined = ctx.shell.sandbox().join(*unix_sockets, start);
+            let access = ctx.shell.sandbox().access(&guards.hosts);
+            access.set_call(ctx.host.clone());
+            let start = || SandboxHost::start(&guards.helper, arguments, access);
+            let joined = ctx.shell.sandbox().join(guards.unix_sockets, start);
             joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
         }
     }
@@ -229,7 +232,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use swarm_protocol::MemberName;
+    use swarm_protocol::{MemberName, ShellGuards};
 
     use super::*;
     use crate::{Caller, ProtectedPaths};

@@ -25,17 +25,20 @@ const REFUSED: [i64; 5] = [
     libc::SYS_open_by_handle_at,
 ];
 
-/// Refuses these calls to this process and its descendants, with `EPERM`: sockets of other families
-/// than IP, routing information and, if `unix_sockets`, Unix sockets; and [`REFUSED`]. Pairs of
-/// connected Unix sockets are permitted.
-pub(super) fn filter_system_calls(unix_sockets: bool) -> Result<(), SandboxError> {
-    let filter = filter(unix_sockets)?;
+/// Refuses these calls to this process and its descendants, with `EPERM`: [`REFUSED`], and sockets,
+/// except for routing information and those that are permitted: `unix_sockets`, and `internet` for
+/// IP. Pairs of connected Unix sockets are always permitted.
+pub(super) fn filter_system_calls(unix_sockets: bool, internet: bool) -> Result<(), SandboxError> {
+    let filter = filter(unix_sockets, internet)?;
     let program: seccompiler::BpfProgram = filter.try_into()?;
     Ok(apply_filter(&program)?)
 }
 
-fn filter(unix_sockets: bool) -> Result<SeccompFilter, BackendError> {
-    let mut families = vec![libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+fn filter(unix_sockets: bool, internet: bool) -> Result<SeccompFilter, BackendError> {
+    let mut families = vec![libc::AF_NETLINK];
+    if internet {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
     let mut rules = BTreeMap::new();
     if unix_sockets {
         families.push(libc::AF_UNIX);
@@ -84,20 +87,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unix_sockets_are_refused_unless_permitted_and_pairs_and_ip_are_not() {
+    fn only_permitted_sockets_and_pairs_can_be_created() {
         let directory = tempfile::tempdir().unwrap();
         for permitted in [false, true] {
             let path = directory.path().join(format!("socket-{permitted}"));
             let tried = std::thread::spawn(move || {
-                filter_system_calls(permitted).unwrap();
-                UdpSocket::bind("127.0.0.1:0").unwrap();
+                filter_system_calls(permitted, !permitted).unwrap();
                 UnixStream::pair().unwrap();
-                (
+                [
                     UnixListener::bind(&path).is_ok(),
                     UnixDatagram::pair().is_ok(),
-                )
+                    UdpSocket::bind("127.0.0.1:0").is_err(),
+                ]
             });
-            assert_eq!(tried.join().unwrap(), (permitted, permitted));
+            assert_eq!(tried.join().unwrap(), [permitted; 3]);
         }
     }
 }

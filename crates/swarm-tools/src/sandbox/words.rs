@@ -1,8 +1,5 @@
 //! The command line of the helper.
 
-/// First argument that makes the program act as the helper.
-pub const HELPER_WORD: &str = "__sandbox";
-
 /// Creates the namespaces of an agent.
 pub(super) const HOST: &str = "--host";
 
@@ -23,5 +20,10 @@ pub(super) const SHOW: &str = "--show";
 pub(super) const READ_ONLY: &str = "--read-only";
 
 pub(super) const UNIX_SOCKETS: &str = "--unix-sockets";
+
+pub(super) const NO_NETWORK: &str = "--no-network";
+
+/// No network except a listener for the agent's proxy.
+pub(super) const PROXY: &str = "--proxy";
 
 pub(super) const COMMAND: &str = "--";

@@ -77,7 +77,8 @@ pub(super) fn model(scene: &Scene, text: &str) {
 /// As the value of a variable, which arrives unchanged, and as its name.
 pub(super) fn variable(scene: &Scene, number: usize) {
     let text = &scene.texts[number];
-    let out = scene.world.directory().join("out");
+    // Where the sandbox lets the mate write.
+    let out = scene.world.project();
     let words = [
         &format!("--env=V={text}"),
         &format!("--env=OUT={}", out.display()),

@@ -35,7 +35,7 @@ fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.push(programs::teammate(env));
     findings.extend(programs::backends(env, settings)?);
     findings.push(programs::git(env));
-    findings.push(sandbox::check(env, settings));
+    findings.push(sandbox::check(settings));
     findings.push(programs::terminal(env));
     findings.push(written::model(env, &written));
     findings.extend(trust::check(env));

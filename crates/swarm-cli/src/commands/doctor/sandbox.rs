@@ -1,20 +1,16 @@
 //! Checks of the shell sandbox: what works on this machine, and the settings.
 
-use swarm_config::{Environment, Settings};
+use swarm_config::Settings;
 use swarm_protocol::{SandboxKind, SandboxUse};
-use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
+use swarm_tools::sandbox::SandboxProbe;
 
 use super::finding::Finding;
-use crate::agent_config::{helper, reasons};
-use crate::spawn_context::teammate_program;
+use crate::shell_guards::{find_sandbox, missing_backends};
 
 const NAME: &str = "sandbox";
 
-pub(super) fn check(env: &Environment, settings: &Settings) -> Finding {
-    // Without the program, its own finding says what is missing.
-    let helper = teammate_program(env).map(|program| helper(&program));
-    let probe = probe_sandbox(&helper.unwrap_or_default());
-    judge(&probe, settings.sandbox, settings.sandbox_required)
+pub(super) fn check(settings: &Settings) -> Finding {
+    judge(&find_sandbox(), settings.sandbox, settings.sandbox_required)
 }
 
 fn judge(probe: &SandboxProbe, used: SandboxUse, required: bool) -> Finding {
@@ -28,7 +24,7 @@ fn judge(probe: &SandboxProbe, used: SandboxUse, required: bool) -> Finding {
             );
         }
     };
-    let missing = reasons(probe);
+    let missing = missing_backends(probe);
     match probe.backend {
         Some(SandboxKind::Namespaces) => Finding::ok(NAME, format!("namespaces; {whose}")),
         Some(SandboxKind::Landlock) => {

@@ -1,21 +1,23 @@
 //! `swarm status`: prints a status once or on every change.
 
+use std::io;
 use std::process::ExitCode;
 
 use serde_json::Value;
 use swarm_os::{Liveness, NameFilter};
-use swarm_protocol::TeamName;
+use swarm_protocol::{SandboxUse, TeamName};
+use swarm_tools::sandbox::landlock_works;
 use swarm_ui::Theme;
 
 use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
-use crate::agent_config::warn_without_sandbox;
 use crate::app::App;
 use crate::commands::requests::waiting_elsewhere;
 use crate::commands::watch::Watch;
 use crate::failure::Failure;
 use crate::output::{terminal_height, terminal_width};
+use crate::shell_guards::find_sandbox;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -75,6 +77,15 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
         app.out.drawn(texts.join("\n\n").trim_end())?;
     }
     Failure::worst(damaged).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Warns if the settings ask for a sandbox and none works. The cheapest test comes first.
+fn warn_without_sandbox(app: &App) {
+    let wanted = app.settings.sandbox != SandboxUse::Off;
+    if wanted && !landlock_works() && find_sandbox().backend.is_none() {
+        app.out
+            .warn("swarm: agents' shell commands run without a sandbox; `swarm doctor` says why");
+    }
 }
 
 /// Prints the status on every change. A terminal is redrawn; other output gets each version once.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address is public, according to the special-purpose registries of RFC 6890.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub fn is_public_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => match embedded(address) {
@@ -81,7 +81,7 @@ mod tests {
             ("64:ff9b::7f00:1", false),
             ("2002:7f00:1::", false),
         ] {
-            assert_eq!(is_public(text.parse().unwrap()), expected, "{text}");
+            assert_eq!(is_public_address(text.parse().unwrap()), expected, "{text}");
         }
     }
 }

@@ -1,0 +1,159 @@
+//! Restrictions of agents' shells: the sandbox and the wrapper programs.
+
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use swarm_config::Settings;
+use swarm_protocol::{ErrorKind, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
+use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
+
+use crate::app::App;
+use crate::config_directory;
+use crate::failure::Failure;
+
+/// Entries of the config directory that sandboxed commands can read.
+const SHOWN: [&str; 8] = [
+    "CLAUDE.md",
+    "agents",
+    "commands",
+    "output-styles",
+    "plugins",
+    "rules",
+    "skills",
+    "swarm/bin",
+];
+
+/// Returns the shell restrictions that apply.
+pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
+    let settings = &app.settings;
+    let helper = sandbox_helper(program);
+    let backend = match settings.sandbox {
+        SandboxUse::Off => None,
+        _ => sandbox_backend(app)?,
+    };
+    config_directory::make(&app.root)?;
+    let shims = shims(&app.root, program).map_err(|error| {
+        let message = format!(
+            "cannot create the agent programs directory {}: {error}",
+            app.root.display()
+        );
+        Failure::new(ErrorKind::Environment, message).with_hint("make that directory writable")
+    })?;
+    let home = app.env.home();
+    let path = |text: &String| match (text.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => Some(home.join(rest)),
+        (Some(_), None) => None,
+        (None, _) => Some(app.env.cwd.join(text)),
+    };
+    let paths = |texts: &[String]| texts.iter().filter_map(path).collect::<Vec<PathBuf>>();
+    let mut hide = paths(&settings.sandbox_hide);
+    hide.push(app.root.clone());
+    Ok(ShellGuards {
+        sandbox: settings.sandbox,
+        backend,
+        required: settings.sandbox_required,
+        helper,
+        shims: Some(shims),
+        write: paths(&settings.sandbox_write),
+        hide,
+        show: SHOWN.iter().map(|name| app.root.join(name)).collect(),
+        unix_sockets: settings.sandbox_unix_sockets,
+        network: settings.sandbox_network,
+        hosts: hosts(settings),
+    })
+}
+
+/// Package registries that sandboxed commands reach by default.
+const REGISTRIES: [&str; 22] = [
+    "registry.npmjs.org",
+    "registry.yarnpkg.com",
+    "nodejs.org",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "crates.io",
+    "index.crates.io",
+    "static.crates.io",
+    "static.rust-lang.org",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "rubygems.org",
+    "index.rubygems.org",
+    "repo.maven.apache.org",
+    "repo1.maven.org",
+    "plugins.gradle.org",
+    "services.gradle.org",
+    "packagist.org",
+    "repo.packagist.org",
+    "api.nuget.org",
+    "repo.hex.pm",
+    "pub.dev",
+];
+
+/// Returns the hosts that the sandbox's proxy permits.
+fn hosts(settings: &Settings) -> Vec<String> {
+    let mut hosts = settings.sandbox_hosts.clone();
+    if settings.sandbox_registries {
+        hosts.extend(REGISTRIES.map(str::to_owned));
+    }
+    hosts
+}
+
+/// Tries which sandbox works, with this program as the helper.
+pub(crate) fn find_sandbox() -> SandboxProbe {
+    let own = std::env::current_exe().unwrap_or_default();
+    probe_sandbox(&sandbox_helper(&own))
+}
+
+/// Returns the program and arguments of the sandbox helper.
+fn sandbox_helper(program: &Path) -> Vec<String> {
+    let program = program.to_str();
+    let words = program.map(|program| vec![program.to_owned(), SANDBOX_HELPER.to_owned()]);
+    words.unwrap_or_default()
+}
+
+/// Finds out how commands can be confined. Warns, or fails if the settings require it, if they
+/// cannot.
+fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>, Failure> {
+    let probe = find_sandbox();
+    if probe.backend.is_none() {
+        let reasons = missing_backends(&probe);
+        if app.settings.sandbox_required || app.settings.sandbox == SandboxUse::Always {
+            let message = format!("the settings require a sandbox, and none works here: {reasons}");
+            return Err(Failure::new(ErrorKind::Environment, message).with_hint(
+                "see `swarm doctor`, or set `sandbox.bash` to auto and `sandbox.required` to false",
+            ));
+        }
+        app.out.warn(&format!(
+            "swarm: agents' shell commands run without a sandbox: {reasons}"
+        ));
+    }
+    Ok(probe.backend)
+}
+
+/// Returns why stronger backends do not work.
+pub(crate) fn missing_backends(probe: &SandboxProbe) -> String {
+    let reasons = probe.missing.iter();
+    let reasons = reasons.map(|(kind, why)| format!("{} ({why})", kind.name()));
+    reasons.collect::<Vec<_>>().join(", ")
+}
+
+/// Creates the directory that comes first in the search path of agents' shells. Its entries link to
+/// this program, which selects its role by the name it was called with.
+fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
+    let directory = root.join("swarm").join("bin");
+    std::fs::create_dir_all(&directory)?;
+    let git = directory.join("git");
+    if std::fs::read_link(&git).is_ok_and(|to| to == program) {
+        return Ok(directory);
+    }
+    // Replaced atomically, because another process's shell may be reading it.
+    let fresh = directory.join(format!(".git-{}", std::process::id()));
+    match std::fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    symlink(program, &fresh)?;
+    std::fs::rename(&fresh, &git)?;
+    Ok(directory)
+}

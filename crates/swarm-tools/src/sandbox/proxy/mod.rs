@@ -1,0 +1,10 @@
+//! The way of sandboxed commands to the network: a proxy of the agent, which speaks HTTP and SOCKS5
+//! and connects only to permitted hosts. It resolves names itself, and refuses local addresses.
+
+mod access;
+mod pattern;
+mod request;
+mod server;
+
+pub(crate) use access::NetworkAccess;
+pub(super) use server::serve;
