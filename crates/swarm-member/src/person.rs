@@ -378,6 +378,10 @@ impl Person {
                 | PaneInput::Context(_)
                 | PaneInput::Edit(_)
                 | PaneInput::Shutdown
+                | PaneInput::Message { .. }
+                | PaneInput::TeamPanel
+                | PaneInput::Panel { .. }
+                | PaneInput::Picked { .. }
                 | PaneInput::Choice { .. },
                 _,
             ) => {}

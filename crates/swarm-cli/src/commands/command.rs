@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    journal, lead, man, pane, pause, processes, requests, resume, rights, run, send, spawn, status,
-    stop, task, team, trust, worktree,
+    interrupt, journal, lead, man, pane, pause, processes, requests, resume, rights, run, send,
+    spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -128,6 +128,8 @@ Examples:
         Pause(args: pause::PauseArgs) => pause::pause(app, args);
         /// Resume a paused member.
         Continue(args: pause::ContinueArgs) => pause::go_on(app, &args);
+        /// Interrupt a member's current turn.
+        Interrupt(args: interrupt::InterruptArgs) => interrupt::run(app, &args);
         /// Replace a member's conversation by a summary.
         Compact(args: compact::CompactArgs) => compact::run(app, &args);
         /// Shut members down; terminate those that do not respond.
@@ -136,8 +138,8 @@ Examples:
         Kill(args: stop::KillArgs) => stop::kill(app, &args);
     }
     "Requests and permissions" {
-        /// List pending requests.
-        Requests(args: requests::RequestsArgs) => requests::run(app, &args);
+        /// List pending requests, or answer them one by one.
+        Requests(args: requests::RequestsArgs) => requests_or_watch(app, &args);
         /// Approve a request.
         Approve(args: requests::ApproveArgs) => requests::approve(app, &args);
         /// Deny a request.
@@ -185,6 +187,15 @@ Examples:
         Completions(args: completions::CompletionsArgs) => completions::run(&app.env, app.out, &args);
         /// Print or install manual pages.
         Man(args: man::ManArgs) => man::run(&app.env, app.out, &args, Args::command());
+    }
+}
+
+/// Lists requests, or answers them in this terminal.
+fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<ExitCode, Failure> {
+    if args.watch {
+        lead::watch_requests(app)
+    } else {
+        requests::run(app, args)
     }
 }
 
