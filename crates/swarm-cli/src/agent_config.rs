@@ -171,7 +171,7 @@ const SHOWN: [&str; 8] = [
 ];
 
 /// Returns the shell restrictions that apply.
-fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
+pub(crate) fn guards(app: &App, program: &Path) -> Result<ShellGuards, Failure> {
     let settings = &app.settings;
     let helper = helper(program);
     let backend = match settings.sandbox {

@@ -3,6 +3,7 @@
 
 mod agents;
 mod chat;
+mod checks;
 mod compaction;
 mod coordinator;
 mod detached;
@@ -19,5 +20,6 @@ mod places;
 mod prompts;
 mod requests;
 mod screen;
+mod templates;
 mod typing;
 mod work;

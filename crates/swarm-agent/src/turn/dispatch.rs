@@ -40,6 +40,9 @@ impl Session {
         calls: Vec<Call>,
         signals: &TurnSignals,
     ) -> Result<(), TurnStop> {
+        for call in &calls {
+            self.note_repetition(call);
+        }
         let _guard = self.set_fork_point(&calls);
         let mut waiting: VecDeque<Call> = calls.into();
         let mut batch = Vec::new();
@@ -288,7 +291,14 @@ impl Session {
 
     /// Decides about a call by rules and mode.
     pub(super) fn decide(&self, ready: PreparedCall) -> Verdict {
-        match self.with_question(&ready, |question| self.parts.rights.decide(question)) {
+        let mut decision =
+            self.with_question(&ready, |question| self.parts.rights.decide(question));
+        for command in ready.tool.commands(&ready.input) {
+            if matches!(decision, Decision::Allow { .. }) {
+                decision = self.decide_command(&command);
+            }
+        }
+        match decision {
             Decision::Allow { .. } => Verdict::Run(ready),
             Decision::Deny { why } => Verdict::Refuse(Refusal::Denied(why)),
             Decision::Ask { why, suggestions } => Verdict::Ask {
@@ -296,6 +306,31 @@ impl Session {
                 why,
                 suggestions,
             },
+        }
+    }
+
+    /// Decides about a command that a call will have run, as about a call of Bash.
+    fn decide_command(&self, command: &str) -> Decision {
+        let mut tools = self.parts.tools.iter();
+        let Some(bash) = tools.find(|tool| tool.name() == "Bash") else {
+            return Decision::Deny {
+                why: format!("it would run `{command}`, and you do not have the tool `Bash`"),
+            };
+        };
+        let ready = PreparedCall {
+            tool: Arc::clone(bash),
+            input: json!({"command": command}),
+        };
+        let decision = self.with_question(&ready, |question| self.parts.rights.decide(question));
+        match decision {
+            Decision::Ask { why, suggestions } => Decision::Ask {
+                why: format!("it would run `{command}`: {why}"),
+                suggestions,
+            },
+            Decision::Deny { why } => Decision::Deny {
+                why: format!("it would run `{command}`: {why}"),
+            },
+            allowed @ Decision::Allow { .. } => allowed,
         }
     }
 
