@@ -7,7 +7,7 @@ use swarm_config::{
     Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted, mcp_bounds,
 };
 use swarm_hooks::TeamEvents;
-use swarm_protocol::{Clock, SystemClock};
+use swarm_protocol::{Clock, SystemClock, TeamName};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{FileStore, StoreLimits};
 
@@ -108,6 +108,25 @@ impl App {
             acting: None,
             env_team,
         })
+    }
+
+    /// Returns the same state for a command with `--team`.
+    pub(crate) fn for_team(&self, team: &TeamName) -> Self {
+        Self {
+            env: self.env.clone(),
+            root: self.root.clone(),
+            settings: self.settings.clone(),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            out: self.out,
+            team_events: Arc::clone(&self.team_events),
+            trusts: self.trusts,
+            agents: self.agents.clone(),
+            mcp_config: self.mcp_config.clone(),
+            flag_team: Some(team.to_string()),
+            acting: self.acting.clone(),
+            env_team: self.env_team.clone(),
+        }
     }
 
     /// Returns the MCP servers that this command uses.

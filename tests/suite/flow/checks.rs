@@ -128,12 +128,16 @@ fn an_owner_cannot_avoid_the_checks_of_its_task() {
             Reply::text("done")
         }
     });
-    let world = world_over(&api);
+    // In the sandbox, the team's files are hidden from commands.
+    let world = world()
+        .with_api(&api)
+        .with_variable("SWARM_SANDBOX_BASH", "off");
+    world.swarm(&["team", "create", "demo"]).ok();
     world
         .swarm(&["task", "create", "write it", "--check", "false"])
         .ok();
     spawn_with(&world, "bob", &BYPASS);
-    wait_for_state(&world, "bob", "idle");
+    wait_for_state(&world, "bob", "idle-unreported");
     for (call, word) in [
         ("delete", "has checks set by person"),
         ("clear", "swarm"),

@@ -29,6 +29,7 @@ owner = "bob"
 [[task]]
 ref = "make"
 subject = "Make it"
+owner = "alice"
 checks = ["true"]
 budget = "9$"
 "#;
@@ -63,7 +64,7 @@ fn a_template_starts_a_team_once_and_completes_it_later() {
         budgets,
         json!({"team": "1000000-tokens", "members": {"alice": "500000-tokens"}, "tasks": {"2": "9$"}})
     );
-    assert_eq!(team.frames("bob", "task_assignment").len(), 1);
+    assert_eq!(team.frames("alice", "task_assignment").len(), 1);
     // Nothing is started or created twice.
     let second = up();
     assert_eq!(second["started"], json!([]));

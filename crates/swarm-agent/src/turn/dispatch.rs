@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::hooks::add_context;
+use super::repetition::REPORTED;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use super::tool_hooks::FinishedCall;
@@ -23,6 +24,9 @@ use crate::context_files::ContextFiles;
 use crate::fork::{ForkPointGuard, Origin, inherited};
 use crate::transcript::Entry;
 use crate::{AgentTool, Session};
+
+/// Most characters of the input of a repeated call that are reported.
+const REPEATED_INPUT: usize = 300;
 
 /// The result of a call.
 struct CallResult {
@@ -77,6 +81,23 @@ impl Session {
             }
         }
         self.run_batch_hooks(batch, &signals.cancel).await
+    }
+
+    /// Counts a call, and reports it if it was made several times in a row.
+    fn note_repetition(&mut self, call: &Call) {
+        let input = match &call.input {
+            CallInput::Object(input) => input.to_string(),
+            CallInput::Unreadable(raw) => raw.clone(),
+            CallInput::CutOff => return,
+        };
+        let tool = self.tool_name(call).to_owned();
+        if self.repetition.count(format!("{tool} {input}")) {
+            self.emit(AgentEvent::CallRepeated {
+                tool,
+                input: input.chars().take(REPEATED_INPUT).collect(),
+                times: REPORTED,
+            });
+        }
     }
 
     /// Enables forks of this conversation while these calls run.

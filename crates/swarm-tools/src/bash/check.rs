@@ -1,9 +1,8 @@
 //! Commands that check a task.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::run::{CommandResult, Outcome, run, sentence};
+use super::run::{CommandResult, Outcome, run_in, sentence};
 use crate::ToolContext;
 
 /// Most characters of output that are kept.
@@ -27,15 +26,15 @@ pub struct CheckedCommand {
 /// Why it could not be started, or that the turn was interrupted.
 pub async fn run_check(command: &str, context: &ToolContext) -> Result<CheckedCommand, String> {
     let context = ToolContext {
-        shell: Arc::default(),
         scratch: None,
         ..context.clone()
     };
     let limit = context.limits.bash_timeout_max;
     let began = Instant::now();
+    let (result, _) = run_in(&context.cwd, command, limit, &context).await?;
     let CommandResult {
         outcome, output, ..
-    } = run(command, limit, &context).await?;
+    } = result;
     let (exit_code, note) = match outcome {
         Outcome::Exited(status) => {
             let note = status.code().is_none().then(|| sentence(status));

@@ -2,18 +2,17 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use serde_json::json;
 use swarm_config::TEAM_TEMPLATES;
 use swarm_protocol::TeamName;
 use swarm_store::StoreError;
 
+use super::delete::{self, TeamDeleteArgs};
 use super::up::template;
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::command::Args;
 use crate::commands::members::is_over;
-use crate::environment;
+use crate::commands::stop::{ShutdownArgs, StopTargets, shutdown};
 use crate::failure::Failure;
 use crate::output::captured;
 
@@ -46,14 +45,32 @@ pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<ExitCode, Failure> {
     };
     let mut running = views.iter();
     if running.any(|view| !view.member.name.is_lead() && !is_over(view.state)) {
-        let stopped = command(app, &["shutdown", "--all", "--team", name.as_str()])?;
+        let stopped = quiet(app, || shut_down(&app.for_team(&name)))?;
         if stopped != ExitCode::SUCCESS {
             return Ok(stopped);
         }
     }
-    let deleted = command(app, &["team", "delete", name.as_str()])?;
+    let args = TeamDeleteArgs {
+        name: Some(name.to_string()),
+        force: false,
+        purge: false,
+    };
+    let deleted = quiet(app, || delete::run(app, &args))?;
     report(app, &name, "is down")?;
     Ok(deleted)
+}
+
+fn shut_down(app: &App) -> Result<ExitCode, Failure> {
+    let args = ShutdownArgs {
+        targets: StopTargets {
+            names: Vec::new(),
+            all: true,
+        },
+        reason: None,
+        timeout: None,
+        force: false,
+    };
+    shutdown(app, args)
 }
 
 /// Returns the team of a template, or the team with this name.
@@ -75,16 +92,7 @@ fn report(app: &App, name: &TeamName, state: &str) -> Result<(), Failure> {
     }
 }
 
-/// Runs another command, silently with `--json`.
-fn command(app: &App, words: &[&str]) -> Result<ExitCode, Failure> {
-    let words = ["swarm"].iter().chain(words);
-    let args =
-        Args::try_parse_from(words).map_err(|error| Failure::usage(error.render().to_string()))?;
-    let mut running = App::new(environment::read()?, &args.global, &args.command.flags())?;
-    running.acting.clone_from(&app.acting);
-    if app.out.json {
-        captured(|| args.command.run(&running)).0
-    } else {
-        args.command.run(&running)
-    }
+/// Runs a part of the command; with `--json` without its own output.
+fn quiet(app: &App, run: impl FnOnce() -> Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+    if app.out.json { captured(run).0 } else { run() }
 }

@@ -12,11 +12,10 @@ use swarm_store::{Actor, NewTeam, StoreError};
 
 use crate::app::App;
 use crate::commands::acting::{CommandActor, require_person};
-use crate::commands::command::Args;
 use crate::commands::members::is_over;
+use crate::commands::spawn;
 use crate::commands::task::notify_owner;
 use crate::config_directory;
-use crate::environment;
 use crate::failure::Failure;
 use crate::output::captured;
 
@@ -151,36 +150,36 @@ fn start(
         return Ok(false);
     }
     let has_budget = team.budgets()?.members.contains_key(name);
-    let words = spawn_words(team.name(), member, backend, !has_budget);
-    let args = Args::try_parse_from(&words).map_err(|error| {
+    let words = spawn_words(member, backend, !has_budget);
+    let args = Spawning::try_parse_from(&words).map_err(|error| {
         let error = error.render().to_string();
         let first = error.lines().next().unwrap_or_default().to_owned();
         Failure::usage(format!("member {name} of the template: {first}"))
     })?;
-    let mut spawning = App::new(environment::read()?, &args.global, &args.command.flags())?;
-    spawning.acting.clone_from(&app.acting);
+    let spawning = app.for_team(team.name());
     if app.out.json {
-        captured(|| args.command.run(&spawning)).0?;
+        captured(|| spawn::run(&spawning, &args.spawn)).0?;
     } else {
-        args.command.run(&spawning)?;
+        spawn::run(&spawning, &args.spawn)?;
     }
     Ok(true)
 }
 
+/// The arguments of `swarm spawn`.
+#[derive(Debug, clap::Parser)]
+#[command(name = "swarm spawn")]
+struct Spawning {
+    #[command(flatten)]
+    spawn: spawn::SpawnArgs,
+}
+
 /// Returns the command line that starts a member.
-fn spawn_words(
-    team: &TeamName,
-    member: &TemplateMember,
-    backend: Option<&str>,
-    sets_budget: bool,
-) -> Vec<String> {
-    let mut words = vec!["swarm".to_owned(), "spawn".to_owned()];
-    words.push(member.name.get_ref().to_string());
+fn spawn_words(member: &TemplateMember, backend: Option<&str>, sets_budget: bool) -> Vec<String> {
+    let mut words = vec!["swarm spawn".to_owned(), member.name.get_ref().to_string()];
     let mut add = |flag: &str, value: Option<String>| {
         // In one word, because a value may begin with a dash.
         words.extend(value.map(|value| format!("--{flag}={value}")));
     };
-    add("team", Some(team.to_string()));
     add("agent", member.agent_type.clone());
     add("model", member.model.clone());
     add("effort", member.effort.map(|effort| effort.to_string()));
