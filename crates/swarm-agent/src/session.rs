@@ -17,7 +17,7 @@ use crate::history::{History, INTERRUPTED, error_result};
 use crate::instructions::{Instructions, News};
 use crate::tool_search::defer;
 use crate::transcript::{Entry, TranscriptAuthor};
-use crate::turn::Noted;
+use crate::turn::{Noted, Repetition};
 use crate::{AgentError, AgentParts, Delivery, Injected, Totals, TranscriptFile};
 
 /// A conversation: its transcript, its messages in memory, and the components of its agent.
@@ -57,6 +57,8 @@ pub struct Session {
     pub(crate) unanswered: Usage,
     /// Output limit of the last request, in tokens.
     pub(crate) asked_output: u32,
+    /// The last call and how often it was made in a row.
+    pub(crate) repetition: Repetition,
     /// Compaction has failed in this turn.
     pub(crate) is_not_compacted: bool,
 }
@@ -97,6 +99,7 @@ impl Session {
         let sources = parts.instructions.clone();
         let mut session = Self {
             asked_output: parts.limits.max_output_tokens,
+            repetition: Repetition::default(),
             is_not_compacted: false,
             instructions: sources
                 .map(|sources| Instructions::new(sources, &parts.tool_context.cwd)),

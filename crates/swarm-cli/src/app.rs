@@ -8,7 +8,7 @@ use swarm_config::{
     Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted, mcp_bounds,
 };
 use swarm_hooks::TeamEvents;
-use swarm_protocol::{Clock, SessionId, SystemClock};
+use swarm_protocol::{Clock, SessionId, SystemClock, TeamName};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{FileStore, StoreLimits};
 
@@ -112,6 +112,25 @@ impl App {
             env_team,
             next_session: Arc::default(),
         })
+    }
+
+    /// Returns the same state for a command with `--team`.
+    pub(crate) fn for_team(&self, team: &TeamName) -> Self {
+        Self {
+            env: self.env.clone(),
+            root: self.root.clone(),
+            settings: self.settings.clone(),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            out: self.out,
+            team_events: Arc::clone(&self.team_events),
+            trusts: self.trusts,
+            agents: self.agents.clone(),
+            mcp_config: self.mcp_config.clone(),
+            flag_team: Some(team.to_string()),
+            acting: self.acting.clone(),
+            env_team: self.env_team.clone(),
+        }
     }
 
     /// Returns the MCP servers that this command uses.

@@ -12,6 +12,7 @@ mod mcp;
 mod models;
 mod settings;
 mod skills;
+mod team_template;
 mod trust;
 
 pub use agents::{AgentSearch, EnabledPlugins, FoundAgents, find_agents, unused_parts};
@@ -27,6 +28,10 @@ pub use settings::{
     Settings, SettingsFiles, ValueLocation, repository_directories,
 };
 pub use skills::{FoundSkills, find_skills};
+pub use team_template::{
+    TEAM_TEMPLATES, TEMPLATE_KEY, TeamTemplate, TemplateError, TemplateMember, TemplateTask,
+    TemplateWorktree,
+};
 pub use trust::{
     RepositoryItem, RepositoryItems, TrustFile, Trusted, is_trusted, project_directory,
     project_top, repository_items, top_of,

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage};
 use swarm_store::blocking::Team;
-use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent};
+use swarm_team::{StateKeeper, enter_compaction, enter_sub_agent, tell_of_repetition};
 use swarm_ui::PaneView;
 
 /// The parts of a reporter.
@@ -113,6 +113,7 @@ impl EventSink for Reporter {
         if let Some(team) = &team {
             enter_sub_agent(&**team, &self.parts.name, &event);
             enter_compaction(&**team, &self.parts.name, &event);
+            tell_of_repetition(&**team, &self.parts.name, &event);
         }
         self.parts
             .keeper

@@ -183,17 +183,17 @@ impl SpendingMeter {
             &budgets,
             &self.defaults,
         );
-        if let Some(used) = uses.iter().find(|used| used.is_used_up()) {
-            return Ok(Some(self.over(used)));
+        if let Some(full) = uses.iter().find(|one| one.is_used_up()) {
+            return Ok(Some(self.over(full)));
         }
-        let is_money = |used: &&BudgetUse| matches!(used.budget, Budget::Money(_));
+        let is_money = |one: &&BudgetUse| matches!(one.budget, Budget::Money(_));
         let in_money = uses.iter().find(is_money);
         let unpriced = in_money.filter(|_| self.models.price(model).is_none());
-        Ok(unpriced.map(|used| {
+        Ok(unpriced.map(|one| {
             format!(
                 "{model} has no price, so the budget of {} ({}) cannot be applied; add the price to [model.prices] in \
-                 swarm.toml, or set a budget in tokens with `swarm continue {} --budget 500k-tokens`",
-                used.scope, used.budget, self.name
+                 swarm.toml and start {} again",
+                one.scope, one.budget, self.name
             )
         }))
     }

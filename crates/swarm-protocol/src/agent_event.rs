@@ -220,6 +220,15 @@ pub enum AgentEvent {
     },
     /// A person asked to expand the last folded result.
     Expand,
+    /// The agent made the same call several times in a row.
+    CallRepeated {
+        /// Name of the tool.
+        tool: String,
+        /// Input of the call as JSON, truncated.
+        input: String,
+        /// Number of times.
+        times: u32,
+    },
     /// Output of a command that a person typed into the lead's terminal.
     CommandOutput {
         /// Full output.

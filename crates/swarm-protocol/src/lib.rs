@@ -34,6 +34,7 @@ mod skill;
 mod state;
 mod surrogate;
 mod task;
+mod task_check;
 mod thinking;
 mod tool_kind;
 mod usage;
@@ -86,6 +87,7 @@ pub use state::{
 };
 pub use surrogate::parse_mended;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
+pub use task_check::{CheckRun, TaskCheck};
 pub use thinking::{Thinking, UnknownThinking};
 pub use tool_kind::ToolKind;
 pub use usage::Usage;

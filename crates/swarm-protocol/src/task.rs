@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::surrogate::parse_mended;
-use crate::{AgentId, MemberName, SpawnId, TaskId, UnixMs};
+use crate::{AgentId, MemberName, SpawnId, TaskCheck, TaskId, UnixMs};
 
 /// Status on disk. A failed task is `pending` with `metadata.swarm.failed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -108,6 +108,9 @@ pub struct SwarmTask {
     /// Result of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// Commands that must succeed before it is completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<TaskCheck>,
     /// Set when the attempts are exhausted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedTask>,
@@ -149,6 +152,9 @@ pub struct NewTask {
     /// Arbitrary data.
     #[serde(default)]
     pub metadata: Option<Map<String, Value>>,
+    /// Commands that must succeed before it is completed.
+    #[serde(default)]
+    pub checks: Vec<String>,
 }
 
 /// Reason for which a file is not a valid task.

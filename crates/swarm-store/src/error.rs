@@ -171,6 +171,20 @@ pub enum StoreError {
         /// The blocking tasks.
         by: Vec<TaskId>,
     },
+    /// The task has checks that did not run or did not pass.
+    #[error("task #{id} has checks, and not all of them have passed")]
+    Unchecked {
+        /// Number of the task.
+        id: TaskId,
+    },
+    /// Another actor set checks of the task.
+    #[error("task #{id} has checks set by {author}")]
+    ChecksOfOther {
+        /// Number of the task.
+        id: TaskId,
+        /// Who set them.
+        author: String,
+    },
     /// The task failed.
     #[error("task {id} failed after {attempts} attempts: {reason}")]
     TaskFailed {
@@ -294,6 +308,8 @@ impl StoreError {
             | Self::NotYours { .. }
             | Self::Blocked { .. }
             | Self::TaskFailed { .. }
+            | Self::Unchecked { .. }
+            | Self::ChecksOfOther { .. }
             | Self::TaskResolved { .. }
             | Self::Cycle { .. }
             | Self::RequestExists { .. }

@@ -310,7 +310,7 @@ pub trait TaskBoard: Send + Sync {
     /// their owners.
     ///
     /// # Errors
-    /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`],
+    /// [`StoreError::Blocked`], [`StoreError::NotYours`], [`StoreError::TaskFailed`], [`StoreError::Unchecked`],
     /// [`StoreError::TaskResolved`], [`StoreError::Cycle`], [`StoreError::TaskNotFound`].
     async fn update_task(&self, id: &TaskId, change: TaskChange, by: &Actor)
     -> Result<TaskUpdated>;
@@ -341,6 +341,9 @@ pub trait TaskBoard: Send + Sync {
 
     /// Deletes a task and every edge to it. Returns the tasks that this unblocks. Its number is
     /// never reused.
+    ///
+    /// # Errors
+    /// [`StoreError::ChecksOfOther`] for an owner whose task has checks of somebody else.
     async fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
 }
 

@@ -1,13 +1,15 @@
-//! Checks before a task is completed: hooks and merging.
+//! What precedes the completion of a task: hooks, its checks, and merging.
 
 use swarm_hooks::AgentHooks;
-use swarm_protocol::{TaskId, TaskStatus};
+use swarm_protocol::{CheckRun, Clock, TaskId, TaskStatus};
 use swarm_store::blocking::Team;
 use swarm_store::{Actor, StoreError, TaskChange};
+use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::WorkMerger;
 use crate::merged::require_merged;
+use crate::task_checks::passed_checks;
 use crate::task_hooks::completed_hooks;
 
 /// A change that may complete a task, with the merger of its work.
@@ -23,6 +25,10 @@ pub struct Completion<'a> {
     pub by: &'a Actor,
     /// Merges the work of the owner, if configured.
     pub merger: Option<&'a dyn WorkMerger>,
+    /// Runs the task's checks: the shell of its owner.
+    pub shell: Option<&'a ToolContext>,
+    /// Clock for their records.
+    pub clock: &'a dyn Clock,
 }
 
 /// The task cannot be completed. It is unchanged.
@@ -34,14 +40,18 @@ pub enum CompletionError {
     /// Rejected by a hook.
     #[error("{0}")]
     Hook(String),
+    /// A check did not pass.
+    #[error("{0}")]
+    Check(String),
     /// The work is not merged into the target.
     #[error("{0}")]
     Merge(String),
 }
 
 impl Completion<'_> {
-    /// Runs the hooks and then merges the owner's work, if the change completes the task and the
-    /// task can be completed. Other changes pass.
+    /// Runs the hooks and the checks and then merges the owner's work, if the change completes the
+    /// task and the task can be completed. Other changes pass. Returns the runs of the checks for
+    /// the change.
     ///
     /// # Errors
     /// [`CompletionError`].
@@ -49,20 +59,27 @@ impl Completion<'_> {
         self,
         hooks: &AgentHooks,
         cancel: &CancellationToken,
-    ) -> Result<(), CompletionError> {
+    ) -> Result<Vec<CheckRun>, CompletionError> {
         if self.change.status != Some(TaskStatus::Completed) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let Self { team, id, .. } = self;
-        let check = || team.check_update(&id, self.change, self.by);
+        let check = || match team.check_update(&id, self.change, self.by) {
+            // The last of the rules; the checks run below.
+            Err(StoreError::Unchecked { .. }) => Ok(()),
+            checked => checked,
+        };
         check()?;
         completed_hooks(team, &id, hooks, cancel)
             .await
             .map_err(CompletionError::Hook)?;
-        // A hook may take minutes, during which the list may change.
+        let now = || self.clock.now();
+        let runs = passed_checks(team, &id, self.by, self.shell, now).await?;
+        // Hooks and checks may take minutes, during which the list may change.
         check()?;
         require_merged(team, &id, self.by, self.merger)
             .await
-            .map_err(CompletionError::Merge)
+            .map_err(CompletionError::Merge)?;
+        Ok(runs)
     }
 }

@@ -20,6 +20,7 @@ mod shutdown;
 mod spending;
 mod state_keeper;
 mod sub_agent_event;
+mod task_checks;
 mod task_hooks;
 mod task_tools;
 mod team_rights;
@@ -53,7 +54,8 @@ pub use shutdown::{
 };
 pub use spending::{BudgetUse, CostSum, TeamSpending, budget_uses, current_task, uses_of};
 pub use state_keeper::StateKeeper;
-pub use sub_agent_event::{enter_compaction, enter_sub_agent};
+pub use sub_agent_event::{enter_compaction, enter_sub_agent, tell_of_repetition};
+pub use task_checks::check_line;
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;
 pub use team_rights::{

@@ -1,7 +1,10 @@
-//! Journal events of an agent: ends of sub-agents, and compactions.
+//! Events of an agent for its team: ends of sub-agents, compactions, and repeated calls.
 
-use swarm_protocol::{AgentEvent, Event, MemberName};
+use swarm_protocol::{AgentEvent, Event, MemberName, defang};
+use swarm_store::Draft;
 use swarm_store::blocking::Team;
+
+use crate::summary_of;
 
 /// Records in the journal that a sub-agent of `member` has ended; ignores other events. A failure
 /// is only logged.
@@ -48,5 +51,28 @@ pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent
     });
     if let Err(error) = entered {
         tracing::warn!(team = %team.name(), %member, %error, "cannot record a compaction in the journal");
+    }
+}
+
+/// Tells the lead that a member, or a sub-agent of it, makes the same call over and over. A lead is
+/// not told about itself.
+pub fn tell_of_repetition(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
+    let (who, event) = match event {
+        AgentEvent::SubAgentEvent { event, .. } => (format!("A sub-agent of {member}"), &**event),
+        event => (member.to_string(), event),
+    };
+    let AgentEvent::CallRepeated { tool, input, times } = event else {
+        return;
+    };
+    if member.is_lead() {
+        return;
+    }
+    let text = format!(
+        "{who} has made the same call {times} times in a row: {tool} {}. If it is stuck, tell it what to do instead.",
+        defang(input)
+    );
+    let draft = Draft::system(text.as_str()).with_summary(summary_of(&text, None));
+    if let Err(error) = team.send(&MemberName::lead(), draft) {
+        tracing::warn!(team = %team.name(), %member, %error, "the lead was not told about a repeated call");
     }
 }

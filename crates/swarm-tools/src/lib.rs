@@ -29,7 +29,10 @@ mod whole_call;
 mod write;
 
 pub use background::BackgroundAgents;
-pub use bash::{AgentShell, BackgroundCommand, BackgroundCommands, Bash, CommandState};
+pub use bash::{
+    AgentShell, BackgroundCommand, BackgroundCommands, Bash, CheckedCommand, CommandState,
+    run_check,
+};
 pub use builtin::builtin;
 pub use call_host::{CallHost, ForeignCall, PersonAnswer};
 pub use context::{Caller, ToolContext, ToolLimits};

@@ -69,6 +69,12 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         Vec::new()
     }
 
+    /// Returns command lines that this call will have run later. The call needs the permission that
+    /// Bash would need for each of them.
+    fn commands(&self, _input: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the directory to which this tool has moved an agent that started in `origin`; its
     /// calls run there.
     fn workplace(&self, _origin: &Path) -> Option<Workplace> {

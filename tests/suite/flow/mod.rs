@@ -4,6 +4,7 @@
 mod agents;
 mod chat;
 mod claude_settings;
+mod checks;
 mod compaction;
 mod coordinator;
 mod detached;
@@ -20,5 +21,6 @@ mod places;
 mod prompts;
 mod requests;
 mod screen;
+mod templates;
 mod typing;
 mod work;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::hooks::add_context;
+use super::repetition::REPORTED;
 use super::signals::TurnSignals;
 use super::step::{Call, CallInput};
 use super::tool_hooks::FinishedCall;
@@ -23,6 +24,9 @@ use crate::context_files::ContextFiles;
 use crate::fork::{ForkPointGuard, Origin, inherited};
 use crate::transcript::Entry;
 use crate::{AgentTool, Session};
+
+/// Most characters of the input of a repeated call that are reported.
+const REPEATED_INPUT: usize = 300;
 
 /// The result of a call.
 struct CallResult {
@@ -40,6 +44,9 @@ impl Session {
         calls: Vec<Call>,
         signals: &TurnSignals,
     ) -> Result<(), TurnStop> {
+        for call in &calls {
+            self.note_repetition(call);
+        }
         let _guard = self.set_fork_point(&calls);
         let mut waiting: VecDeque<Call> = calls.into();
         let mut batch = Vec::new();
@@ -74,6 +81,23 @@ impl Session {
             }
         }
         self.run_batch_hooks(batch, &signals.cancel).await
+    }
+
+    /// Counts a call, and reports it if it was made several times in a row.
+    fn note_repetition(&mut self, call: &Call) {
+        let input = match &call.input {
+            CallInput::Object(input) => input.to_string(),
+            CallInput::Unreadable(raw) => raw.clone(),
+            CallInput::CutOff => return,
+        };
+        let tool = self.tool_name(call).to_owned();
+        if self.repetition.count(format!("{tool} {input}")) {
+            self.emit(AgentEvent::CallRepeated {
+                tool,
+                input: input.chars().take(REPEATED_INPUT).collect(),
+                times: REPORTED,
+            });
+        }
     }
 
     /// Enables forks of this conversation while these calls run.
@@ -288,7 +312,14 @@ impl Session {
 
     /// Decides about a call by rules and mode.
     pub(super) fn decide(&self, ready: PreparedCall) -> Verdict {
-        match self.with_question(&ready, |question| self.parts.rights.decide(question)) {
+        let mut decision =
+            self.with_question(&ready, |question| self.parts.rights.decide(question));
+        for command in ready.tool.commands(&ready.input) {
+            if matches!(decision, Decision::Allow { .. }) {
+                decision = self.decide_command(&command);
+            }
+        }
+        match decision {
             Decision::Allow { .. } => Verdict::Run(ready),
             Decision::Deny { why } => Verdict::Refuse(Refusal::Denied(why)),
             Decision::Ask { why, suggestions } => Verdict::Ask {
@@ -296,6 +327,31 @@ impl Session {
                 why,
                 suggestions,
             },
+        }
+    }
+
+    /// Decides about a command that a call will have run, as about a call of Bash.
+    fn decide_command(&self, command: &str) -> Decision {
+        let mut tools = self.parts.tools.iter();
+        let Some(bash) = tools.find(|tool| tool.name() == "Bash") else {
+            return Decision::Deny {
+                why: format!("it would run `{command}`, and you do not have the tool `Bash`"),
+            };
+        };
+        let ready = PreparedCall {
+            tool: Arc::clone(bash),
+            input: json!({"command": command}),
+        };
+        let decision = self.with_question(&ready, |question| self.parts.rights.decide(question));
+        match decision {
+            Decision::Ask { why, suggestions } => Decision::Ask {
+                why: format!("it would run `{command}`: {why}"),
+                suggestions,
+            },
+            Decision::Deny { why } => Decision::Deny {
+                why: format!("it would run `{command}`: {why}"),
+            },
+            allowed @ Decision::Allow { .. } => allowed,
         }
     }
 

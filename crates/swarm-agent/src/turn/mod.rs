@@ -10,6 +10,7 @@ mod hooks;
 mod interject;
 mod noted;
 mod outcome;
+mod repetition;
 mod request;
 mod runtime;
 mod signals;
@@ -19,6 +20,7 @@ mod types;
 
 pub use hooks::{Submitted, Withheld, hook_context};
 pub use outcome::TurnOutcome;
+pub(crate) use repetition::Repetition;
 pub use runtime::{AgentRuntime, ModelLoop, Turn};
 pub use signals::TurnSignals;
 pub(crate) use types::Noted;

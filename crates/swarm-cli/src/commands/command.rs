@@ -221,7 +221,7 @@ impl Command {
             self,
             Self::Shutdown(_)
                 | Self::Kill(_)
-                | Self::Team(team::TeamCommand::Delete(_))
+                | Self::Team(team::TeamCommand::Delete(_) | team::TeamCommand::Down(_))
                 | Self::Pause(_)
                 | Self::Ps
                 | Self::Reap(_)

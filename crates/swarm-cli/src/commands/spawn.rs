@@ -156,12 +156,10 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     };
     let named = prepared.model(&chosen.written).map_err(explain)?;
     // The child would report a missing requirement less clearly.
-    let configured = &prepared.spawn_context.agent_config;
-    let spending = SpendingMeter::new(name.clone(), configured, None);
-    let source = models::ClientSource::of(&prepared.spawn_context, &Arc::new(spending));
-    source.client(&named).map_err(explain)?;
+    require_client(&prepared.spawn_context, &name, &named).map_err(explain)?;
     if let Some(budget) = args.budget {
-        require_price(&configured.models, &named, budget)?;
+        let models = &prepared.spawn_context.agent_config.models;
+        require_price(models, &named, budget)?;
         let scope = BudgetScope::Member(name.clone());
         app.store.team(&team).set_budget(&scope, budget)?;
     }
@@ -208,6 +206,17 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails if the model cannot be asked: without a key or with an invalid name.
+fn require_client(
+    spawn_context: &SpawnContext,
+    name: &MemberName,
+    model: &str,
+) -> Result<(), Failure> {
+    let spending = SpendingMeter::new(name.clone(), &spawn_context.agent_config, None);
+    let source = models::ClientSource::of(spawn_context, &Arc::new(spending));
+    source.client(model).map(drop)
 }
 
 /// Spawns the member. Ctrl-C rolls the spawn back.

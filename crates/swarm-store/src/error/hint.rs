@@ -70,6 +70,7 @@ impl StoreError {
                 )
             }
             Self::Blocked { by, .. } => format!("complete {} first", tasks(by)),
+            Self::Unchecked { .. } | Self::ChecksOfOther { .. } => return self.hint_of_checks(),
             Self::TaskFailed { id, .. } => {
                 format!("`swarm task release {id}` makes it available again")
             }
@@ -107,6 +108,16 @@ impl StoreError {
             }
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
             Self::RequestExists { .. } | Self::RequestAnswered { .. } | Self::Fs(_) => return None,
+        })
+    }
+
+    fn hint_of_checks(&self) -> Option<String> {
+        Some(match self {
+            Self::Unchecked { id } => format!(
+                "complete it with `swarm task update {id} --status completed`, which runs them"
+            ),
+            Self::ChecksOfOther { .. } => "a person or the lead can delete it".to_owned(),
+            _ => return None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Applies a change to one task and checks whether the actor may make it. No I/O.
 
 use serde_json::{Map, Value};
-use swarm_protocol::{AgentId, MemberName, Task, TaskStatus, UnixMs};
+use swarm_protocol::{AgentId, CheckRun, MemberName, Task, TaskStatus, UnixMs};
 
 use super::rules::{self, Holder};
 use super::{Actor, TaskChange, TaskList};
@@ -37,13 +37,21 @@ impl Edit<'_> {
             rules::require_hold(&task, self.by)?;
             rules::change_mark(&mut task, |mark| mark.result = Some(result.clone()));
         }
+        if !change.check_runs.is_empty() {
+            rules::require_hold(&task, self.by)?;
+            rules::change_mark(&mut task, |mark| {
+                for (check, run) in mark.checks.iter_mut().zip(&change.check_runs) {
+                    check.last = Some(run.clone());
+                }
+            });
+        }
         if let Some(owner) = &change.owner {
             self.assign(&mut task, owner, change.status)?;
         }
         match change.status {
             Some(TaskStatus::Pending) => self.set_pending(&mut task)?,
             Some(TaskStatus::InProgress) => self.start(&mut task)?,
-            Some(TaskStatus::Completed) => self.complete(&mut task)?,
+            Some(TaskStatus::Completed) => self.complete(&mut task, &change.check_runs)?,
             None => {}
         }
         Ok(task)
@@ -107,12 +115,13 @@ impl Edit<'_> {
         Ok(())
     }
 
-    fn complete(&self, task: &mut Task) -> Result<()> {
+    fn complete(&self, task: &mut Task, runs: &[CheckRun]) -> Result<()> {
         if task.status == TaskStatus::Completed {
             return Ok(());
         }
         rules::require_hold(task, self.by)?;
         rules::require_ready(self.list, task)?;
+        rules::require_checked(task, runs)?;
         if rules::holder(task, self.by) == Holder::Unowned && !self.by.person {
             task.owner = Some(self.by.name().to_string());
         }

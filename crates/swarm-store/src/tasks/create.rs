@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Map;
 use swarm_os::LockGuard;
-use swarm_protocol::{Event, NewTask, Task, TaskId, TaskStatus};
+use swarm_protocol::{Event, NewTask, Task, TaskCheck, TaskId, TaskStatus};
 
 use super::graph::Graph;
 use super::redo::{Writes, add_edges};
@@ -81,8 +81,9 @@ impl FileTeam {
     }
 }
 
-/// Returns the initial record of a task; `first` is the number of the first task of the call.
-pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> {
+/// Returns the initial record of a task; `first` is the number of the first task of the call, `by`
+/// the author of its checks.
+pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId, by: &Actor) -> Result<Task> {
     if let Some(metadata) = &new.metadata
         && metadata.contains_key(super::change::OWN_KEY)
     {
@@ -98,7 +99,7 @@ pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> 
         TaskId::new(first.number().saturating_add(place))
     });
     add_edges(&mut blocked_by, within);
-    Ok(Task {
+    let mut task = Task {
         id,
         subject: new.subject.clone(),
         description: new.description.clone(),
@@ -109,5 +110,14 @@ pub(super) fn to_task(id: TaskId, new: &NewTask, first: TaskId) -> Result<Task> 
         blocked_by,
         metadata: new.metadata.clone(),
         rest: Map::new(),
-    })
+    };
+    if !new.checks.is_empty() {
+        let checks = new.checks.iter().map(|command| TaskCheck {
+            command: command.clone(),
+            by: by.author().to_owned(),
+            last: None,
+        });
+        rules::change_mark(&mut task, |mark| mark.checks = checks.collect());
+    }
+    Ok(task)
 }

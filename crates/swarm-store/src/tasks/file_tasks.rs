@@ -32,7 +32,7 @@ impl FileTeam {
                 .zip(new)
                 .map(|(number, new)| {
                     let id = TaskId::new(number);
-                    Ok((id, to_task(id, new, TaskId::new(next))?))
+                    Ok((id, to_task(id, new, TaskId::new(next), by)?))
                 })
                 .collect::<Result<_>>()?;
             self.write_new(held, &made, by)
@@ -153,6 +153,7 @@ impl FileTeam {
                 if task.status == TaskStatus::InProgress {
                     rules::require_charge(task, by)?;
                 }
+                rules::require_own_checks(task, by)?;
                 let mut writes = Writes::from([(id, None)]);
                 let mut after = TaskList::default();
                 for old in before.tasks.iter().filter(|old| old.id != id) {

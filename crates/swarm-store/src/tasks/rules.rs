@@ -1,6 +1,6 @@
 //! Rules for changing tasks. No I/O.
 
-use swarm_protocol::{AgentId, FailedTask, SpawnId, SwarmTask, Task, TaskStatus, UnixMs};
+use swarm_protocol::{AgentId, CheckRun, FailedTask, SpawnId, SwarmTask, Task, TaskStatus, UnixMs};
 
 use super::{Actor, TaskList};
 use crate::{Result, StoreError};
@@ -60,6 +60,29 @@ pub(super) fn require_charge(task: &Task, actor: &Actor) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Rejects the deletion of a task whose checks were set by somebody else: its owner could replace
+/// it by a task without them.
+pub(super) fn require_own_checks(task: &Task, actor: &Actor) -> Result<()> {
+    let checks = task.swarm().checks;
+    let other = checks.iter().find(|check| check.by != actor.author());
+    match other {
+        Some(check) if !actor.is_in_charge() => Err(StoreError::ChecksOfOther {
+            id: task.id,
+            author: check.by.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Completes only a task whose checks have all passed in this change.
+pub(super) fn require_checked(task: &Task, runs: &[CheckRun]) -> Result<()> {
+    let checks = task.swarm().checks;
+    if checks.is_empty() || (runs.len() == checks.len() && runs.iter().all(CheckRun::has_passed)) {
+        return Ok(());
+    }
+    Err(StoreError::Unchecked { id: task.id })
 }
 
 /// Rejects work on a blocked or failed task.

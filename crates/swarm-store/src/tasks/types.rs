@@ -1,7 +1,9 @@
 //! Requests to the task list and its results.
 
 use serde_json::{Map, Value};
-use swarm_protocol::{AgentId, MemberName, SpawnId, Task, TaskId, TaskState, TaskStatus, TeamName};
+use swarm_protocol::{
+    AgentId, CheckRun, MemberName, PERSON, SpawnId, Task, TaskId, TaskState, TaskStatus, TeamName,
+};
 
 use crate::BrokenFile;
 
@@ -48,6 +50,15 @@ impl Actor {
     /// Returns the member's name.
     pub fn name(&self) -> &MemberName {
         &self.agent_id.name
+    }
+
+    /// Returns the name under which it sets checks: its own, or `person`.
+    pub fn author(&self) -> &str {
+        if self.person {
+            PERSON
+        } else {
+            self.name().as_str()
+        }
     }
 
     /// Returns whether it may reassign and release tasks of others.
@@ -110,6 +121,9 @@ pub struct TaskChange {
     pub metadata: Option<Map<String, Value>>,
     /// Result of the task.
     pub result: Option<String>,
+    /// Runs of the task's checks, in their order. A task with checks is completed only by a change
+    /// in which all of them have passed.
+    pub check_runs: Vec<CheckRun>,
 }
 
 /// A change of state.

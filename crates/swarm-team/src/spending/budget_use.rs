@@ -173,7 +173,9 @@ mod tests {
 
     fn spending(records: &[CostRecord]) -> TeamSpending {
         let mut spending = TeamSpending::default();
-        records.iter().for_each(|record| spending.add(record));
+        for record in records {
+            spending.add(record);
+        }
         spending
     }
 

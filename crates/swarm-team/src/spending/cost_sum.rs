@@ -26,12 +26,11 @@ impl CostSum {
     pub fn add(&mut self, record: &CostRecord) {
         self.requests += 1;
         self.usage += record.usage;
-        match record.usd {
-            Some(usd) => self.usd += usd,
-            None => {
-                self.unpriced_tokens += record.usage.total();
-                self.unpriced_models.insert(record.model.clone());
-            }
+        if let Some(usd) = record.usd {
+            self.usd += usd;
+        } else {
+            self.unpriced_tokens += record.usage.total();
+            self.unpriced_models.insert(record.model.clone());
         }
     }
 

@@ -44,6 +44,14 @@ pub(super) fn check_subject(tool: &str, subject: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Rejects empty checks.
+pub(super) fn check_commands(checks: &[String]) -> Result<(), String> {
+    if checks.iter().any(|check| check.trim().is_empty()) {
+        return Err("TaskCreate: a check is empty: give a shell command".to_owned());
+    }
+    Ok(())
+}
+
 /// Returns the task ID of an input, for display.
 pub(super) fn named_task(input: &Value) -> String {
     match &input["taskId"] {

@@ -12,7 +12,7 @@ use swarm_store::blocking::Team;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 use tokio_util::sync::CancellationToken;
 
-use super::checks::{check_owner, check_subject};
+use super::checks::{check_commands, check_owner, check_subject};
 use crate::{MemberContext, announce_assignment, created_hooks};
 
 #[derive(Debug)]
@@ -35,6 +35,10 @@ struct Input {
     #[schemars(with = "Vec<String>")]
     blocked_by: Vec<TaskId>,
     metadata: Option<Map<String, Value>>,
+    /// Shell commands that must succeed before the task can be completed, such as `cargo test`. They
+    /// run in the owner's directory when it completes the task. You need permission to run them.
+    #[serde(default)]
+    checks: Vec<String>,
 }
 
 #[async_trait]
@@ -59,6 +63,13 @@ impl Tool for TaskCreate {
         format!("TaskCreate {}", input["subject"].as_str().unwrap_or("?"))
     }
 
+    fn commands(&self, input: &Value) -> Vec<String> {
+        let checks = input["checks"].as_array().into_iter().flatten();
+        checks
+            .filter_map(|check| check.as_str().map(str::to_owned))
+            .collect()
+    }
+
     async fn call(&self, input: Value, ctx: &ToolContext) -> ToolOutput {
         let input = match parse("TaskCreate", input) {
             Ok(input) => input,
@@ -74,6 +85,7 @@ impl TaskCreate {
     async fn create(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
         let context = &self.0;
         check_subject("TaskCreate", &input.subject)?;
+        check_commands(&input.checks)?;
         let team = context.team_or_found().map_err(|error| error.to_string())?;
         let subject = input.subject.clone();
         let note = check_owner(context, &*team, input.owner.as_ref())?;
@@ -85,6 +97,7 @@ impl TaskCreate {
             blocked_by: input.blocked_by,
             after: Vec::new(),
             metadata: input.metadata,
+            checks: input.checks,
         };
         let ids = team
             .create_tasks(&[task], &context.actor(team.name()))

@@ -12,7 +12,7 @@ use swarm_store::blocking::Team;
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
 
 use super::checks::named_task;
-use crate::MemberContext;
+use crate::{MemberContext, check_line};
 
 #[derive(Debug)]
 pub(super) struct TaskGet(pub(super) Arc<MemberContext>);
@@ -84,6 +84,9 @@ fn describe(team: &dyn Team, task: &Task) -> Result<String, StoreError> {
     }
     if !task.blocks.is_empty() {
         lines.push(format!("Blocks: {}", ids(&task.blocks)));
+    }
+    for check in &task.swarm().checks {
+        lines.push(format!("Check: {}", check_line(check)));
     }
     if let Some(result) = task.swarm().result {
         lines.push(format!("Result: {result}"));

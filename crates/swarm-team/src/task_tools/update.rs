@@ -10,7 +10,6 @@ use swarm_protocol::{MemberName, TaskId, TaskStatus, ToolKind};
 use swarm_store::blocking::Team;
 use swarm_store::{TaskChange, TaskUpdated};
 use swarm_tools::{Tool, ToolContext, ToolOutput, parse, prompt, schema};
-use tokio_util::sync::CancellationToken;
 
 use super::checks::{check_owner, check_subject, named_task};
 use crate::{Completion, MemberContext, announce_assignment, announce_unblocked};
@@ -89,14 +88,14 @@ impl Tool for TaskUpdate {
             Ok(input) => input,
             Err(why) => return ToolOutput::error(why),
         };
-        self.update(input, &ctx.cancel)
+        self.update(input, ctx)
             .await
             .unwrap_or_else(ToolOutput::error)
     }
 }
 
 impl TaskUpdate {
-    async fn update(&self, input: Input, cancel: &CancellationToken) -> Result<ToolOutput, String> {
+    async fn update(&self, input: Input, ctx: &ToolContext) -> Result<ToolOutput, String> {
         let context = &self.0;
         if let Some(subject) = &input.subject {
             check_subject("TaskUpdate", subject)?;
@@ -121,9 +120,15 @@ impl TaskUpdate {
             change: &change,
             by: &context.actor(team.name()),
             merger: context.merger(),
+            shell: Some(ctx),
+            clock: &*context.clock,
         };
-        let clear = completion.clear(&context.hooks(), cancel).await;
-        clear.map_err(|error| error.to_string())?;
+        let cleared = completion.clear(&context.hooks(), &ctx.cancel).await;
+        let check_runs = cleared.map_err(|error| error.to_string())?;
+        let change = TaskChange {
+            check_runs,
+            ..change
+        };
         let updated = team
             .update_task(&id, change, &context.actor(team.name()))
             .map_err(|error| error.to_string())?;
@@ -204,6 +209,7 @@ fn change_of(input: Input) -> TaskChange {
         add_blocked_by: input.add_blocked_by,
         metadata: input.metadata,
         result: input.result,
+        check_runs: Vec::new(),
     }
 }
 

@@ -177,7 +177,8 @@ impl BackgroundCommands {
         }
         let id = format!("{ID_PREFIX}{}", &Uuid::new_v4().simple().to_string()[..8]);
         let file = ctx.scratch.as_ref().map(|dir| output_file(dir, &id));
-        let (mut process, output) = Running::with_output(command, ctx, file, true)?;
+        let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
+        let (mut process, output) = Running::with_output(command, &directory, ctx, file, true)?;
         let started = Arc::new(BackgroundCommand {
             id,
             command: command.to_owned(),

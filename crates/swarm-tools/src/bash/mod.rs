@@ -2,6 +2,7 @@
 
 mod background;
 mod capture;
+mod check;
 mod launch;
 mod run;
 mod shell;
@@ -9,5 +10,6 @@ mod spill;
 mod tool;
 
 pub use background::{BackgroundCommand, BackgroundCommands, CommandState};
+pub use check::{CheckedCommand, run_check};
 pub use shell::AgentShell;
 pub use tool::Bash;

@@ -71,11 +71,28 @@ pub(super) async fn run(
     timeout: Duration,
     ctx: &ToolContext,
 ) -> Result<CommandResult, String> {
+    let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
+    let mut running = run_in(&directory, command, timeout, ctx).await?;
+    if let Some(directory) = running.1.take() {
+        ctx.shell.record_directory(&directory, &ctx.cwd);
+    }
+    running.0.reset = ctx.shell.take_notice();
+    Ok(running.0)
+}
+
+/// Runs a command line in a directory, whatever the directory of the agent's shell. Also returns
+/// the final directory, if it exited and the shell reported one.
+pub(super) async fn run_in(
+    directory: &Path,
+    command: &str,
+    timeout: Duration,
+    ctx: &ToolContext,
+) -> Result<(CommandResult, Option<PathBuf>), String> {
     let file = ctx
         .scratch
         .as_ref()
         .map(|dir| output_file(dir, &ctx.tool_use_id));
-    let (mut running, output) = Running::with_output(command, ctx, file, false)?;
+    let (mut running, output) = Running::with_output(command, directory, ctx, file, false)?;
     let outcome = running
         .until(Some(timeout), &ctx.cancel, ctx.limits.kill_grace)
         .await?;
@@ -85,13 +102,12 @@ pub(super) async fn run(
     } else {
         process::find_by_env(CALL_ID_VARIABLE, &running.call_id)
     };
-    if let (Outcome::Exited(_), Some(directory)) = (&outcome, running.directory()) {
-        ctx.shell.record_directory(&directory, &ctx.cwd);
-    }
+    let reported = running.directory();
+    let last = reported.filter(|_| matches!(outcome, Outcome::Exited(_)));
     let capture = output.capture();
     let (text, lines) = (capture.text(ctx.limits.bash_chars), capture.lines());
     drop(capture);
-    Ok(CommandResult {
+    let result = CommandResult {
         outcome,
         output: text,
         lines,
@@ -99,8 +115,9 @@ pub(super) async fn run(
         background,
         sandboxed: running.sandboxed,
         denied: ctx.shell.sandbox().take_denied(),
-        reset: ctx.shell.take_notice(),
-    })
+        reset: None,
+    };
+    Ok((result, last))
 }
 
 fn pipe() -> Result<(std::io::PipeReader, std::io::PipeWriter), String> {
@@ -124,11 +141,11 @@ impl Running {
     /// long, or from the first byte if `live`.
     pub(super) fn with_output(
         command: &str,
+        directory: &Path,
         ctx: &ToolContext,
         file: Option<PathBuf>,
         live: bool,
     ) -> Result<(Self, Output), String> {
-        let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
         let (reader, writer) = pipe()?;
         let mut spill = file.map(|path| Spill::new(path, ctx.limits.bash_file_bytes));
         if let Some(spill) = spill.as_mut().filter(|_| live) {
@@ -137,7 +154,7 @@ impl Running {
             begun.map_err(|error| format!("Cannot create the output file {path}: {error}."))?;
         }
         let call_id = Uuid::new_v4().to_string();
-        let running = Self::start(command, &directory, !live, writer, call_id, ctx)?;
+        let running = Self::start(command, directory, !live, writer, call_id, ctx)?;
         let output = Output::read(reader, ctx.limits.bash_chars, spill, live)?;
         Ok((running, output))
     }

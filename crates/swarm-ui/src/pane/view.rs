@@ -220,6 +220,9 @@ impl<W: Write> PaneView<W> {
             AgentEvent::Asked { from, line, id } => self.notice(&format!(
                 "{from} asks for permission: {line}. Answer with `swarm approve {id}` or `swarm deny {id}`"
             )),
+            AgentEvent::CallRepeated { tool, times, .. } => {
+                self.notice(&format!("the same call of {tool} {times} times in a row"));
+            }
             AgentEvent::CommandOutput { text } => self.command_output(text),
             AgentEvent::Notice { line } => self.notice(line),
             AgentEvent::Compacted { before, after, .. } => {
@@ -451,6 +454,7 @@ fn is_aside(event: &AgentEvent) -> bool {
         AgentEvent::MailIn { .. }
         | AgentEvent::MailOut { .. }
         | AgentEvent::Asked { .. }
+        | AgentEvent::CallRepeated { .. }
         | AgentEvent::CommandOutput { .. }
         | AgentEvent::Expand
         | AgentEvent::Notice { .. }

@@ -429,7 +429,7 @@ impl TerminalCommands {
             Ok(args) => args,
             Err(text) => return text,
         };
-        if let Command::Team(TeamCommand::Delete(_)) = args.command {
+        if let Command::Team(TeamCommand::Delete(_) | TeamCommand::Down(_)) = args.command {
             return "the lead works in its team: ask it to delete the team, or end the session first".to_owned();
         }
         if args.command.keeps_running() {

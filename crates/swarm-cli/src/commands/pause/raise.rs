@@ -20,19 +20,19 @@ pub(super) fn raise(
     let defaults = app.settings.default_budgets();
     let spending = TeamSpending::of(&*team)?;
     let task = current_task(&*team, name)?;
-    let uses = || -> Result<Vec<BudgetUse>, Failure> {
+    let current = || -> Result<Vec<BudgetUse>, Failure> {
         let budgets = team.budgets()?;
         Ok(uses_of(name, task, &spending, &budgets, &defaults))
     };
     let own = BudgetScope::Member(name.clone());
-    let all = uses()?;
-    let used_up = all.iter().filter(|used| used.is_used_up());
-    let mut changed: Vec<(BudgetScope, Budget)> = used_up
-        .map(|used| Ok((used.scope.clone(), changed_budget(used, used.used, change)?)))
+    let all = current()?;
+    let full = all.iter().filter(|one| one.is_used_up());
+    let mut changed: Vec<(BudgetScope, Budget)> = full
+        .map(|one| Ok((one.scope.clone(), changed_budget(one, one.used, change)?)))
         .collect::<Result<_, Failure>>()?;
     if changed.is_empty() {
-        let budget = match (all.iter().find(|used| used.scope == own), change) {
-            (Some(used), _) => changed_budget(used, used.budget, change)?,
+        let budget = match (all.iter().find(|one| one.scope == own), change) {
+            (Some(one), _) => changed_budget(one, one.budget, change)?,
             (None, BudgetChange::Set(budget)) => budget,
             (None, BudgetChange::Raise(_)) => {
                 let message = format!("{name} has no budget to add to");
@@ -44,7 +44,7 @@ pub(super) fn raise(
     for (scope, budget) in &changed {
         team.set_budget(scope, *budget)?;
     }
-    let mut now = uses()?;
+    let mut now = current()?;
     now.retain(|used| changed.iter().any(|(scope, _)| *scope == used.scope));
     Ok(now)
 }

@@ -19,7 +19,7 @@ use crate::team_hooks::task_hooks;
 #[command(after_help = "\
 Examples:
   swarm task create \"Find the cause\" --owner alice
-  swarm task create \"Fix it\" --blocked-by 1
+  swarm task create \"Fix it\" --blocked-by 1 --check \"cargo test\"
   swarm task create --file tasks.json
 
 In a file, tasks can depend on each other by `ref`:
@@ -41,6 +41,9 @@ pub(crate) struct TaskCreateArgs {
     /// Tasks that must be completed first, comma-separated.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) blocked_by: Vec<TaskId>,
+    /// Command that must succeed before the task can be completed; repeatable; for people.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) check: Vec<String>,
     /// Metadata as a JSON object.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
@@ -51,7 +54,7 @@ pub(crate) struct TaskCreateArgs {
     #[arg(
         long,
         value_name = "FILE|-",
-        conflicts_with_all = ["subject", "description", "active_form", "owner", "blocked_by", "metadata", "budget"],
+        conflicts_with_all = ["subject", "description", "active_form", "owner", "blocked_by", "metadata", "budget", "check"],
     )]
     pub(crate) file: Option<PathBuf>,
 }
@@ -82,6 +85,7 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
             Failure::usage("a task needs a subject").with_hint("describe the task in a few words")
         );
     }
+    check_checks(&command_actor, &new)?;
     let config = app.store.team(&command_actor.team).config()?;
     for owner in new.iter().filter_map(|task| task.owner.as_ref()) {
         members::known(&config, owner)?;
@@ -108,6 +112,21 @@ pub(super) fn run(app: &App, args: TaskCreateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// Refuses empty checks, and those of a member: only its own tool asks for the permission that the
+/// commands need.
+fn check_checks(command_actor: &CommandActor, new: &[NewTask]) -> Result<(), Failure> {
+    let mut checks = new.iter().flat_map(|task| &task.checks).peekable();
+    if checks.peek().is_some() && !command_actor.is_person {
+        let message = "`swarm task create` sets checks for people only";
+        return Err(Failure::new(ErrorKind::Refused, message)
+            .with_hint("create the task with the tool TaskCreate and its parameter `checks`"));
+    }
+    if checks.any(|check| check.trim().is_empty()) {
+        return Err(Failure::usage("a check is empty").with_hint("give a shell command"));
+    }
+    Ok(())
+}
+
 pub(super) fn refused(why: String) -> Failure {
     Failure::new(ErrorKind::Refused, why)
         .with_hint("follow the hook's message, or contact the person who configured it")
@@ -122,6 +141,7 @@ fn single(args: TaskCreateArgs) -> NewTask {
         blocked_by: args.blocked_by,
         after: Vec::new(),
         metadata: args.metadata,
+        checks: args.check,
     }
 }
 

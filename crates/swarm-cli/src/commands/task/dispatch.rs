@@ -16,7 +16,7 @@ use crate::failure::Failure;
 #[command(defer = true)]
 pub(crate) enum TaskCommand {
     /// Create a task, or all tasks in a file, and print their numbers.
-    Create(TaskCreateArgs),
+    Create(Box<TaskCreateArgs>),
     /// List tasks with owners and dependencies.
     List(TaskListArgs),
     /// Show a task.
@@ -43,7 +43,7 @@ pub(crate) enum TaskCommand {
 
 pub(in crate::commands) fn run(app: &App, command: TaskCommand) -> Result<ExitCode, Failure> {
     match command {
-        TaskCommand::Create(args) => create::run(app, args),
+        TaskCommand::Create(args) => create::run(app, *args),
         TaskCommand::List(args) => list::run(app, &args),
         TaskCommand::Show { id } => show::run(app, id),
         TaskCommand::Update(args) => update::run(app, *args),

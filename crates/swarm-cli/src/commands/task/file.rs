@@ -39,6 +39,8 @@ struct Entry {
     blocked_by: Vec<Blocker>,
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    checks: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,6 +75,7 @@ fn parse(text: &str, origin: &str) -> Result<Listed, Failure> {
             active_form: entry.active_form,
             owner: entry.owner,
             metadata: entry.metadata,
+            checks: entry.checks,
             ..NewTask::default()
         };
         for blocker in entry.blocked_by {

@@ -1,5 +1,6 @@
 //! `swarm task …`.
 
+mod check_shell;
 mod claim;
 mod create;
 mod dispatch;
@@ -10,6 +11,8 @@ mod record;
 mod remove;
 mod show;
 mod update;
+
+pub(in crate::commands) use notify::notify_owner;
 
 pub(super) use dispatch::{TaskCommand, run};
 pub(super) use record::{record, table};

@@ -8,7 +8,7 @@ use crate::commands::acting::CommandActor;
 use crate::failure::Failure;
 
 /// Notifies the new owner of a task.
-pub(super) fn notify_owner(
+pub(in crate::commands) fn notify_owner(
     app: &App,
     command_actor: &CommandActor,
     task: &Task,

@@ -24,17 +24,40 @@ pub(in crate::commands) fn table<'a>(
     tasks: impl IntoIterator<Item = &'a Task>,
     list: &TaskList,
 ) -> Table {
-    let mut table = Table::new(["TASK", "STATE", "OWNER", "WAITS FOR", "SUBJECT"]);
+    let tasks: Vec<&Task> = tasks.into_iter().collect();
+    let has_checks = tasks.iter().any(|task| !task.swarm().checks.is_empty());
+    let checks = has_checks.then_some("CHECKS");
+    let headings = ["TASK", "STATE", "OWNER", "WAITS FOR"];
+    let mut table = Table::new(headings.into_iter().chain(checks).chain(["SUBJECT"]));
     for task in tasks {
-        table.row([
+        let own = [
             Cell::new(format!("#{}", task.id)),
             state_cell(list.state(task)),
             Cell::new(task.owner.as_deref().unwrap_or_default()),
             Cell::new(open_blockers(task, list)),
-            Cell::new(&task.subject),
-        ]);
+        ];
+        let checks = has_checks.then(|| checks_cell(task));
+        let subject = Cell::new(&task.subject);
+        table.row(own.into_iter().chain(checks).chain([subject]));
     }
     table
+}
+
+/// Formats how many checks of a task have passed.
+fn checks_cell(task: &Task) -> Cell {
+    let checks = task.swarm().checks;
+    if checks.is_empty() {
+        return Cell::new("");
+    }
+    let passed = checks.iter().filter(|check| check.has_passed()).count();
+    let cell = Cell::new(format!("{passed} of {} passed", checks.len()));
+    if checks
+        .iter()
+        .any(|check| check.last.is_some() && !check.has_passed())
+    {
+        return cell.bad();
+    }
+    cell
 }
 
 /// Formats tasks as a table, with the tasks that each one blocks.

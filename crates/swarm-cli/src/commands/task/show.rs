@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use swarm_protocol::{Task, TaskId, UnixMs};
 use swarm_store::TaskList;
+use swarm_team::check_line;
 
 use super::record;
 use crate::app::App;
@@ -62,6 +63,14 @@ fn text(task: &Task, list: &TaskList, now: UnixMs) -> String {
     }
     if let Some(failed) = &mark.failed {
         lines.push(format!("failed      {}", failed.reason));
+    }
+    for check in &mark.checks {
+        let ran = check.last.as_ref();
+        let ago = ran.map_or_else(String::new, |run| format!(", {} ago", age(now, run.at)));
+        lines.push(format!("check       {}{ago}", check_line(check)));
+        let failed = ran.filter(|run| !run.has_passed());
+        let output = failed.map_or("", |run| &run.output);
+        lines.extend(output.lines().map(|line| format!("            {line}")));
     }
     if let Some(result) = &mark.result {
         lines.push(format!("result      {result}"));

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use serde_json::{Map, Value};
-use swarm_protocol::{ErrorKind, MemberName, TaskId, TaskStatus};
+use swarm_protocol::{CheckRun, ErrorKind, MemberName, TaskId, TaskStatus};
 use swarm_store::{Actor, TaskChange, TaskUpdated};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
 
+use super::check_shell::check_shell;
 use super::create::{json_object, refused};
 use super::{notify, record};
 use crate::app::App;
@@ -99,7 +100,11 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
         members::known(&app.store.team(&command_actor.team).config()?, owner)?;
     }
     require_result(app, &command_actor, id, &change)?;
-    clear(app, &command_actor, &actor, id, &change)?;
+    let check_runs = clear(app, &command_actor, &actor, id, &change)?;
+    let change = TaskChange {
+        check_runs,
+        ..change
+    };
     let updated = app
         .store
         .team(&command_actor.team)
@@ -112,24 +117,28 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the hooks for a task that is about to be completed, and merges its owner's worktree.
-/// Conflicts are reported to the owner.
+/// Runs the hooks and checks for a task that is about to be completed, and merges its owner's
+/// worktree. Conflicts are reported to the owner. Returns the runs of the checks.
 fn clear(
     app: &App,
     command_actor: &CommandActor,
     actor: &Actor,
     id: TaskId,
     change: &TaskChange,
-) -> Result<(), Failure> {
+) -> Result<Vec<CheckRun>, Failure> {
     if change.status != Some(TaskStatus::Completed) {
-        return Ok(());
+        return Ok(Vec::new());
     }
+    let team = app.store.team(&command_actor.team);
+    let shell = check_shell(app, &*team, id)?;
     let completion = Completion {
-        team: &*app.store.team(&command_actor.team),
+        team: &*team,
         id,
         change,
         by: actor,
         merger: Some(&WorktreeMerger(worktrees(app))),
+        shell: shell.as_ref(),
+        clock: &*app.clock,
     };
     let hooks = task_hooks(app, command_actor)?;
     let cancel = CancellationToken::new();
@@ -137,6 +146,7 @@ fn clear(
     cleared.map_err(|error| match error {
         CompletionError::Store(error) => error.into(),
         CompletionError::Hook(why) => refused(why),
+        CompletionError::Check(why) => Failure::new(ErrorKind::Refused, why),
         CompletionError::Merge(why) => Failure::new(ErrorKind::Conflict, why),
     })
 }
@@ -177,6 +187,7 @@ fn change(args: TaskUpdateArgs) -> TaskChange {
         add_blocked_by: args.add_blocked_by,
         metadata: args.metadata,
         result: args.result,
+        check_runs: Vec::new(),
     }
 }
 

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use super::create::TeamCreateArgs;
 use super::delete::TeamDeleteArgs;
+use super::down::TeamDownArgs;
 use super::list::TeamListArgs;
-use super::{create, delete, list, show};
+use super::up::TeamUpArgs;
+use super::{create, delete, down, list, show, up};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
@@ -15,6 +17,10 @@ use crate::failure::Failure;
 pub(crate) enum TeamCommand {
     /// Create a team.
     Create(TeamCreateArgs),
+    /// Start the team of a template: its members and tasks.
+    Up(TeamUpArgs),
+    /// Shut down the team of a template and delete it.
+    Down(TeamDownArgs),
     /// List teams and their state.
     List(TeamListArgs),
     /// Show a team and its members.
@@ -34,6 +40,8 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
             require_person(app, "team create")?;
             create::run(app, args)
         }
+        TeamCommand::Up(args) => up::run(app, &args),
+        TeamCommand::Down(args) => down::run(app, &args),
         TeamCommand::List(_) => list::run(app),
         TeamCommand::Show { name } => show::run(app, name.as_deref()),
         TeamCommand::Delete(args) => {

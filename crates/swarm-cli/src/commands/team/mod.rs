@@ -3,8 +3,10 @@
 mod create;
 mod delete;
 mod dispatch;
+mod down;
 mod list;
 mod show;
+mod up;
 
 pub(super) use dispatch::{TeamCommand, run};
 pub(super) use list::state_in;

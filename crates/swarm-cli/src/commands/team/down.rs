@@ -1,0 +1,98 @@
+//! `swarm team down`.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use swarm_config::TEAM_TEMPLATES;
+use swarm_protocol::TeamName;
+use swarm_store::StoreError;
+
+use super::delete::{self, TeamDeleteArgs};
+use super::up::template;
+use crate::app::App;
+use crate::commands::acting::require_person;
+use crate::commands::members::is_over;
+use crate::commands::stop::{ShutdownArgs, StopTargets, shutdown};
+use crate::failure::Failure;
+use crate::output::captured;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Members are asked to stop and may refuse; the team is kept then. Worktrees with unmerged work are kept.
+
+Examples:
+  swarm team down review
+  swarm team down teams/release.toml --team release-2")]
+pub(crate) struct TeamDownArgs {
+    /// Template file, built-in template or team [default: as for `--team`].
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) template: Option<String>,
+}
+
+pub(super) fn run(app: &App, args: &TeamDownArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "team down")?;
+    let name = match (app.asked_team()?, &args.template) {
+        (Some(team), _) => team,
+        (None, Some(word)) => named(app, word)?,
+        (None, None) => app.team_to_end()?,
+    };
+    let views = match app.store.team(&name).member_view() {
+        Err(StoreError::TeamNotFound { .. }) => {
+            report(app, &name, "was not up")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        views => views?,
+    };
+    let mut running = views.iter();
+    if running.any(|view| !view.member.name.is_lead() && !is_over(view.state)) {
+        let stopped = quiet(app, || shut_down(&app.for_team(&name)))?;
+        if stopped != ExitCode::SUCCESS {
+            return Ok(stopped);
+        }
+    }
+    let args = TeamDeleteArgs {
+        name: Some(name.to_string()),
+        force: false,
+        purge: false,
+    };
+    let deleted = quiet(app, || delete::run(app, &args))?;
+    report(app, &name, "is down")?;
+    Ok(deleted)
+}
+
+fn shut_down(app: &App) -> Result<ExitCode, Failure> {
+    let args = ShutdownArgs {
+        targets: StopTargets {
+            names: Vec::new(),
+            all: true,
+        },
+        reason: None,
+        timeout: None,
+        force: false,
+    };
+    shutdown(app, args)
+}
+
+/// Returns the team of a template, or the team with this name.
+fn named(app: &App, word: &str) -> Result<TeamName, Failure> {
+    let is_template =
+        app.env.cwd.join(word).is_file() || TEAM_TEMPLATES.iter().any(|(name, _)| *name == word);
+    if is_template {
+        Ok(template(app, word)?.name)
+    } else {
+        Ok(TeamName::parse(word)?)
+    }
+}
+
+fn report(app: &App, name: &TeamName, state: &str) -> Result<(), Failure> {
+    if app.out.json {
+        app.out.json(&json!({"team": name, "state": state}))
+    } else {
+        app.out.data(&format!("team {name} {state}"))
+    }
+}
+
+/// Runs a part of the command; with `--json` without its own output.
+fn quiet(app: &App, run: impl FnOnce() -> Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+    if app.out.json { captured(run).0 } else { run() }
+}
