@@ -6,6 +6,7 @@ mod call_host;
 mod dispatch;
 mod drive;
 mod expand;
+mod foreign;
 mod hooks;
 mod interject;
 mod noted;
@@ -17,6 +18,7 @@ mod step;
 mod tool_hooks;
 mod types;
 
+pub use foreign::ForeignCall;
 pub use hooks::{Submitted, Withheld, hook_context};
 pub use outcome::TurnOutcome;
 pub use runtime::{AgentRuntime, ModelLoop, Turn};
