@@ -8,7 +8,7 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    journal, lead, man, pane, pause, processes, requests, resume, rights, run, send, spawn, status,
+    journal, lead, man, mcp, pane, pause, processes, requests, resume, rights, run, send, spawn, status,
     stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
@@ -176,6 +176,8 @@ Examples:
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
         /// List the instruction files that agents read.
         Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
+        /// Offer the team's tools to an MCP client over standard input and output.
+        Mcp(args: mcp::McpArgs) => mcp::run(app, &args);
         /// Show and change settings.
         #[command(subcommand)]
         Config(args: config::ConfigCommand) => config::run(app, &args);

@@ -19,6 +19,7 @@ mod instructions;
 mod journal;
 mod lead;
 mod man;
+mod mcp;
 mod members;
 mod pane;
 mod pause;
