@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    journal, lead, man, mcp, pane, pause, processes, requests, resume, rights, run, send, spawn, status,
-    stop, task, team, trust, worktree,
+    journal, lead, man, mcp, pane, pause, processes, requests, resume, rights, run, send, spawn,
+    status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;

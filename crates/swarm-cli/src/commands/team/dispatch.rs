@@ -4,8 +4,11 @@ use std::process::ExitCode;
 
 use super::create::TeamCreateArgs;
 use super::delete::TeamDeleteArgs;
+use swarm_protocol::MemberName;
+
+use super::external::TeamAddArgs;
 use super::list::TeamListArgs;
-use super::{create, delete, list, show};
+use super::{create, delete, external, list, show};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
@@ -23,6 +26,16 @@ pub(crate) enum TeamCommand {
         #[arg(value_name = "TEAM_NAME")]
         name: Option<String>,
     },
+    /// Add a member that another program runs.
+    Add(TeamAddArgs),
+    /// Remove a member that another program ran from the roster, and release its tasks.
+    #[command(after_help = "\
+Examples:
+  swarm team remove carl")]
+    Remove {
+        /// Member.
+        name: MemberName,
+    },
     /// Delete a team and archive its tasks and journal.
     #[command(alias = "rm")]
     Delete(TeamDeleteArgs),
@@ -36,6 +49,14 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
         }
         TeamCommand::List(_) => list::run(app),
         TeamCommand::Show { name } => show::run(app, name.as_deref()),
+        TeamCommand::Add(args) => {
+            require_person(app, "team add")?;
+            external::add(app, &args)
+        }
+        TeamCommand::Remove { name } => {
+            require_person(app, "team remove")?;
+            external::remove(app, &name)
+        }
         TeamCommand::Delete(args) => {
             require_person(app, "team delete")?;
             delete::run(app, &args)

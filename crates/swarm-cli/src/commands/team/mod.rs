@@ -3,6 +3,7 @@
 mod create;
 mod delete;
 mod dispatch;
+mod external;
 mod list;
 mod show;
 
