@@ -67,7 +67,7 @@ pub use transcript::{
     all_lead_sessions, find_transcript, is_coordinator_session, lead_sessions, transcript_path,
 };
 pub use turn::{
-    AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,
-    hook_context,
+    AgentRuntime, ForeignCall, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop,
+    Withheld, hook_context,
 };
 pub use worktree::{WorktreeIsolator, worktree_tools};

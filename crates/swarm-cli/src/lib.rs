@@ -23,6 +23,7 @@ mod output;
 mod output_style;
 mod program_docs;
 mod request_flags;
+mod runtimes;
 mod sgr;
 mod shell_guards;
 mod shim;

@@ -26,6 +26,10 @@ pub(crate) const PROGRAM_DOCS: ProgramDocs = ProgramDocs {
             "formats.md",
             "reference of files, settings, agent definitions, hooks, tools and exit codes, with the differences from Claude Code"
         ),
+        page!(
+            "interop.md",
+            "Claude Code, ACP agents and MCP clients as members and leads"
+        ),
         page!("glossary.md", "terms"),
         page!("scenarios.md", "scenario files, which play a model"),
     ],

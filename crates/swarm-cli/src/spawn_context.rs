@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::occupants::occupants;
 use crate::request_flags::RequestFlags;
+use crate::runtimes::resolve_runtime;
 use crate::team_hooks::HookSource;
 
 /// Version of the program; parent and child must match.
@@ -153,6 +154,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         resolve_model: Arc::new(move |name| {
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
+        resolve_runtime: resolve_runtime(&app.env),
         mode,
         ceiling,
         rules: RuleTexts::from(&claude.rules),
@@ -187,6 +189,11 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
         resolve_model: Arc::new(|name| {
             Err(format!(
                 "members cannot be started with model `{name}` here"
+            ))
+        }),
+        resolve_runtime: Arc::new(|program| {
+            Err(format!(
+                "members cannot be started with runtime {program} here"
             ))
         }),
         subagent_model: app.env.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),

@@ -9,9 +9,11 @@ use swarm_agent::{HookClients, HostFacts, Isolator, WorktreeIsolator};
 use swarm_config::{Environment, HookDirectories, worktree_records};
 use swarm_hooks::{Hooks, HooksParts};
 use swarm_member::{Ending, ProcessFacts, SpendingMeter, TeammateParts, Termination};
+use swarm_model::Model;
 use swarm_panes::own_backend;
 use swarm_permissions::{ChosenModel, ModelSource};
 use swarm_protocol::{AgentId, Clock, SpawnId, SystemClock, WorktreeReport};
+use swarm_runtimes::NoModel;
 use swarm_store::blocking::TeamStore;
 use swarm_store::{FileStore, StoreLimits};
 use swarm_supervisor::WorktreeMerger;
@@ -24,6 +26,7 @@ use crate::environment;
 use crate::host_facts::GatheringFacts;
 use crate::occupants::occupants;
 use crate::output::{say, terminal_width};
+use crate::runtimes::runtime_of;
 use crate::spawn_context::{VERSION, identity};
 use crate::teammate_terminal::Terminal;
 use crate::{logging, models};
@@ -90,13 +93,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
     let name = args.agent_id.name.clone();
     let spending = Arc::new(SpendingMeter::new(name, &order.agent_config, None));
     let source = models::ClientSource::of_order(&order, &args.root, &spending);
-    let model = source.client(&order.model).map_err(|failure| {
-        let chosen = ChosenModel {
-            written: order.model.clone(),
-            source: order.model_source.unwrap_or(ModelSource::Call),
-        };
-        anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
-    })?;
+    let model = model(&source, &order)?;
     let models = Arc::new(models::Factory::new(source, &order.cwd));
     let store = Arc::new(store.with_limits(StoreLimits {
         max_unread: order.limits.max_unread,
@@ -121,6 +118,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
         let log = directory.join("output.log");
         let terminal = Terminal::open(&env, name, order.color_output, &log).await;
         let keyboard = terminal.keyboard;
+        let runtime = runtime_of(&order);
         let parts = TeammateParts {
             merger: merger(&worktrees, &order),
             isolator: Some(isolator(worktrees, Arc::clone(&clock))),
@@ -129,7 +127,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             root: args.root,
             store,
             clock,
-            runtime: Arc::new(swarm_agent::ModelLoop),
+            runtime,
             model,
             models,
             spending,
@@ -150,6 +148,21 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             keyboard.give_back(last_words.as_deref());
         }
         Ok(ended?)
+    })
+}
+
+/// Returns the client of the member's model.
+fn model(source: &models::ClientSource, order: &SpawnOrder) -> anyhow::Result<Arc<dyn Model>> {
+    if let Some(runtime) = &order.runtime {
+        let program = runtime.program.to_string();
+        return Ok(Arc::new(NoModel { program }));
+    }
+    source.client(&order.model).map_err(|failure| {
+        let chosen = ChosenModel {
+            written: order.model.clone(),
+            source: order.model_source.unwrap_or(ModelSource::Call),
+        };
+        anyhow::anyhow!(chosen.explain(order.definition.as_ref(), &failure.message))
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Without `--team` and `SWARM_TEAM` it is the most recently created team in the current repository
 //! (outside a repository, in the current directory), or else the most recently created team.
-//! Read-only teams of other programs are used only if there are no others. A command that changes
+//! Teams of other programs are used only if there are no others, or if they are named. A command that changes
 //! something reports which of several teams it selected; commands that stop all members or delete a
 //! team never select one of several.
 
@@ -91,6 +91,12 @@ impl App {
                 }
             }
         };
+        self.writable(team)
+    }
+
+    /// Prepares the team for changes; one that another program created gets swarm's files.
+    fn writable(&self, team: TeamName) -> Result<TeamName, Failure> {
+        self.store.team(&team).adopt()?;
         self.in_line(team)
     }
 
@@ -106,7 +112,7 @@ impl App {
                 }
             },
         };
-        self.in_line(team)
+        self.writable(team)
     }
 
     /// Returns the team of an agent id, which must match `--team`; without an id, as
@@ -120,7 +126,7 @@ impl App {
             let message = format!("the agent id names the team {team}, but `--team` is {asked}");
             return Err(Failure::usage(message).with_hint("omit `--team`, or the team in the id"));
         }
-        self.in_line(team)
+        self.writable(team)
     }
 
     /// Returns the named team, or the default one. Reconciles its records.
@@ -177,7 +183,11 @@ impl App {
             }
             _ => {}
         }
-        let own = |team: &TeamName| !self.store.team(team).is_foreign();
+        // A team of another program is used only if it is named.
+        let own = |team: &TeamName| {
+            let team = self.store.team(team);
+            !team.is_foreign() && !team.is_adopted().unwrap_or(false)
+        };
         let teams = match teams.iter().filter(|team| own(team)).cloned().collect() {
             own if Vec::is_empty(&own) => teams,
             own => own,

@@ -10,6 +10,7 @@ mod hook_directories;
 mod instructions;
 mod mcp;
 mod models;
+mod runtimes;
 mod settings;
 mod skills;
 mod team_template;
@@ -23,6 +24,7 @@ pub use hook_directories::{HookDirectories, worktree_records};
 pub use instructions::instruction_settings;
 pub use mcp::{FoundServers, ServerSources, mcp_bounds};
 pub use models::{fallback_model, model_names, permitted_model, resolve_model};
+pub use runtimes::{RuntimePreset, runtime_presets};
 pub use settings::{
     AnswerInPlace, Layer, ListedSetting, NewSetting, Origin, SettingOutcome, SettingValue,
     Settings, SettingsFiles, ValueLocation, repository_directories,

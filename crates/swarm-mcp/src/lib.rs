@@ -3,6 +3,8 @@
 //! [`McpServers`] holds the servers that the agents of one process share: each has one connection
 //! and, for stdio, one process. A server that belongs to a single agent stops with that agent's
 //! [`AgentServers`].
+//!
+//! [`serve_tools`] is the other side: it offers tools of this program to an MCP client.
 
 mod error;
 mod host;
@@ -26,4 +28,5 @@ pub use name::{server_part, tool_name};
 pub use own::AgentServers;
 pub use pool::{McpServers, ServerReport};
 pub use process::ProcessServers;
+pub use sdk::{ServedTools, ToolService, serve_tools};
 pub use tool::McpTool;

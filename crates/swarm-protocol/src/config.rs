@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AgentId, Color, LEAD_NAME, MemberName, PaneId, PermissionMode, SessionId, SpawnId, TeamName,
-    UnixMs,
+    AgentId, AgentProgram, Color, LEAD_NAME, MemberName, PaneId, PermissionMode, SessionId,
+    SpawnId, TeamName, UnixMs,
 };
 
 /// The team file. Unknown fields are preserved in `rest`.
@@ -178,6 +178,9 @@ pub struct SwarmMember {
     /// Present until the spawn is committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Reservation>,
+    /// Agent program that responds in its turns, as in [`AgentProgram`]; absent for swarm's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// Set when the member's death was recorded in the journal and its tasks were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died_at: Option<UnixMs>,
@@ -208,6 +211,7 @@ impl SwarmMember {
             spawn_id,
             socket: None,
             reservation: None,
+            runtime: None,
             died_at: None,
             rest: Map::new(),
         }
@@ -288,6 +292,25 @@ impl Member {
     /// Returns the spawn id if swarm started the member.
     pub fn spawn_id(&self) -> Option<SpawnId> {
         self.swarm.as_ref().map(|swarm| swarm.spawn_id)
+    }
+
+    /// Returns the agent program of a member that swarm started, if this version knows it.
+    pub fn known_runtime(&self) -> Option<AgentProgram> {
+        let runtime = self.swarm.as_ref()?.runtime.as_deref();
+        runtime.map_or(Some(AgentProgram::Swarm), |runtime| runtime.parse().ok())
+    }
+
+    /// Returns the model to request when this member is restarted with its agent program.
+    pub fn requested_model(&self) -> Option<&str> {
+        let model = self.model.as_deref();
+        match self.known_runtime() {
+            Some(AgentProgram::Acp(_)) => None,
+            Some(AgentProgram::Claude) => {
+                let model = model?.strip_prefix("claude/")?;
+                (model != "default").then_some(model)
+            }
+            _ => model,
+        }
     }
 
     /// Returns the colour if it is a known one.

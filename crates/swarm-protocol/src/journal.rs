@@ -33,6 +33,16 @@ pub enum Event {
         /// Name of the creator.
         by: String,
     },
+    /// swarm added its private directory to a team that another program created.
+    TeamAdopted {
+        /// Agent id of the lead.
+        by: String,
+    },
+    /// A member that joined by itself was added to the roster.
+    MemberAdded {
+        /// Name of the member.
+        member: MemberName,
+    },
     /// A roster entry was reserved.
     SpawnReserved {
         /// Name of the member.

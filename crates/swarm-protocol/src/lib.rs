@@ -4,6 +4,7 @@
 //! fields in formats that Claude Code also writes are preserved.
 
 mod agent_event;
+mod agent_program;
 mod budget;
 mod cache_lifetime;
 mod clock;
@@ -41,6 +42,7 @@ mod usage;
 mod web_settings;
 
 pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
+pub use agent_program::{AgentProgram, UnknownAgentProgram};
 pub use budget::{
     Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
 };

@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -122,6 +122,9 @@ macro_rules! operations {
 operations! {
         fn damage() -> Option<TeamDamage>;
         fn is_foreign() -> bool;
+        fn adopt() -> Result<()>;
+        fn is_adopted() -> Result<bool>;
+        fn add_external(name: &MemberName, cwd: &Path) -> Result<Member>;
         fn delete(purge: bool, force: bool) -> Result<Option<PathBuf>>;
         fn may_delete(force: bool) -> Result<()>;
         fn reconcile_into(done: &mut ReconcileReport) -> Result<()>;

@@ -1,6 +1,6 @@
 //! The operations of a file team, run so that they never block an asynchronous caller on a lock.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,6 +94,14 @@ impl Team for FileTeam {
         self.run(FileTeam::is_foreign).await
     }
 
+    async fn adopt(&self) -> Result<()> {
+        self.run_blocking(FileTeam::adopt).await
+    }
+
+    async fn is_adopted(&self) -> Result<bool> {
+        self.run(FileTeam::is_adopted).await
+    }
+
     async fn delete(&self, purge: bool, force: bool) -> Result<Option<PathBuf>> {
         self.run_blocking(move |team| team.delete(purge, force))
             .await
@@ -161,6 +169,11 @@ impl Roster for FileTeam {
     async fn former_member(&self, name: &MemberName) -> Result<Option<Member>> {
         let name = name.to_owned();
         self.run(move |team| team.former_member(&name)).await
+    }
+
+    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member> {
+        let (name, cwd) = (name.to_owned(), cwd.to_owned());
+        self.run(move |team| team.add_external(&name, &cwd)).await
     }
 
     async fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Traits of the store.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,6 +84,13 @@ pub trait Team:
     /// Returns whether another program created the team. It is then read-only: every change fails
     /// with [`StoreError::ForeignTeam`].
     async fn is_foreign(&self) -> bool;
+
+    /// Prepares a team of another program for changes by swarm: adds swarm's private directory.
+    /// Does nothing for other teams.
+    async fn adopt(&self) -> Result<()>;
+
+    /// Returns whether the team was created by another program and then adopted.
+    async fn is_adopted(&self) -> Result<bool>;
 
     /// Deletes the team: tasks and journal move to an archive whose directory is returned, or are
     /// deleted with `purge`.
@@ -182,6 +189,12 @@ pub trait Roster: Send + Sync {
         name: &MemberName,
         spawn: Option<&SpawnId>,
     ) -> Result<Option<RemovedMember>>;
+
+    /// Adds a member that another program runs, and that joined or will join by itself.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
+    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member>;
 
     /// Returns the last roster entry of a removed member.
     async fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;

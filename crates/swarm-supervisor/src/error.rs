@@ -110,6 +110,14 @@ pub enum LeadError {
         /// Problem of the model.
         reason: String,
     },
+    /// The agent program cannot be started here.
+    #[error("{member} was not spawned: {reason}")]
+    Runtime {
+        /// Member to spawn.
+        member: MemberName,
+        /// Problem of the program.
+        reason: String,
+    },
     /// The working directory does not exist.
     #[error("{member} was not spawned: {} is not a directory", .cwd.display())]
     NoDirectory {
@@ -176,7 +184,9 @@ pub enum LeadError {
         member: MemberName,
     },
     /// The operation does not support members of other programs.
-    #[error("{0} belongs to another program and its process is not known: stop it in that program")]
+    #[error(
+        "{0} belongs to another program, did not agree to stop, and its process is not known: stop it in that program, then run `swarm team remove {0}`"
+    )]
     Foreign(MemberName),
 }
 
@@ -201,9 +211,9 @@ impl LeadError {
             LeadError::Store(error) => error.kind(),
             LeadError::Pane(error) => error.kind(),
             LeadError::Worktree { error, .. } => error.kind(),
-            LeadError::NoProgram(_) | LeadError::Engine(AgentError::Transcript { .. }) => {
-                ErrorKind::Environment
-            }
+            LeadError::NoProgram(_)
+            | LeadError::Runtime { .. }
+            | LeadError::Engine(AgentError::Transcript { .. }) => ErrorKind::Environment,
             LeadError::TakenOver { .. } | LeadError::WorktreeGone { .. } => ErrorKind::Conflict,
             LeadError::UnknownType { .. } => ErrorKind::NotFound,
             LeadError::AboveDefinition { .. }

@@ -25,7 +25,7 @@ pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_t
 pub use spawn::{
     SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking, spawn, spawn_in, spawn_in_turn,
 };
-pub use spawn_context::{ProcessIdentity, ResolveModel, RuleTexts, SpawnContext};
+pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, RuleTexts, SpawnContext};
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,
     TeamStopReport, await_reported_end, clean_up_after_lead, clear_dead, dead_namesake, end_team,

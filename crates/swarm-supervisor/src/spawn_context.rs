@@ -11,10 +11,10 @@ use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_permissions::{
     AgentConfig, AgentDefinition, ChosenModel, ModelCandidates, RuleSet, SourcedRule, choose_model,
 };
-use swarm_protocol::RuleText;
+use swarm_protocol::{AgentProgram, RuleText};
 use swarm_protocol::{Clock, LeadProcess, PermissionMode, SpawnId};
 use swarm_store::blocking::TeamStore;
-use swarm_team::MemberLimits;
+use swarm_team::{MemberLimits, RuntimeOrder};
 use swarm_worktree::Worktrees;
 
 /// The acting process, distinguished from later ones with the same pid by its start time.
@@ -75,6 +75,9 @@ impl From<&RuleSet> for RuleTexts {
 /// full name is returned unchanged.
 pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
+/// Finds an agent program on this machine, or returns why it cannot be started.
+pub type ResolveRuntime = dyn Fn(&AgentProgram) -> Result<RuntimeOrder, String> + Send + Sync;
+
 /// Everything that is needed to start and stop members.
 #[derive(Clone)]
 pub struct SpawnContext {
@@ -102,6 +105,8 @@ pub struct SpawnContext {
     pub model: String,
     /// Resolves model names.
     pub resolve_model: Arc<ResolveModel>,
+    /// Finds the agent programs of members.
+    pub resolve_runtime: Arc<ResolveRuntime>,
     /// `CLAUDE_CODE_SUBAGENT_MODEL`, which overrides calls and definitions.
     pub subagent_model: Option<String>,
     /// Default mode of members.

@@ -38,7 +38,7 @@ pub use marked::{
     working_directories,
 };
 pub use member_hooks::member_hooks;
-pub use order::{MemberLimits, OrderError, SpawnOrder};
+pub use order::{MemberLimits, OrderError, RuntimeOrder, SpawnOrder};
 pub use permission::{
     ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer, answer_frame, approve,
     approve_edited, deny, open_request, wait_for_answer,

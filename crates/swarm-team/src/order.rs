@@ -15,7 +15,8 @@ use swarm_permissions::{
     AgentConfig, AgentDefinition, Anchors, ModelSource, Rule, RuleError, RuleSet, SourcedRule,
 };
 use swarm_protocol::{
-    AgentId, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs, WorktreeReport,
+    AgentId, AgentProgram, Color, OnLost, PermissionMode, RuleText, SessionId, SpawnId, UnixMs,
+    WorktreeReport,
 };
 use swarm_store::VerifyKey;
 
@@ -79,6 +80,30 @@ impl MemberLimits {
     }
 }
 
+/// The agent program of a member whose model swarm does not ask itself.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeOrder {
+    /// The program as a person named it.
+    pub program: AgentProgram,
+    /// Absolute path of the program, then its arguments.
+    pub argv: Vec<String>,
+    /// Variables for this program alone, such as its keys.
+    pub env: BTreeMap<String, String>,
+    /// The program that offers the team's tools to it with the argument `mcp`.
+    pub team_tools: PathBuf,
+}
+
+impl fmt::Debug for RuntimeOrder {
+    /// Omits the environment, so that keys are not logged.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeOrder")
+            .field("program", &self.program)
+            .field("argv", &self.argv)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The parameters of a child.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +131,9 @@ pub struct SpawnOrder {
     /// Settings for creating worktrees for its sub-agents, serialized by the worktree crate.
     #[serde(default)]
     pub worktree_settings: Value,
+    /// The agent program that responds in its turns; `None` for swarm's own turn loop.
+    #[serde(default)]
+    pub runtime: Option<RuntimeOrder>,
     /// `provider/model`.
     pub model: String,
     /// Source of the model choice.

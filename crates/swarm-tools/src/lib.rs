@@ -51,4 +51,4 @@ pub use todo::TodoWrite;
 pub use tool::{Attachment, Tool, ToolOutput, Workplace};
 pub use web::{WebAccess, WebAnswer, WebFetch, WebRequest, WebSearch};
 pub use whole_call::whole_call;
-pub use write::Write;
+pub use write::{Write, assume_read};

@@ -94,6 +94,18 @@ fn write(input: Value, ctx: &ToolContext) -> Result<ToolOutput, String> {
     Ok(output.with_response(response))
 }
 
+/// Records the current content of a file as read by the agent, for an agent program that keeps track
+/// of its files itself.
+pub fn assume_read(path: &str, ctx: &ToolContext) {
+    let Ok(target) = Target::to_read(path, ctx) else {
+        return;
+    };
+    let mut state = ctx.files.lock();
+    if let Ok(Some((_, stamp))) = files::load(&target) {
+        state.record(&target.real, stamp);
+    }
+}
+
 /// Refuses to overwrite content that the model has not seen.
 pub(crate) fn refuse_unseen(freshness: Freshness, target: &Target) -> Result<(), String> {
     let given = target.given.display();

@@ -1,24 +1,53 @@
 # An agent that speaks the Agent Client Protocol over stdin and stdout, one JSON object a line, with answers by rote.
+# ACP_LOG names a file that gets every line it reads; ACP_LOADS=true makes it continue sessions.
 say() { printf '%s\n' "$1"; }
 number() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
-chunk() {
-  say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'
+next() {
+  IFS= read -r line || exit 0
+  if [ -n "$ACP_LOG" ]; then printf '%s\n' "$line" >>"$ACP_LOG"; fi
 }
-ends() { say '{"jsonrpc":"2.0","id":'"$1"',"result":{"stopReason":"'"$2"'"}}'; }
-while read -r line; do
+update() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":'"$1"'}}'; }
+chunk() { update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}'; }
+ends() { say '{"jsonrpc":"2.0","id":'"$1"',"result":{"stopReason":"'"$2"'","usage":{"inputTokens":7,"outputTokens":3}}}'; }
+may() {
+  say '{"jsonrpc":"2.0","id":900,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":'"$1"',"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}'
+  next
+  case $line in *'"optionId":"yes"'*) return 0 ;; *) return 1 ;; esac
+}
+calls() { say '{"jsonrpc":"2.0","id":901,"method":"'"$1"'","params":'"$2"'}'; next; }
+echo "not a message: the fake agent starts"
+while next; do
   id=$(number "$line")
   case $line in
-    *'"method":"initialize"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":1,"agentCapabilities":{}}}' ;;
+    *'"method":"initialize"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":'"${ACP_LOADS:-false}"'}}}' ;;
+    *'"method":"session/load"'*)
+      update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"an old answer"}}'
+      say '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
     *'"method":"session/new"'*) say '{"jsonrpc":"2.0","id":'"$id"',"result":{"sessionId":"s1"}}' ;;
     *'"method":"session/prompt"'*'clean up'*)
-      say '{"jsonrpc":"2.0","id":900,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"rm -r build","rawInput":{"command":"rm -r build"}},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}'
-      read -r answer
-      case $answer in *'"optionId":"yes"'*) chunk 'cleaned up' ;; *) chunk 'left as it is' ;; esac
+      update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"rm -r build","kind":"execute","status":"pending"}'
+      if may '{"toolCallId":"t1","title":"rm -r build","kind":"execute","rawInput":{"command":"rm -r build"}}'; then
+        update '{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"removed"}}]}'
+        chunk 'cleaned up'
+      else chunk 'left as it is'; fi
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'write a file'*)
+      if may '{"toolCallId":"t2","title":"Write made.txt","kind":"edit","content":[{"type":"diff","path":"'"$PWD"'/made.txt","oldText":null,"newText":"by the agent"}]}'; then
+        calls fs/write_text_file '{"sessionId":"s1","path":"'"$PWD"'/made.txt","content":"by the agent"}'
+        case $line in *'"error"'*) chunk 'not written' ;; *) chunk 'written' ;; esac
+      else chunk 'may not write'; fi
+      ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'run a command'*)
+      calls terminal/create '{"sessionId":"s1","command":"echo","args":["from the terminal"]}'
+      calls terminal/wait_for_exit '{"sessionId":"s1","terminalId":"terminal-1"}'
+      calls terminal/output '{"sessionId":"s1","terminalId":"terminal-1"}'
+      case $line in *'from the terminal'*) chunk 'the command ran' ;; *) chunk 'no output' ;; esac
       ends "$id" end_turn ;;
     *'"method":"session/prompt"'*'wait for ever'*)
-      read -r answer
-      case $answer in *'"method":"session/cancel"'*) ends "$id" cancelled ;; *) exit 3 ;; esac ;;
-    *'"method":"session/prompt"'*'fall over'*) exit 7 ;;
+      next
+      case $line in *'"method":"session/cancel"'*) ends "$id" cancelled ;; *) exit 3 ;; esac ;;
+    *'"method":"session/prompt"'*'hang'*) sleep 600 ;;
+    *'"method":"session/prompt"'*'fall over'*) echo 'out of memory' >&2; exit 7 ;;
     *'"method":"session/prompt"'*) chunk 'foreign '; chunk 'answer'; ends "$id" end_turn ;;
   esac
 done

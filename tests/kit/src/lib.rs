@@ -15,7 +15,7 @@ mod model;
 mod wait;
 mod world;
 
-pub use acp::FakeAcpAgent;
+pub use acp::{ACP_AGENT, fake_acp_agent, fake_acp_agent_with};
 pub use child::{Child, play_child};
 pub use model::*;
 pub use wait::{until, wait_for};

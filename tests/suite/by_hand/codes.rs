@@ -107,8 +107,7 @@ fn what_is_said_to_people_is_not_said_to_programs() {
     enter_foreign(&world, "demo", &["carol"]);
     world.swarm(&["send", "carol", "hello"]).ok();
     for words in [
-        &["shutdown", "--all"][..],
-        &["kill", "--all"],
+        &["kill", "--all"][..],
         &["inbox", "carol", "--ack"],
         &["requests"],
         &["task", "list"],

@@ -3,8 +3,8 @@
 
 mod agents;
 mod chat;
-mod claude_settings;
 mod checks;
+mod claude_settings;
 mod compaction;
 mod coordinator;
 mod detached;

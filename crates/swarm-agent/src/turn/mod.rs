@@ -6,6 +6,7 @@ mod call_host;
 mod dispatch;
 mod drive;
 mod expand;
+mod foreign;
 mod hooks;
 mod interject;
 mod noted;
@@ -18,6 +19,7 @@ mod step;
 mod tool_hooks;
 mod types;
 
+pub use foreign::ForeignCall;
 pub use hooks::{Submitted, Withheld, hook_context};
 pub use outcome::TurnOutcome;
 pub(crate) use repetition::Repetition;

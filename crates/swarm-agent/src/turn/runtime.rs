@@ -1,6 +1,7 @@
 //! Agent runtimes: swarm's model loop, or the program of another agent.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use swarm_model::{ContentBlock, StopReason};
@@ -9,7 +10,7 @@ use swarm_protocol::{AgentEvent, Usage};
 use super::signals::TurnSignals;
 use super::types::{TurnProgress, TurnStop};
 use crate::transcript::Entry;
-use crate::{AgentParts, Session};
+use crate::{AgentError, AgentParts, Session};
 
 /// Responds to the messages at the end of a conversation. The session handles transcript, delivery,
 /// hooks and turn events for every runtime.
@@ -20,6 +21,14 @@ pub trait AgentRuntime: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`TurnStop`] if the agent did not end the turn.
     async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop>;
+
+    /// Prepares the runtime before the member reports that it is ready.
+    ///
+    /// # Errors
+    /// [`AgentError::Runtime`] if it cannot respond.
+    async fn start(&self, _agent: &AgentParts) -> Result<(), AgentError> {
+        Ok(())
+    }
 }
 
 /// swarm's runtime: sends requests to the model of the [`AgentParts`] and runs its calls until the
@@ -49,6 +58,14 @@ impl Turn<'_> {
         self.session.history.waiting_texts()
     }
 
+    /// Waits until the input is on disk. A program that acts on it must not get it earlier.
+    ///
+    /// # Errors
+    /// [`TurnStop::Failed`] if the transcript cannot be written.
+    pub fn flush(&mut self) -> Result<(), TurnStop> {
+        Ok(self.session.flush()?)
+    }
+
     /// Returns the components of the agent, such as rights, permission gate and working directory.
     pub fn parts(&self) -> &AgentParts {
         &self.session.parts
@@ -59,19 +76,33 @@ impl Turn<'_> {
         self.signals
     }
 
+    /// Returns the file with the runtime's own state, next to the transcript.
+    pub fn state_file(&self) -> PathBuf {
+        let transcript = self.session.transcript().path();
+        transcript.with_extension("").join("runtime.json")
+    }
+
+    /// Returns whether the agent has responded in this conversation before.
+    pub fn has_response(&self) -> bool {
+        self.session.history.has_answer()
+    }
+
     /// Emits an event of the agent.
     pub fn emit(&self, event: AgentEvent) {
         self.session.emit(event);
     }
 
-    /// Adds the agent's final response to the transcript and runs the `Stop` hooks. Returns `false`
-    /// if one of them continues the turn; [`Turn::input`] then contains its reason.
+    /// Adds the agent's texts of this turn to the transcript and runs the `Stop` hooks. The last
+    /// text is the result of the turn. Returns `false` if a hook continues the turn; [`Turn::input`]
+    /// then contains its reason.
     ///
     /// # Errors
     /// [`TurnStop::Failed`] if the transcript cannot be written.
-    pub async fn finish(&mut self, text: &str, usage: Usage) -> Result<bool, TurnStop> {
+    pub async fn finish(&mut self, texts: &[String], usage: Usage) -> Result<bool, TurnStop> {
+        let text = texts.last().map_or("", String::as_str);
+        let content = texts.iter().map(ContentBlock::text).collect();
         self.session.append(Entry::Assistant {
-            content: vec![ContentBlock::text(text)],
+            content,
             model: self.session.parts.model_name.clone(),
             id: None,
             stop_reason: Some(StopReason::EndTurn),

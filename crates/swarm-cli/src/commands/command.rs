@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    interrupt, journal, lead, man, pane, pause, processes, requests, resume, rights, run, send,
-    spawn, status, stop, task, team, trust, worktree,
+    interrupt, journal, lead, man, mcp, pane, pause, processes, requests, resume, rights, run,
+    send, spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -178,6 +178,8 @@ Examples:
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
         /// List the instruction files that agents read.
         Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
+        /// Offer the team's tools to an MCP client over standard input and output.
+        Mcp(args: mcp::McpArgs) => mcp::run(app, &args);
         /// Show and change settings.
         #[command(subcommand)]
         Config(args: config::ConfigCommand) => config::run(app, &args);

@@ -20,6 +20,7 @@ mod interrupt;
 mod journal;
 mod lead;
 mod man;
+mod mcp;
 mod members;
 mod pane;
 mod pause;

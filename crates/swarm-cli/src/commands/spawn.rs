@@ -10,8 +10,10 @@ use std::time::Duration;
 use serde_json::json;
 use swarm_member::SpendingMeter;
 use swarm_panes::is_own_socket;
+use swarm_permissions::AgentDefinition;
 use swarm_protocol::{
-    Budget, BudgetScope, ErrorKind, LEAD_NAME, MemberName, OnLost, PermissionMode, TeamName,
+    AgentProgram, Budget, BudgetScope, ErrorKind, LEAD_NAME, Member, MemberName, OnLost,
+    PermissionMode, TeamName,
 };
 use swarm_store::Draft;
 use swarm_supervisor::{LeadStanding, SpawnContext, SpawnOptions, SpawnedMember, lead_standing};
@@ -26,7 +28,7 @@ use crate::failure::Failure;
 use crate::models::{self, require_price};
 use crate::output::plain;
 use crate::request_flags::RequestFlags;
-use crate::spawn_context::{Choices, backend, former_backend, spawn_context};
+use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -56,6 +58,9 @@ pub(crate) struct SpawnArgs {
     /// File with the initial prompt, or - for standard input.
     #[arg(long, value_name = "FILE|-")]
     pub(crate) prompt_file: Option<PathBuf>,
+    /// Agent program: swarm, or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
+    #[arg(long, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<AgentProgram>,
     /// Model: PROVIDER/MODEL, an alias, or a model ID [default: its previous model, else setting `model.default`].
     #[arg(short, long)]
     pub(crate) model: Option<String>,
@@ -133,7 +138,13 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
         prepared.let_have(mode)?;
     }
     acting.require_mode("spawn", prepared.spawn_context.ceiling)?;
-    let former_model = dead.as_ref().and_then(|dead| dead.model.as_deref());
+    let runtime = chosen_runtime(args, dead.as_ref())?;
+    // A model of another agent program is not a model of this one.
+    let is_same = |dead: &&Member| dead.known_runtime().as_ref() == Some(&runtime);
+    let former_model = dead
+        .as_ref()
+        .filter(is_same)
+        .and_then(Member::requested_model);
     let model = args.model.as_deref().or(former_model).map(str::to_owned);
     let former_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
     let found = &prepared.definitions;
@@ -147,21 +158,13 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     }
     let agent_type = args.agent.clone().or(former_type);
     let asked = definition.and_then(|definition| definition.permission_mode);
-    let chosen = prepared
-        .spawn_context
-        .choose_model(model.as_deref(), definition);
-    let explain = |failure: Failure| Failure {
-        message: chosen.explain(definition, &failure.message),
-        ..failure
-    };
-    let named = prepared.model(&chosen.written).map_err(explain)?;
-    // The child would report a missing requirement less clearly.
-    require_client(&prepared.spawn_context, &name, &named).map_err(explain)?;
-    if let Some(budget) = args.budget {
-        let models = &prepared.spawn_context.agent_config.models;
-        require_price(models, &named, budget)?;
-        let scope = BudgetScope::Member(name.clone());
-        app.store.team(&team).set_budget(&scope, budget)?;
+    if runtime.is_swarm() {
+        let named = check_model(&prepared, &name, model.as_deref(), definition)?;
+        if let Some(budget) = args.budget {
+            require_price(&prepared.spawn_context.agent_config.models, &named, budget)?;
+            let scope = BudgetScope::Member(name.clone());
+            app.store.team(&team).set_budget(&scope, budget)?;
+        }
     }
     let spawn_context = prepared.spawn_context;
     let backend = match &args.backend {
@@ -181,6 +184,7 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     let options = SpawnOptions {
         name,
         agent_type,
+        runtime: Some(runtime),
         prompt: prompt(args)?.map(|text| Draft::new(LEAD_NAME, text)),
         model,
         effort: args.requests.effort,
@@ -208,15 +212,48 @@ pub(super) fn run(app: &App, args: &SpawnArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fails if the model cannot be asked: without a key or with an invalid name.
-fn require_client(
-    spawn_context: &SpawnContext,
-    name: &MemberName,
-    model: &str,
-) -> Result<(), Failure> {
-    let spending = SpendingMeter::new(name.clone(), &spawn_context.agent_config, None);
-    let source = models::ClientSource::of(spawn_context, &Arc::new(spending));
-    source.client(model).map(drop)
+/// Checks the model of the member, because the child would report a missing requirement less
+/// clearly. Returns its full name.
+fn check_model(
+    prepared: &Prepared,
+    member: &MemberName,
+    model: Option<&str>,
+    definition: Option<&AgentDefinition>,
+) -> Result<String, Failure> {
+    let chosen = prepared.spawn_context.choose_model(model, definition);
+    let explain = |failure: Failure| Failure {
+        message: chosen.explain(definition, &failure.message),
+        ..failure
+    };
+    let named = prepared.model(&chosen.written).map_err(explain)?;
+    let configured = &prepared.spawn_context.agent_config;
+    let spending = SpendingMeter::new(member.clone(), configured, None);
+    let source = models::ClientSource::of(&prepared.spawn_context, &Arc::new(spending));
+    source.client(&named).map_err(explain)?;
+    Ok(named)
+}
+
+/// Returns the agent program of the member. Refuses flags that its program does not support.
+fn chosen_runtime(args: &SpawnArgs, dead: Option<&Member>) -> Result<AgentProgram, Failure> {
+    let former = dead.and_then(Member::known_runtime);
+    let runtime = args.runtime.clone().or(former).unwrap_or_default();
+    let given = [
+        ("--model", args.model.is_some()),
+        ("--effort", args.requests.effort.is_some()),
+        ("--thinking", args.requests.thinking.is_some()),
+        ("--budget", args.budget.is_some()),
+        ("--mcp-config", !args.mcp_config.is_empty()),
+        ("--plan", args.plan),
+    ];
+    let unused = given.iter().find(|(_, is_given)| *is_given);
+    match (&runtime, unused) {
+        (AgentProgram::Acp(_), Some((flag, _))) => {
+            let message = format!("`{flag}` has no effect with runtime {runtime}");
+            let hint = "omit it; the program has its own models, servers and plans";
+            Err(Failure::usage(message).with_hint(hint))
+        }
+        _ => Ok(runtime),
+    }
 }
 
 /// Spawns the member. Ctrl-C rolls the spawn back.

@@ -11,6 +11,8 @@ mod probe;
 mod prompts;
 mod request;
 mod resources;
+mod served;
 
 pub(crate) use calls::CallOptions;
 pub(crate) use connection::{Answer, Connection, Protocol};
+pub use served::{ServedTools, ToolService, serve_tools};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use swarm_agent::{EventSink as _, Rights};
 use swarm_protocol::{
-    AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, Member, MemberName,
-    MemberState, RequestId, RequestRecord, ShutdownApproved, TeamName,
+    AgentEvent, ControlFrame, IdleNotification, LEAD_NAME, MarkKind, MemberName, MemberState,
+    RequestId, RequestRecord, ShutdownApproved, TeamName,
 };
 use swarm_store::StoreError;
 use swarm_store::blocking::Team;
@@ -246,7 +246,12 @@ async fn remove_departed(
 ) -> Result<(), LeadError> {
     let files = spawn_context.store.team(team);
     let config = files.config()?;
-    let Some(spawn_id) = config.member(name).and_then(Member::spawn_id) else {
+    let Some(member) = config.member(name) else {
+        return Ok(());
+    };
+    let Some(spawn_id) = member.spawn_id() else {
+        // Its process is not known; it has agreed to stop and works no more.
+        files.asynchronous().remove_member(name, None).await?;
         return Ok(());
     };
     if let Ok(ended) = member_death(spawn_context, team, name).await {

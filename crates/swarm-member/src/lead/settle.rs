@@ -68,7 +68,12 @@ fn is_busy(view: &MemberView) -> bool {
         return false;
     }
     match view.state {
-        MemberState::Stopped | MemberState::Dead | MemberState::Foreign => false,
+        MemberState::Stopped | MemberState::Dead => false,
+        // Another program runs it: it reports its turns in the roster, or nothing.
+        MemberState::Foreign => match view.member.is_active {
+            Some(is_active) => is_active || view.unread.is_none_or(|unread| unread > 0),
+            None => false,
+        },
         state if state.waits_for_mail() => view.unread.is_none_or(|unread| unread > 0),
         _ => true,
     }

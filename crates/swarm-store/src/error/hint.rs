@@ -36,7 +36,7 @@ impl StoreError {
                 )
             }
             Self::ForeignTeam { .. } => {
-                "use the program that created it, or create a new team with `swarm team create NAME`"
+                "use the program that created it, or create a new team with `swarm team create NAME`; `swarm send`, `spawn` and `task` work in it while its lead runs"
                     .to_owned()
             }
             Self::LeadAlive { pid, .. } => {

@@ -1,9 +1,11 @@
-//! Reserving a roster entry for a spawn.
+//! Reserving a roster entry for a spawn, and adding members that other programs run.
+
+use std::path::Path;
 
 use swarm_os::{Liveness, LockGuard, PendingSync};
 use swarm_protocol::{
-    AgentId, Color, Event, Member, MessageId, PaneId, Reservation, SwarmMember, TeamConfig,
-    sanitized_collision,
+    AgentId, Color, Event, Member, MemberName, MessageId, PaneId, Reservation, SwarmMember,
+    TeamConfig, sanitized_collision,
 };
 
 use super::NewMember;
@@ -50,6 +52,45 @@ impl FileTeam {
                 Err(error)
             }
         }
+    }
+
+    /// Adds a member without fields of swarm, as other programs do.
+    pub(crate) fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member> {
+        let (member, pending) = self.with_roster_lock(|held| {
+            let mut config = self.read_config()?;
+            let rival = config
+                .members
+                .iter()
+                .find(|rival| sanitized_collision(rival.name.as_str(), name.as_str()));
+            if let Some(rival) = rival {
+                return Err(StoreError::NameTaken {
+                    team: self.team.clone(),
+                    name: name.clone(),
+                    holder: format!("the team has the member `{}`", rival.name),
+                });
+            }
+            swarm_os::ensure_private_dir(&self.at.member(name))?;
+            swarm_os::create_sidecar(&self.at.inbox_lock(name))?;
+            let member = Member {
+                agent_id: AgentId::new(name.clone(), self.team.clone()).to_string(),
+                name: name.clone(),
+                color: Some(free_color(&config).name().to_owned()),
+                joined_at: self.now(),
+                tmux_pane_id: PaneId::none(),
+                backend_type: None,
+                is_active: Some(false),
+                agent_type: None,
+                ..Member::lead(&self.team, cwd.to_owned(), self.now())
+            };
+            config.members.push(member.clone());
+            let placed = self.place_config(held, &config)?;
+            let entered = self.enter([Event::MemberAdded {
+                member: name.clone(),
+            }])?;
+            Ok((member, placed.and(entered)))
+        })?;
+        pending.sync()?;
+        Ok(member)
     }
 
     /// Returns the index for the new entry: that of a dead member of this name, or `None` for the
@@ -172,6 +213,7 @@ impl FileTeam {
             swarm: Some(SwarmMember {
                 socket: new.socket.clone(),
                 reservation: Some(new.reservation.clone()),
+                runtime: (!new.runtime.is_swarm()).then(|| new.runtime.to_string()),
                 ..SwarmMember::new(new.spawn_id)
             }),
             rest: serde_json::Map::new(),

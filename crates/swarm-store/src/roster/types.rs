@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use swarm_protocol::{
-    BackendType, Color, Member, MemberName, PermissionMode, Reservation, SessionId, SpawnId, TaskId,
+    AgentProgram, BackendType, Color, Member, MemberName, PermissionMode, Reservation, SessionId,
+    SpawnId, TaskId,
 };
 
 use crate::Draft;
@@ -19,6 +20,8 @@ pub struct NewMember {
     pub reservation: Reservation,
     /// Agent type.
     pub agent_type: Option<String>,
+    /// Agent program that responds in its turns.
+    pub runtime: AgentProgram,
     /// Model of the member.
     pub model: Option<String>,
     /// Permission mode of the member.
@@ -56,6 +59,7 @@ impl NewMember {
             spawn_id,
             reservation,
             agent_type: None,
+            runtime: AgentProgram::Swarm,
             model: None,
             mode: None,
             cwd: cwd.into(),

@@ -112,9 +112,10 @@ impl FileTeam {
                 (Some(spawn), _) if running(spawn) => Some("is being spawned".to_owned()),
                 (_, Liveness::Alive) => Some(self.is_at(member)),
                 (Some(_), _) | (None, Liveness::Dead) => None,
-                // For a member of another program, only its own report is known.
-                (None, Liveness::Foreign) => (member.is_active != Some(false))
-                    .then(|| "belongs to another program and reports that it is active".to_owned()),
+                // An idle process of another program cannot be distinguished from a dead one.
+                (None, Liveness::Foreign) => {
+                    Some("belongs to another program and may be running".to_owned())
+                }
             };
             if let Some(reason) = reason {
                 members.push(member.name.clone());

@@ -1,5 +1,6 @@
 //! Creating, listing and deleting teams.
 
+mod adopt;
 mod create;
 mod damage;
 mod delete;

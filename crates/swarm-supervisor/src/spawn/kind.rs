@@ -1,9 +1,10 @@
 //! Definition, mode and model of a member from its agent type.
 
 use swarm_permissions::{
-    AgentDefinition, Behavior, ChosenModel, Rule, RuleSet, choose_mode, hidden_type,
+    AgentDefinition, Behavior, ChosenModel, ModelSource, Rule, RuleSet, choose_mode, hidden_type,
 };
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{AgentProgram, PermissionMode};
+use swarm_team::RuntimeOrder;
 
 use super::SpawnOptions;
 use crate::{LeadError, SpawnContext};
@@ -135,12 +136,46 @@ fn work_mode(
     }
 }
 
-/// Returns the full name of a member's model and its source. A model from the roster is validated
+/// Returns the agent program of a member, resolved; `None` for swarm's own turn loop.
+///
+/// # Errors
+/// [`LeadError::Runtime`] if the program cannot be started here.
+pub(super) fn runtime(
+    spawn_context: &SpawnContext,
+    options: &SpawnOptions,
+) -> Result<Option<RuntimeOrder>, LeadError> {
+    let program = options.runtime.clone().unwrap_or_default();
+    if program.is_swarm() {
+        return Ok(None);
+    }
+    let refused = |reason| LeadError::Runtime {
+        member: options.name.clone(),
+        reason,
+    };
+    if let (AgentProgram::Acp(_), Some(model)) = (&program, &options.model) {
+        return Err(refused(format!(
+            "the agent program {program} chooses its own model: omit model `{model}`"
+        )));
+    }
+    (spawn_context.resolve_runtime)(&program)
+        .map(Some)
+        .map_err(refused)
+}
+
+/// Returns the full name of a member's model and its source; with another agent program, its label.
+/// A model from the roster is validated
 /// like a requested one, because other programs can write the roster.
 pub(super) fn model(
     spawn_context: &SpawnContext,
     options: &SpawnOptions,
 ) -> Result<ChosenModel, LeadError> {
+    let program = options.runtime.clone().unwrap_or_default();
+    if let Some(written) = program.model_label(options.model.as_deref()) {
+        return Ok(ChosenModel {
+            written,
+            source: ModelSource::Call,
+        });
+    }
     let definition = definition(spawn_context, options)?;
     spawn_context
         .member_model(options.model.as_deref(), definition)

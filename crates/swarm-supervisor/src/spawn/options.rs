@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use swarm_panes::BackendRequest;
 use swarm_protocol::{
-    AgentId, BackendType, Color, Effort, Hello, MemberName, PaneId, PermissionMode, SpawnId,
+    AgentId, AgentProgram, BackendType, Color, Effort, Hello, MemberName, PaneId, PermissionMode,
+    SpawnId,
 };
 use swarm_store::Draft;
 use swarm_worktree::{Created, Slug, Uncommitted};
@@ -21,6 +22,8 @@ pub struct SpawnOptions {
     pub agent_type: Option<String>,
     /// Initial prompt.
     pub prompt: Option<Draft>,
+    /// Agent program; `None` uses that of its definition, otherwise swarm's own turn loop.
+    pub runtime: Option<AgentProgram>,
     /// Model.
     pub model: Option<String>,
     /// Effort; overrides its definition.

@@ -9,7 +9,7 @@ use swarm_protocol::{
     WorktreeReport,
 };
 use swarm_store::VerifyKey;
-use swarm_team::SpawnOrder;
+use swarm_team::{RuntimeOrder, SpawnOrder};
 use swarm_worktree::{Created, MergeMode, Resident, worktree_notice};
 
 use super::SpawnOptions;
@@ -36,6 +36,7 @@ pub(super) fn marks(
 
 pub(super) struct Values {
     pub(super) spawn_id: SpawnId,
+    pub(super) runtime: Option<RuntimeOrder>,
     pub(super) model: ChosenModel,
     pub(super) definition: Option<AgentDefinition>,
     pub(super) modes: MemberModes,
@@ -117,6 +118,7 @@ pub(super) fn build(
         // Strings, paths and lists always serialize; for a path that is not UTF-8 the default
         // settings apply.
         worktree_settings: serde_json::to_value(settings).unwrap_or_default(),
+        runtime: values.runtime,
         model: values.model.written,
         model_source: Some(values.model.source),
         mode: values.modes.mode,

@@ -62,6 +62,7 @@ pub async fn spawn_in_turn(
     // Checked before a running member with the same name is replaced.
     kind::modes(spawn_context, &options)?;
     kind::model(spawn_context, &options)?;
+    kind::runtime(spawn_context, &options)?;
     let (backend, chosen) = pick_backend(spawn_context, team, &options).await?;
     spawn_in(spawn_context, team, options, (backend, chosen), turn).await
 }
@@ -125,6 +126,7 @@ async fn begin<'a>(
 ) -> Result<Attempt<'a>, LeadError> {
     let permissions = kind::modes(spawn_context, &options)?;
     let model = kind::model(spawn_context, &options)?;
+    let runtime = kind::runtime(spawn_context, &options)?;
     reconcile_team(&spawn_context.store.team(team)).await?;
     let replaced = if options.replace {
         end_live_namesake(spawn_context, team, &options.name).await?
@@ -167,6 +169,7 @@ async fn begin<'a>(
             deadline,
         ),
         agent_type: options.agent_type.clone(),
+        runtime: options.runtime.clone().unwrap_or_default(),
         model: Some(model.written.clone()),
         mode: Some(permissions.mode),
         cwd: options.cwd.clone(),
@@ -193,6 +196,7 @@ async fn begin<'a>(
     let verify_key = files.verify_key()?;
     let values = Values {
         spawn_id,
+        runtime,
         model,
         definition: kind::definition(spawn_context, &options)?.cloned(),
         modes: permissions,

@@ -21,7 +21,12 @@ pub async fn shutdown(
     name: &MemberName,
     options: &StopOptions,
 ) -> Result<StopReport, LeadError> {
-    let spawn_id = spawn_of(spawn_context, team, name)?;
+    let spawn_id = match spawn_of(spawn_context, team, name) {
+        Err(LeadError::Foreign(_)) => {
+            return shut_down_external(spawn_context, team, name, options).await;
+        }
+        found => found?,
+    };
     let outcome = match member_liveness(&*spawn_context.store.team(team), name)? {
         Liveness::Alive => match ask(spawn_context, team, name, spawn_id, options).await {
             // Another process has removed it from the roster.
@@ -42,6 +47,52 @@ pub async fn shutdown(
         options.grace(spawn_context),
     )
     .await
+}
+
+/// A member's answer to a shutdown request.
+enum ShutdownAnswer {
+    Agreed,
+    /// For this reason.
+    Refused(String),
+}
+
+/// Asks a member that another program runs, and waits until its answer is in the lead's inbox. Its
+/// process is not known, so it is never terminated.
+async fn shut_down_external(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    name: &MemberName,
+    options: &StopOptions,
+) -> Result<StopReport, LeadError> {
+    let files = spawn_context.store.team(team);
+    let filter = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
+    let mut mail = spawn_context
+        .watcher
+        .subscribe(&files.inbox_directory(), filter);
+    let silent = || LeadError::Foreign(name.clone());
+    let asked = send_request(spawn_context, team, name, options).await?;
+    let request = asked.ok_or_else(silent)?;
+    let deadline = tokio::time::sleep(options.timeout);
+    tokio::pin!(deadline);
+    loop {
+        match answer(spawn_context, team, name, &request)? {
+            Some(ShutdownAnswer::Refused(reason)) => {
+                let outcome = StopOutcome::Refused { reason };
+                return Ok(StopReport::new(name.clone(), outcome));
+            }
+            Some(ShutdownAnswer::Agreed) => {
+                let mut report = StopReport::new(name.clone(), StopOutcome::Approved);
+                let removed = files.asynchronous().remove_member(name, None).await?;
+                report.released = removed.map(|removed| removed.released).unwrap_or_default();
+                return Ok(report);
+            }
+            None => {}
+        }
+        tokio::select! {
+            () = mail.changed() => {}
+            () = &mut deadline => return Err(silent()),
+        }
+    }
 }
 
 /// Returns the spawn of a member that swarm started.
@@ -140,24 +191,43 @@ async fn send_request(
     }
 }
 
-/// Returns the agent's refusal of this request, if received. Acknowledged entries count, because a
-/// running lead may have read it first.
+/// Returns the agent's refusal of this request, if received.
 fn refusal(
     spawn_context: &SpawnContext,
     team: &TeamName,
     name: &MemberName,
     request: &RequestId,
 ) -> Result<Option<String>, LeadError> {
+    Ok(match answer(spawn_context, team, name, request)? {
+        Some(ShutdownAnswer::Refused(reason)) => Some(reason),
+        Some(ShutdownAnswer::Agreed) | None => None,
+    })
+}
+
+/// Returns the answer to this request, if received. Acknowledged entries count, because a running
+/// lead may have read it first.
+fn answer(
+    spawn_context: &SpawnContext,
+    team: &TeamName,
+    name: &MemberName,
+    request: &RequestId,
+) -> Result<Option<ShutdownAnswer>, LeadError> {
     let inbox = spawn_context.store.team(team).inbox(&MemberName::lead())?;
+    let is_it = |id: &RequestId, from: &str| id == request && from == name.as_str();
     Ok(inbox
         .entries
         .iter()
         .rev()
         .find_map(|entry| match ControlFrame::of_entry(entry) {
             Some(ControlFrame::ShutdownRejected(frame))
-                if &frame.request_id == request && frame.from == name.as_str() =>
+                if is_it(&frame.request_id, &frame.from) =>
             {
-                Some(frame.reason)
+                Some(ShutdownAnswer::Refused(frame.reason))
+            }
+            Some(ControlFrame::ShutdownApproved(frame))
+                if is_it(&frame.request_id, &frame.from) =>
+            {
+                Some(ShutdownAnswer::Agreed)
             }
             _ => None,
         }))

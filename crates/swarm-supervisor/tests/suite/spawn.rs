@@ -26,6 +26,7 @@ fn options(world: &World) -> SpawnOptions {
         agent_type: None,
         prompt: Some(Draft::new("team-lead", "run the tests")),
         effort: None,
+        runtime: None,
         model: None,
         mode: None,
         plan: false,

@@ -21,6 +21,7 @@ pub(crate) fn order() -> SpawnOrder {
         worktree: None,
         merges: false,
         worktree_settings: serde_json::Value::Null,
+        runtime: None,
         model: "anthropic/claude".to_owned(),
         mode: PermissionMode::Default,
         ceiling: PermissionMode::Default,

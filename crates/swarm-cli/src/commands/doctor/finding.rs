@@ -38,6 +38,13 @@ impl Finding {
         }
     }
 
+    pub(super) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
     pub(super) fn warning(
         name: &'static str,
         found: impl Into<String>,

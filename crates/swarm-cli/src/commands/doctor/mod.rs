@@ -1,6 +1,7 @@
 //! `swarm doctor`: checks the installation and suggests fixes.
 
 mod agent_config;
+mod agent_programs;
 mod cleanup;
 mod disk;
 mod finding;

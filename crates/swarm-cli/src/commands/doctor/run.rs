@@ -7,7 +7,8 @@ use swarm_protocol::ErrorKind;
 
 use super::finding::{Finding, State};
 use super::{
-    agent_config, cleanup, disk, instructions, programs, sandbox, servers, trust, written,
+    agent_config, agent_programs, cleanup, disk, instructions, programs, sandbox, servers, trust,
+    written,
 };
 use crate::failure::Failure;
 use crate::output::{Output, plain};
@@ -35,6 +36,7 @@ fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     findings.push(programs::teammate(env));
     findings.extend(programs::backends(env, settings)?);
     findings.push(programs::git(env));
+    findings.extend(agent_programs::check(env)?);
     findings.push(sandbox::check(settings));
     findings.push(programs::terminal(env));
     findings.push(written::model(env, &written));

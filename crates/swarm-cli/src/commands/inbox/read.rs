@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use swarm_os::Liveness;
@@ -23,7 +24,8 @@ Messages stay unread unless `--ack` is given, which is for members whose inbox n
 Examples:
   swarm inbox alice --unread                      messages she has not read yet
   swarm inbox alice --all                         archived messages too
-  swarm inbox team-lead --unread --follow --ack   read new messages")]
+  swarm inbox team-lead --unread --follow --ack   read new messages
+  swarm inbox team-lead --unread --ack --wait 60   wait up to a minute")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(crate) struct InboxArgs {
     /// Member whose inbox is shown.
@@ -40,6 +42,14 @@ pub(crate) struct InboxArgs {
     /// Mark the shown messages as read.
     #[arg(long)]
     pub(crate) ack: bool,
+    /// Without messages, wait this many seconds for one.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "unread",
+        conflicts_with = "follow"
+    )]
+    pub(crate) wait: Option<u64>,
 }
 
 /// An inbox that is displayed.
@@ -67,7 +77,7 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
         .team(&command_actor.team)
         .inbox_directory()
         .join(format!("{}.json", args.name));
-    if args.follow {
+    if args.follow || args.wait.is_some() {
         watch.file(&path);
     }
     let mut reading = Reading {
@@ -77,6 +87,10 @@ pub(in crate::commands) fn run(app: &App, args: &InboxArgs) -> Result<ExitCode, 
         seen: Seen::default(),
         is_damaged: false,
     };
+    if let Some(seconds) = args.wait {
+        let until = Instant::now().checked_add(Duration::from_secs(seconds));
+        while !reading.has_unread()? && watch.wait(until) {}
+    }
     reading.begin()?;
     while args.follow && app.out.is_wanted() {
         watch.wait(None);
@@ -152,6 +166,12 @@ impl Reading<'_> {
         let states = self.states(&entries)?;
         self.print(&entries, &states)?;
         self.acknowledge(&entries)
+    }
+
+    /// Returns whether there is a message that `--unread` prints.
+    fn has_unread(&self) -> Result<bool, Failure> {
+        let inbox = self.read()?;
+        Ok(inbox.entries.iter().any(|entry| !entry.read))
     }
 
     fn read(&self) -> Result<Inbox, Failure> {

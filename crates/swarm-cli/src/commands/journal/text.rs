@@ -32,6 +32,8 @@ fn words(event: &Event) -> (&'static str, String) {
             ("task", task(event))
         }
         Event::TeamCreated { by } => ("team", format!("created by {by}")),
+        Event::TeamAdopted { by } => ("team", format!("created by another program, led by {by}")),
+        Event::MemberAdded { member } => ("add", format!("{member} joined by itself")),
         Event::TeamDeleted { by } => ("team", format!("deleted by {by}")),
         Event::LeadTaken { pid, .. } => (
             "team",

@@ -63,10 +63,11 @@ fn refuse_if_led(app: &App, config: &TeamConfig) -> Result<(), Failure> {
             Err(failure
                 .with_hint("it runs on another machine or in another container; stop it there"))
         }
-        LeadStanding::Foreign { .. } => {
-            let path = app.store.team(&team).team_directory();
-            Err(StoreError::ForeignTeam { path }.into())
+        LeadStanding::Foreign { pid: Some(pid) } => {
+            let failure = Failure::from(StoreError::LeadAlive { team, pid });
+            Err(failure.with_hint("another program leads it; stop that program first"))
         }
+        LeadStanding::Foreign { pid: None } => Ok(app.store.team(&team).adopt()?),
         LeadStanding::Lost { .. } | LeadStanding::ByHand => Ok(()),
     }
 }

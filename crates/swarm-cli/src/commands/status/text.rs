@@ -52,7 +52,7 @@ fn heading(status: &Status) -> String {
         ("led", Some(lead)) => format!("led by process {}", lead.pid),
         ("led", None) => "led by a process".to_owned(),
         ("orphaned", _) => "its lead is lost".to_owned(),
-        ("foreign", _) => "created by another program, read-only for swarm".to_owned(),
+        ("foreign", _) => "created by another program".to_owned(),
         _ => "led manually".to_owned(),
     };
     let total = status.total();

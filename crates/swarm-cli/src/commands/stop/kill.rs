@@ -31,7 +31,7 @@ pub(in crate::commands) fn run(app: &App, args: &KillArgs) -> Result<ExitCode, F
     if let Some(team) = lead_target(app, &args.targets)? {
         return lead::stop(app, &team, BETWEEN_SIGNALS);
     }
-    let (team, names) = targets(app, &args.targets)?;
+    let (team, names) = targets(app, &args.targets, false)?;
     let spawn_context = for_stopping(app);
     let results = runtime()?.block_on(join_all(
         names

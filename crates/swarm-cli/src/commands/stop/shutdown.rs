@@ -46,7 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: ShutdownArgs) -> Result<ExitCode
         let patience = args.timeout.map_or(LEAD_PATIENCE, Duration::from_secs);
         return lead::stop(app, &team, patience);
     }
-    let (team, names) = targets(app, &args.targets)?;
+    let (team, names) = targets(app, &args.targets, true)?;
     let spawn_context = for_stopping(app);
     let options = StopOptions {
         reason: args.reason,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use swarm_protocol::{AgentId, MemberName, NameError, TeamName};
+use swarm_protocol::{AgentId, Member, MemberName, NameError, TeamName};
 
 use crate::app::App;
 use crate::commands::members;
@@ -39,7 +39,7 @@ pub(crate) struct StopTargets {
     /// Members, as NAME or NAME@TEAM; team-lead stops a run with its team.
     #[arg(id = "name", value_name = "NAME", required_unless_present = "all")]
     pub(crate) names: Vec<MemberWord>,
-    /// All members that swarm started.
+    /// All members.
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
 }
@@ -66,14 +66,16 @@ pub(super) fn lead_target(app: &App, targets: &StopTargets) -> Result<Option<Tea
     app.team_of_id(team_in(&targets.names)?).map(Some)
 }
 
-/// Returns the team and the selected members, none of which is a lead.
+/// Returns the team and the selected members, none of which is a lead. `with_foreign` says whether
+/// all members include those that other programs run.
 pub(super) fn targets(
     app: &App,
     targets: &StopTargets,
+    with_foreign: bool,
 ) -> Result<(TeamName, Vec<MemberName>), Failure> {
     if targets.names.is_empty() {
         let team = app.team_to_end()?;
-        let members = all_of(app, &team)?;
+        let members = all_of(app, &team, with_foreign)?;
         return Ok((team, members));
     }
     let team = app.team_of_id(team_in(&targets.names)?)?;
@@ -100,19 +102,19 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>, Failure> {
     }
 }
 
-fn all_of(app: &App, team: &TeamName) -> Result<Vec<MemberName>, Failure> {
+fn all_of(app: &App, team: &TeamName, with_foreign: bool) -> Result<Vec<MemberName>, Failure> {
     let config = app.store.team(team).config()?;
-    let (ours, others): (Vec<_>, Vec<_>) = config
-        .teammates()
-        .partition(|member| member.swarm.is_some());
+    let is_target = |member: &&Member| with_foreign || member.swarm.is_some();
+    let (chosen, others): (Vec<_>, Vec<_>) = config.teammates().partition(is_target);
     for other in others {
         app.out.say(&format!(
             "swarm: {} belongs to another program: stop it there",
             other.name
         ));
     }
-    if ours.is_empty() {
+    if chosen.is_empty() {
         app.out.say("no members to stop");
     }
-    Ok(ours.into_iter().map(|member| member.name.clone()).collect())
+    let names = chosen.into_iter().map(|member| member.name.clone());
+    Ok(names.collect())
 }

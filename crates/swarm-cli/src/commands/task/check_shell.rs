@@ -6,9 +6,9 @@ use swarm_protocol::{MemberName, TaskId, TaskStatus};
 use swarm_store::blocking::Team;
 use swarm_tools::{Caller, Confinement, ToolContext};
 
-use crate::shell_guards::shell_guards;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::shell_guards::shell_guards;
 use crate::spawn_context::teammate_program;
 
 /// Returns the shell for the checks of a task: in its owner's directory, with the sandbox that the

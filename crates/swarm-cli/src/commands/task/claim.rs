@@ -30,7 +30,7 @@ pub(crate) struct TaskClaimArgs {
 
 pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure> {
     let command_actor = command_actor(app, "task claim")?;
-    let actor = claimant(app, &command_actor, args)?;
+    let actor = claimant(app, &command_actor, args.member.as_ref())?;
     let before = app.store.team(&command_actor.team).tasks()?;
     let claimed = match args.id {
         Some(id) => app.store.team(&command_actor.team).claim(&id, &actor)?,
@@ -62,13 +62,13 @@ pub(super) fn claim(app: &App, args: &TaskClaimArgs) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the member that gets the task; a person may name any member.
-fn claimant(
+/// Returns the member that acts; a person may name any member.
+pub(super) fn claimant(
     app: &App,
     command_actor: &CommandActor,
-    args: &TaskClaimArgs,
+    named: Option<&MemberName>,
 ) -> Result<Actor, Failure> {
-    match &args.member {
+    match named {
         Some(name) if name != &command_actor.name => {
             command_actor.require_person("--as")?;
             members::actor(&app.store.team(&command_actor.team).config()?, name)

@@ -10,6 +10,7 @@ use swarm_team::{Completion, CompletionError};
 use tokio_util::sync::CancellationToken;
 
 use super::check_shell::check_shell;
+use super::claim::claimant;
 use super::create::{json_object, refused};
 use super::{notify, record};
 use crate::app::App;
@@ -54,6 +55,9 @@ pub(crate) struct TaskUpdateArgs {
     /// Result, such as a text, a commit or a path; required when a member completes a task.
     #[arg(long, value_name = "TEXT")]
     pub(crate) result: Option<String>,
+    /// Member that updates the task [default: the calling member, else team-lead].
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) member: Option<MemberName>,
     /// Update a task that another member owns; people only.
     #[arg(long)]
     pub(crate) force: bool,
@@ -83,7 +87,7 @@ impl From<StatusWord> for TaskStatus {
 
 pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<ExitCode, Failure> {
     let command_actor = command_actor(app, "task update")?;
-    let mut actor = command_actor.actor();
+    let mut actor = claimant(app, &command_actor, args.member.as_ref())?;
     if args.force {
         command_actor.require_person("--force")?;
         actor = actor.forced();

@@ -46,6 +46,7 @@ pub(super) fn run(app: &App, args: &TeamDeleteArgs) -> Result<ExitCode, Failure>
     };
     // Checked before any change: a team is deleted completely or not at all.
     app.store.team(&team).may_delete(args.force)?;
+    app.store.team(&team).adopt()?;
     let mut stopped = Vec::new();
     let archive = if args.force {
         match delete_by_force(app, args.purge, &team, &mut stopped) {

@@ -4,10 +4,13 @@ use std::process::ExitCode;
 
 use super::create::TeamCreateArgs;
 use super::delete::TeamDeleteArgs;
+use swarm_protocol::MemberName;
+
 use super::down::TeamDownArgs;
+use super::external::TeamAddArgs;
 use super::list::TeamListArgs;
 use super::up::TeamUpArgs;
-use super::{create, delete, down, list, show, up};
+use super::{create, delete, down, external, list, show, up};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::failure::Failure;
@@ -29,6 +32,16 @@ pub(crate) enum TeamCommand {
         #[arg(value_name = "TEAM_NAME")]
         name: Option<String>,
     },
+    /// Add a member that another program runs.
+    Add(TeamAddArgs),
+    /// Remove a member that another program ran from the roster, and release its tasks.
+    #[command(after_help = "\
+Examples:
+  swarm team remove carl")]
+    Remove {
+        /// Member.
+        name: MemberName,
+    },
     /// Delete a team and archive its tasks and journal.
     #[command(alias = "rm")]
     Delete(TeamDeleteArgs),
@@ -44,6 +57,14 @@ pub(in crate::commands) fn run(app: &App, command: TeamCommand) -> Result<ExitCo
         TeamCommand::Down(args) => down::run(app, &args),
         TeamCommand::List(_) => list::run(app),
         TeamCommand::Show { name } => show::run(app, name.as_deref()),
+        TeamCommand::Add(args) => {
+            require_person(app, "team add")?;
+            external::add(app, &args)
+        }
+        TeamCommand::Remove { name } => {
+            require_person(app, "team remove")?;
+            external::remove(app, &name)
+        }
         TeamCommand::Delete(args) => {
             require_person(app, "team delete")?;
             delete::run(app, &args)

@@ -4,6 +4,7 @@ mod create;
 mod delete;
 mod dispatch;
 mod down;
+mod external;
 mod list;
 mod show;
 mod up;

@@ -131,7 +131,9 @@ impl TeammateSpawner for LeadSpawner {
             .and_then(Member::known_mode)
             .filter(|dead| mode.covers(*dead));
         let dead_type = dead.as_ref().and_then(|dead| dead.agent_type.clone());
-        let dead_model = dead.as_ref().and_then(|dead| dead.model.clone());
+        let dead_model = dead.as_ref().and_then(Member::requested_model);
+        let dead_model = dead_model.map(str::to_owned);
+        let runtime = dead.as_ref().and_then(Member::known_runtime);
         // A member that had a worktree continues in it, or is told that it no longer exists.
         let dead_cwd = dead
             .filter(|dead| {
@@ -146,6 +148,7 @@ impl TeammateSpawner for LeadSpawner {
             agent_type: request.agent_type.clone().or(dead_type),
             prompt: Some(prompt),
             effort: request.effort,
+            runtime,
             model: request.model.clone().or(dead_model),
             mode: request.mode.or(dead_mode),
             plan: request.plan,

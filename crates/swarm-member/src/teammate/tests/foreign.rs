@@ -5,14 +5,14 @@ use std::sync::Arc;
 use swarm_protocol::{AnsweredBy, IdleReason, MemberState, PermissionMode};
 use swarm_store::blocking::TeamStore;
 use swarm_team::approve;
-use swarm_testkit::{FakeAcpAgent, FakeModel};
+use swarm_testkit::{FakeModel, fake_acp_agent};
 
 use super::world::{World, bob, until};
 use crate::teammate::Ending;
 
 fn world() -> (World, Arc<FakeModel>) {
     let mut world = World::new();
-    world.runtime = Arc::new(FakeAcpAgent::default());
+    world.runtime = Arc::new(fake_acp_agent());
     (world, Arc::default())
 }
 
@@ -30,7 +30,7 @@ async fn another_programs_agent_answers_mail_once_reports_idle_and_shuts_down() 
     running.crash().await;
 
     // A new process of the member: a new agent, the same conversation, no repeated messages.
-    world.runtime = Arc::new(FakeAcpAgent::default());
+    world.runtime = Arc::new(fake_acp_agent());
     world.forget_acks();
     let running = world.start(spawn, &model);
     until("known mail is acknowledged again", || {
@@ -62,7 +62,7 @@ async fn its_question_goes_into_the_teams_queue_and_a_person_answers() {
     .await;
     assert_eq!(
         (request.from.clone(), request.description.as_str()),
-        (bob(), "rm -r build")
+        (bob(), "Bash rm -r build")
     );
     assert_eq!(world.state(), Some(MemberState::WaitingPermission));
     approve(
@@ -95,8 +95,81 @@ async fn an_agent_that_dies_fails_the_turn_and_the_next_turn_has_a_new_one() {
     assert_eq!(notices[0].idle_reason, Some(IdleReason::Failed));
     let why = notices[0].failure_reason.as_deref().unwrap_or_default();
     assert!(why.contains("agent program failed"), "{why}");
+    assert!(
+        why.contains("exit status: 7") && why.contains("out of memory"),
+        "{why}"
+    );
     world.say("get up");
     let notices = world.idle(2).await;
     assert_eq!(notices[1].result.as_deref(), Some("foreign answer"));
+    running.crash().await;
+}
+
+/// Answers the only open question of the team.
+async fn answer(world: &World, answer: impl Fn(&swarm_protocol::RequestRecord)) {
+    let request = until("the question", || {
+        let team = world.store.team(&world.team);
+        team.requests().unwrap().requests.pop()
+    })
+    .await;
+    answer(&request);
+}
+
+#[tokio::test]
+async fn an_approved_change_is_written_without_a_second_question() {
+    let (mut world, model) = world();
+    world.mode = PermissionMode::Default;
+    let running = world.run(Some("write a file"), &model);
+    answer(&world, |request| {
+        let team = world.store.team(&world.team);
+        approve(&*team, request, false, AnsweredBy::default()).unwrap();
+    })
+    .await;
+    let notices = world.idle(1).await;
+    assert_eq!(notices[0].result.as_deref(), Some("written"));
+    let made = std::fs::read_to_string(world.directory.path().join("made.txt")).unwrap();
+    assert_eq!(made, "by the agent");
+    running.crash().await;
+}
+
+#[tokio::test]
+async fn its_commands_run_with_the_bash_tool() {
+    let (world, model) = world();
+    let running = world.run(Some("run a command"), &model);
+    let notices = world.idle(1).await;
+    assert_eq!(notices[0].result.as_deref(), Some("the command ran"));
+    running.crash().await;
+}
+
+#[tokio::test]
+async fn messages_of_a_turn_that_died_with_its_process_are_given_again_with_a_warning() {
+    let (mut world, model) = world();
+    let log = world.directory.path().join("acp.log");
+    let agent = || {
+        let mut env = std::collections::BTreeMap::new();
+        env.insert("ACP_LOG".to_owned(), log.display().to_string());
+        env.insert("ACP_LOADS".to_owned(), "true".to_owned());
+        Arc::new(swarm_testkit::fake_acp_agent_with(env))
+    };
+    world.runtime = agent();
+    let running = world.run(Some("hang"), &model);
+    let prompts = |count: usize| {
+        let log = std::fs::read_to_string(&log).unwrap_or_default();
+        (log.matches("session/prompt").count() == count).then_some(log)
+    };
+    until("the prompt", || prompts(1)).await;
+    let spawn = running.spawn_id;
+    running.crash().await;
+
+    world.runtime = agent();
+    let running = world.start(spawn, &model);
+    let log = until("the prompt of the new process", || prompts(2)).await;
+    assert!(log.contains("session/load"), "the session continues: {log}");
+    let last = log.lines().last().unwrap();
+    assert!(
+        last.contains("Your turn on the following messages was cut off"),
+        "{last}"
+    );
+    assert!(!log.lines().nth(2).unwrap().contains("cut off"), "{log}");
     running.crash().await;
 }

@@ -192,6 +192,7 @@ impl World {
             merges: false,
             worktree_settings: serde_json::Value::Null,
             worktree: None,
+            runtime: None,
             model: "fake/fake-1".to_owned(),
             mode: self.mode,
             ceiling: self.mode,

@@ -1,0 +1,157 @@
+//! Calls of an agent program, which asks before it runs them itself.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use swarm_permissions::HookEvent;
+use swarm_protocol::ToolKind;
+use swarm_tools::{Tool, ToolContext, ToolOutput, assume_read, one_line};
+use tokio_util::sync::CancellationToken;
+
+use super::call;
+use super::runtime::Turn;
+use super::types::{PreparedCall, Refusal, Verdict};
+use crate::Session;
+
+/// A call that an agent program announces before it runs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignCall {
+    /// Id of the call in that program.
+    pub id: String,
+    /// The swarm tool with the same effect, such as `Bash`, or a name of the program's own. Rules
+    /// and hooks know the call by it.
+    pub tool: String,
+    /// Input in the form of that tool.
+    pub input: Value,
+    /// One-line description.
+    pub line: String,
+    /// Effect of a tool that swarm does not have.
+    pub kind: ToolKind,
+}
+
+impl Turn<'_> {
+    /// Decides about a call as about one of swarm's own: `PreToolUse` hooks, rules and mode, and
+    /// for what they leave open the `PermissionRequest` hooks and the gate. Returns the approved
+    /// input, which a person or a hook may have changed.
+    ///
+    /// # Errors
+    /// The reason why the call must not run, for the model.
+    pub async fn permit(&self, call: &ForeignCall) -> Result<Value, String> {
+        let session = &*self.session;
+        let ready = session.foreign(call)?;
+        let permitted = self.decide_foreign(&call.id, ready).await;
+        permitted.map(|ready| ready.input)
+    }
+
+    /// Runs a call with swarm's own tool, if it is permitted. `cancel` stops the call.
+    pub async fn run_tool(&self, call: &ForeignCall, cancel: CancellationToken) -> ToolOutput {
+        let session = &*self.session;
+        let ready = match session.foreign(call) {
+            Ok(ready) => self.decide_foreign(&call.id, ready).await,
+            Err(why) => Err(why),
+        };
+        match ready {
+            Ok(ready) => session.run_foreign(&call.id, ready, cancel).await,
+            Err(why) => ToolOutput::error(why),
+        }
+    }
+
+    /// Runs a call that a person approved before, if no rule or mode forbids it.
+    pub async fn run_approved(&self, call: &ForeignCall) -> ToolOutput {
+        let session = &*self.session;
+        let verdict = match session.foreign(call) {
+            Ok(ready) => session.decide(ready),
+            Err(why) => return ToolOutput::error(why),
+        };
+        match verdict {
+            Verdict::Run(ready) | Verdict::Ask { ready, .. } => {
+                let cancel = self.signals.cancel.child_token();
+                session.run_foreign(&call.id, ready, cancel).await
+            }
+            Verdict::Refuse(refusal) => ToolOutput::error(refusal.text()),
+        }
+    }
+
+    async fn decide_foreign(&self, id: &str, ready: PreparedCall) -> Result<PreparedCall, String> {
+        let session = &*self.session;
+        let cancel = &self.signals.cancel;
+        let hooked = HookEvent::PreToolUse;
+        let verdict = if session.parts.hooks.any(hooked, Some(ready.tool.name())) {
+            session.check_by_hooks(id, ready, cancel).await.0
+        } else {
+            session.decide(ready)
+        };
+        let resolved = session.resolve(id, verdict, cancel).await;
+        resolved.map_err(Refusal::text)
+    }
+}
+
+impl Session {
+    /// Returns the call with swarm's tool of that name. A tool that the agent's definition does not
+    /// include is refused.
+    fn foreign(&self, call: &ForeignCall) -> Result<PreparedCall, String> {
+        let mut tools = self.parts.tools.iter();
+        let tool = match tools.find(|tool| tool.name() == call.tool) {
+            Some(tool) => Arc::clone(tool),
+            None if call.kind == ToolKind::Other => Arc::new(AnnouncedTool(call.clone())),
+            None => {
+                let (name, tool) = (&self.parts.name, &call.tool);
+                return Err(format!(
+                    "The call was not run: {name} does not have the tool `{tool}`."
+                ));
+            }
+        };
+        Ok(PreparedCall {
+            tool,
+            input: call.input.clone(),
+        })
+    }
+
+    async fn run_foreign(
+        &self,
+        id: &str,
+        ready: PreparedCall,
+        cancel: CancellationToken,
+    ) -> ToolOutput {
+        let mut context = self.call_context();
+        context.cancel = cancel;
+        if let Some(path) = ready.input["file_path"].as_str() {
+            // The agent program keeps track of the files that it has read.
+            assume_read(path, &context);
+        }
+        id.clone_into(&mut context.tool_use_id);
+        call::run(ready, context, self.parts.limits.cancel_grace).await
+    }
+}
+
+/// A tool that only the agent program has. It exists for the decision about one call.
+#[derive(Debug)]
+struct AnnouncedTool(ForeignCall);
+
+#[async_trait]
+impl Tool for AnnouncedTool {
+    fn name(&self) -> &str {
+        &self.0.tool
+    }
+
+    fn description(&self) -> String {
+        self.0.line.clone()
+    }
+
+    fn input_schema(&self) -> Value {
+        Value::Null
+    }
+
+    fn kind(&self) -> ToolKind {
+        self.0.kind
+    }
+
+    fn one_line(&self, _input: &Value) -> String {
+        one_line(&self.0.line)
+    }
+
+    async fn call(&self, _input: Value, _ctx: &ToolContext) -> ToolOutput {
+        ToolOutput::error("the agent program runs this call itself")
+    }
+}

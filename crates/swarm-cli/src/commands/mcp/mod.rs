@@ -1,0 +1,9 @@
+//! `swarm mcp`: the team's tools for MCP clients.
+
+mod call;
+mod role;
+mod run;
+mod service;
+mod tools;
+
+pub(super) use run::{McpArgs, run};

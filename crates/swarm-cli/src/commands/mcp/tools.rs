@@ -1,0 +1,246 @@
+//! The tools, as a table. Each runs one command of swarm, so that an MCP client can do nothing that
+//! a command in its shell could not.
+
+use serde_json::{Map, Value, json};
+use swarm_permissions::McpToolSpec;
+
+use super::role::ClientRole;
+
+/// The longest wait for mail in one call, in seconds: clients have timeouts of their own.
+pub(super) const MAX_WAIT: u64 = 600;
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Flag,
+    Numbers,
+}
+
+/// A parameter of a tool.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) required: bool,
+    about: &'static str,
+}
+
+/// Who gets a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    Everyone,
+    Lead,
+    /// Clients whose mail does not arrive as prompts.
+    Readers,
+}
+
+/// A tool.
+#[derive(Debug)]
+pub(super) struct TeamTool {
+    pub(super) name: &'static str,
+    pub(super) parameters: &'static [Parameter],
+    about: &'static str,
+    given_to: For,
+}
+
+const fn required(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        required: true,
+        about,
+    }
+}
+
+const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        required: false,
+        about,
+    }
+}
+
+/// All tools.
+pub(super) const TOOLS: &[TeamTool] = &[
+    TeamTool {
+        name: "status",
+        about: "Show the members of the team, their state, open tasks and pending requests.",
+        given_to: For::Everyone,
+        parameters: &[],
+    },
+    TeamTool {
+        name: "team",
+        about: "List the teams, or create one. A team is created before members are spawned.",
+        given_to: For::Lead,
+        parameters: &[
+            optional(
+                "create",
+                Kind::Text,
+                "Name of the team to create; without it the teams are listed",
+            ),
+            optional("description", Kind::Text, "Purpose of the new team"),
+        ],
+    },
+    TeamTool {
+        name: "spawn",
+        about: "Start a member in its own process. Returns when it is ready. Its report arrives in your inbox: call wait_for_mail.",
+        given_to: For::Lead,
+        parameters: &[
+            required("name", Kind::Text, "Name of the member"),
+            optional(
+                "prompt",
+                Kind::Text,
+                "Its first message: the whole task, since it knows nothing else",
+            ),
+            optional("agent", Kind::Text, "Agent type"),
+            optional("runtime", Kind::Text, "Agent program: swarm or acp:PRESET"),
+            optional("model", Kind::Text, "Model"),
+            optional(
+                "mode",
+                Kind::Text,
+                "Permission mode, at most that of this server",
+            ),
+            optional("worktree", Kind::Flag, "Work in a separate git worktree"),
+            optional(
+                "plan",
+                Kind::Flag,
+                "Require approval of a plan by the person first",
+            ),
+        ],
+    },
+    TeamTool {
+        name: "shutdown",
+        about: "Ask a member to finish and exit; its tasks are released.",
+        given_to: For::Lead,
+        parameters: &[required("name", Kind::Text, "Name of the member")],
+    },
+    TeamTool {
+        name: "send",
+        about: "Send a message to a member, to team-lead, or to everyone else (`*`).",
+        given_to: For::Everyone,
+        parameters: &[
+            required("to", Kind::Text, "Recipient"),
+            required("text", Kind::Text, "The message"),
+            optional(
+                "urgent",
+                Kind::Flag,
+                "Deliver it between the tool calls of a running turn",
+            ),
+        ],
+    },
+    TeamTool {
+        name: "inbox",
+        about: "Return the unread messages and mark them as read.",
+        given_to: For::Readers,
+        parameters: &[],
+    },
+    TeamTool {
+        name: "wait_for_mail",
+        about: "Wait for a message and return the unread messages, marked as read. Call it instead of checking repeatedly.",
+        given_to: For::Readers,
+        parameters: &[optional(
+            "seconds",
+            Kind::Number,
+            "Longest wait, at most 600 [default: 60]",
+        )],
+    },
+    TeamTool {
+        name: "tasks",
+        about: "List the shared tasks with owners and dependencies, or show one in full.",
+        given_to: For::Everyone,
+        parameters: &[optional("id", Kind::Number, "Task to show")],
+    },
+    TeamTool {
+        name: "task_create",
+        about: "Create a shared task and return its number.",
+        given_to: For::Everyone,
+        parameters: &[
+            required("subject", Kind::Text, "Short description"),
+            optional("description", Kind::Text, "Full description"),
+            optional(
+                "owner",
+                Kind::Text,
+                "Member that must do it; without one, any member can claim it",
+            ),
+            optional(
+                "blocked_by",
+                Kind::Numbers,
+                "Tasks that must be completed first",
+            ),
+        ],
+    },
+    TeamTool {
+        name: "task_claim",
+        about: "Claim a task and start working on it.",
+        given_to: For::Everyone,
+        parameters: &[required("id", Kind::Number, "Task")],
+    },
+    TeamTool {
+        name: "task_update",
+        about: "Change a task. A task that you complete needs a result.",
+        given_to: For::Everyone,
+        parameters: &[
+            required("id", Kind::Number, "Task"),
+            optional("status", Kind::Text, "pending, in_progress or completed"),
+            optional("result", Kind::Text, "Result: a text, a commit or a path"),
+            optional("subject", Kind::Text, "New short description"),
+            optional("description", Kind::Text, "New full description"),
+            optional("owner", Kind::Text, "New owner"),
+        ],
+    },
+    TeamTool {
+        name: "requests",
+        about: "List requests of members that wait for the person. You cannot answer them: tell the person to run `swarm approve` or `swarm deny`.",
+        given_to: For::Lead,
+        parameters: &[],
+    },
+];
+
+impl TeamTool {
+    /// Returns whether a client in this role gets the tool.
+    pub(super) fn is_for(&self, role: &ClientRole) -> bool {
+        match self.given_to {
+            For::Everyone => true,
+            For::Lead => *role == ClientRole::Lead,
+            For::Readers => *role != ClientRole::Member,
+        }
+    }
+
+    /// Returns the tool as MCP lists it.
+    pub(super) fn spec(&self) -> McpToolSpec {
+        let parameters = self.parameters.iter();
+        let properties: Map<String, Value> = parameters
+            .clone()
+            .map(|parameter| (parameter.name.to_owned(), parameter.schema()))
+            .collect();
+        let required = parameters.filter(|parameter| parameter.required);
+        let required: Vec<_> = required.map(|parameter| parameter.name).collect();
+        McpToolSpec {
+            name: self.name.to_owned(),
+            description: self.about.to_owned(),
+            input_schema: json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            }),
+        }
+    }
+}
+
+impl Parameter {
+    fn schema(&self) -> Value {
+        let about = self.about;
+        match self.kind {
+            Kind::Text => json!({"type": "string", "description": about}),
+            Kind::Number => json!({"type": "integer", "minimum": 0, "description": about}),
+            Kind::Flag => json!({"type": "boolean", "description": about}),
+            Kind::Numbers => {
+                json!({"type": "array", "items": {"type": "integer"}, "description": about})
+            }
+        }
+    }
+}

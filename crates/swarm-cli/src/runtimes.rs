@@ -1,0 +1,111 @@
+//! Agent programs on this machine, and the runtimes of members.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use swarm_agent::{AgentRuntime, ModelLoop};
+use swarm_config::{Environment, runtime_presets};
+use swarm_protocol::AgentProgram;
+use swarm_runtimes::{AcpRuntime, ProgramSpec};
+use swarm_supervisor::ResolveRuntime;
+use swarm_team::{RuntimeOrder, SpawnOrder};
+use swarm_tools::prompt;
+
+/// Returns the function that finds agent programs with this environment.
+pub(crate) fn resolve_runtime(env: &Environment) -> Arc<ResolveRuntime> {
+    let env = env.clone();
+    Arc::new(move |program| resolve(&env, program))
+}
+
+/// Finds an agent program: a preset, or a command line.
+pub(crate) fn resolve(env: &Environment, program: &AgentProgram) -> Result<RuntimeOrder, String> {
+    let presets = runtime_presets().map_err(|error| error.to_string())?;
+    let (command, install, variables) = match program {
+        AgentProgram::Swarm => return Err("swarm needs no agent program".to_owned()),
+        AgentProgram::Claude => return Err("runtime claude is not available yet".to_owned()),
+        AgentProgram::Acp(command) => match presets.get(command) {
+            Some(preset) => (
+                preset.command.clone(),
+                format!("; install it with `{}`", preset.install),
+                preset.env.clone(),
+            ),
+            None => (words(command)?, String::new(), Vec::new()),
+        },
+    };
+    let name = command.first().map_or("", String::as_str);
+    let path = find(env, name).ok_or_else(|| {
+        let shown = name.escape_debug();
+        format!("agent program `{shown}` not found on the PATH{install}")
+    })?;
+    let mut argv = vec![path.display().to_string()];
+    argv.extend(command.into_iter().skip(1));
+    let set = variables.iter().filter_map(|name| {
+        let value = env.get(name)?;
+        Some((name.clone(), value.to_owned()))
+    });
+    Ok(RuntimeOrder {
+        program: program.clone(),
+        argv,
+        env: set.collect(),
+        team_tools: std::env::current_exe().map_err(|error| error.to_string())?,
+    })
+}
+
+/// Splits a command line like a shell.
+fn words(command: &str) -> Result<Vec<String>, String> {
+    let words = shlex::split(command).filter(|words| !words.is_empty());
+    words.ok_or_else(|| format!("`{}` is not a command line", command.escape_debug()))
+}
+
+/// Finds a program by its path, or by its name on the `PATH`.
+fn find(env: &Environment, name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        let path = env.cwd.join(name);
+        return path.is_file().then_some(path);
+    }
+    env.find_program(name)
+}
+
+/// Creates the runtime of a member from its order.
+pub(crate) fn runtime_of(order: &SpawnOrder) -> Arc<dyn AgentRuntime> {
+    let Some(runtime) = &order.runtime else {
+        return Arc::new(ModelLoop);
+    };
+    Arc::new(AcpRuntime::new(spec(order, runtime)))
+}
+
+fn spec(order: &SpawnOrder, runtime: &RuntimeOrder) -> ProgramSpec {
+    let swarm = runtime.team_tools.display().to_string();
+    ProgramSpec {
+        name: runtime.program.to_string(),
+        argv: runtime.argv.clone(),
+        env: runtime.env.clone(),
+        introduction: introduction(order, &swarm),
+        team_tools: vec![swarm, "mcp".to_owned()],
+    }
+}
+
+/// Returns the first text of the agent's conversation, with the text of its definition.
+fn introduction(order: &SpawnOrder, swarm: &str) -> String {
+    let values = BTreeMap::from([
+        ("{name}", order.agent.name.as_str()),
+        ("{team}", order.agent.team.as_str()),
+        ("{swarm}", swarm),
+    ]);
+    let mut text = prompt!("agent-program").trim_end().to_owned();
+    for (name, value) in values {
+        text = text.replace(name, value);
+    }
+    let definition = order.definition.as_ref();
+    let role = definition.map(|definition| definition.prompt.trim());
+    if let Some(role) = role.filter(|role| !role.is_empty()) {
+        text.push_str("\n\n# Your role\n");
+        text.push_str(role);
+    }
+    for instruction in &order.instructions {
+        text.push_str("\n\n");
+        text.push_str(instruction);
+    }
+    text
+}

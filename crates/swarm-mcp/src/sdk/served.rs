@@ -1,0 +1,112 @@
+//! The server side: tools of this program for an MCP client.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    Tool,
+};
+use rmcp::service::{RequestContext, serve_server};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use serde_json::{Map, Value};
+use swarm_permissions::McpToolSpec;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::McpError;
+
+/// Runs the calls of an MCP client.
+#[async_trait]
+pub trait ToolService: Send + Sync + fmt::Debug {
+    /// Runs a call. Dropping the future cancels it.
+    ///
+    /// # Errors
+    /// Why it failed, for the client's model.
+    async fn call(&self, tool: &str, input: Map<String, Value>) -> Result<String, String>;
+}
+
+/// The tools that this program offers.
+#[derive(Debug, Clone)]
+pub struct ServedTools {
+    /// Version of the program.
+    pub version: String,
+    /// When and how to use the tools, for the client's model.
+    pub instructions: String,
+    /// The tools.
+    pub tools: Vec<McpToolSpec>,
+    /// Runs the calls.
+    pub service: Arc<dyn ToolService>,
+}
+
+/// Serves tools over two streams until the client closes them. Clients of both eras of the protocol
+/// are served: with the `initialize` handshake and without.
+///
+/// # Errors
+/// [`McpError::Connect`] if the client speaks no known version.
+pub async fn serve_tools(
+    served: ServedTools,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> Result<(), McpError> {
+    let connect = |why: String| McpError::Connect {
+        why,
+        stderr: String::new(),
+    };
+    let transport = AsyncRwTransport::new_server(input, output);
+    let service = match serve_server(Served(served), transport).await {
+        Ok(service) => service,
+        // The client left without a request.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(connect(error.to_string())),
+    };
+    match service.waiting().await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(connect(error.to_string())),
+    }
+}
+
+#[derive(Debug)]
+struct Served(ServedTools);
+
+impl ServerHandler for Served {
+    fn get_info(&self) -> InitializeResult {
+        let program = Implementation::new("swarm", &self.0.version);
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        InitializeResult::new(capabilities)
+            .with_server_info(program)
+            .with_instructions(&self.0.instructions)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.0.tools.iter().map(|spec| {
+            let schema = spec.input_schema.as_object().cloned().unwrap_or_default();
+            Tool::new(spec.name.clone(), spec.description.clone(), schema)
+        });
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let input = request.arguments.unwrap_or_default();
+        let called = tokio::select! {
+            called = self.0.service.call(&request.name, input) => called,
+            () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
+        };
+        let result = match called {
+            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
+        };
+        Ok(result.into())
+    }
+}

@@ -1,0 +1,78 @@
+//! `fs/read_text_file` and `fs/write_text_file`: with the checks and confinement of swarm's own
+//! file tools.
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use swarm_agent::{ForeignCall, Turn};
+use swarm_protocol::ToolKind;
+
+use super::decisions::Decisions;
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 20 << 20;
+
+/// Reads a file, or `limit` lines of it from the line number `line`.
+pub(super) async fn read(turn: &Turn<'_>, params: &Value) -> Result<Value, String> {
+    let path = path(params)?;
+    let call = call("Read", &json!({"file_path": path}), ToolKind::Read);
+    turn.permit(&call).await?;
+    let failed = |error: std::io::Error| format!("{path}: {error}");
+    let length = tokio::fs::metadata(path).await.map_err(failed)?.len();
+    if length > MAX_BYTES {
+        return Err(format!("{path} is larger than {} MiB", MAX_BYTES >> 20));
+    }
+    let text = tokio::fs::read_to_string(path).await.map_err(failed)?;
+    let number = |field: &str| params[field].as_u64().and_then(|n| usize::try_from(n).ok());
+    let (from, limit) = (number("line"), number("limit"));
+    if from.is_none() && limit.is_none() {
+        return Ok(json!({"content": text}));
+    }
+    let lines = text.split_inclusive('\n');
+    let lines = lines.skip(from.unwrap_or(1).saturating_sub(1));
+    let content: String = lines.take(limit.unwrap_or(usize::MAX)).collect();
+    Ok(json!({"content": content}))
+}
+
+/// Writes a file. A change that a person approved in this turn is not asked about again.
+pub(super) async fn write(
+    turn: &Turn<'_>,
+    params: &Value,
+    decisions: &Mutex<Decisions>,
+) -> Result<Value, String> {
+    let path = path(params)?;
+    let content = params["content"].as_str().unwrap_or_default();
+    let input = json!({"file_path": path, "content": content});
+    let call = call("Write", &input, ToolKind::Edit);
+    let is_approved = {
+        let approved = &mut decisions.lock().approved_writes;
+        let mut approvals = approved.iter();
+        let found = approvals.position(|(at, new)| at == path && new == content);
+        found.map(|at| approved.remove(at)).is_some()
+    };
+    let output = if is_approved {
+        turn.run_approved(&call).await
+    } else {
+        turn.run_tool(&call, turn.signals().cancel.child_token())
+            .await
+    };
+    if output.is_error {
+        return Err(output.content);
+    }
+    Ok(json!({}))
+}
+
+fn path(params: &Value) -> Result<&str, String> {
+    let path = params["path"].as_str().filter(|path| path.starts_with('/'));
+    path.ok_or_else(|| "the path must be absolute".to_owned())
+}
+
+fn call(tool: &str, input: &Value, kind: ToolKind) -> ForeignCall {
+    let path = input["file_path"].as_str().unwrap_or_default();
+    ForeignCall {
+        id: String::new(),
+        tool: tool.to_owned(),
+        line: format!("{tool} {path}"),
+        input: input.clone(),
+        kind,
+    }
+}

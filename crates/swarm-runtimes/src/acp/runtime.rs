@@ -1,0 +1,167 @@
+//! The runtime: one agent process per member, one session per conversation.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
+use swarm_protocol::AgentEvent;
+use tokio::sync::Mutex;
+
+use super::connection::Connection;
+use super::prompt::{PromptEnd, run_prompt};
+use crate::ProgramSpec;
+use crate::cut_turn::CutTurn;
+
+/// Timeout of the first response of a program. Programs on Node.js take seconds to start.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Text for a new session of a member that has worked before.
+const NEW_SESSION: &str =
+    "[You have worked in this team before, but your earlier session could not be continued.]";
+
+/// A member whose turns are answered by a program that speaks the Agent Client Protocol.
+#[derive(Debug)]
+pub struct AcpRuntime {
+    spec: ProgramSpec,
+    agent: Mutex<Option<Agent>>,
+}
+
+/// A running program with its session.
+#[derive(Debug)]
+struct Agent {
+    connection: Connection,
+    /// Id of the session; `None` until the first turn.
+    session: Option<String>,
+    /// Texts that precede the next prompt, such as the introduction of a new session.
+    notes: Vec<String>,
+}
+
+impl AcpRuntime {
+    /// Creates the runtime. The program starts with [`AgentRuntime::start`] or the first turn.
+    pub fn new(spec: ProgramSpec) -> Self {
+        Self {
+            spec,
+            agent: Mutex::new(None),
+        }
+    }
+
+    /// Starts the program and agrees on the protocol.
+    async fn launch(&self, agent: &AgentParts) -> Result<Agent, AgentError> {
+        let started = Connection::open(&self.spec, &agent.tool_context);
+        let connection = tokio::time::timeout(START_TIMEOUT, started).await;
+        let connection = connection.map_err(|_elapsed| AgentError::Runtime {
+            why: format!(
+                "{} did not respond within {START_TIMEOUT:?}",
+                self.spec.name
+            ),
+        })??;
+        Ok(Agent {
+            connection,
+            session: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Returns the running program with its session, and starts either if needed.
+    async fn ready(
+        &self,
+        mut running: Option<Agent>,
+        turn: &Turn<'_>,
+        state: &mut CutTurn,
+    ) -> Result<Agent, AgentError> {
+        let has_exited = |agent: &mut Agent| agent.connection.has_exited();
+        if running.as_mut().is_some_and(has_exited) {
+            running = None;
+        }
+        let mut agent = match running {
+            Some(agent) => agent,
+            None => self.launch(turn.parts()).await?,
+        };
+        if agent.session.is_none() {
+            self.open_session(&mut agent, turn, state).await?;
+        }
+        Ok(agent)
+    }
+
+    async fn open_session(
+        &self,
+        agent: &mut Agent,
+        turn: &Turn<'_>,
+        state: &mut CutTurn,
+    ) -> Result<(), AgentError> {
+        let context = &turn.parts().tool_context;
+        let place = json!({
+            "cwd": context.cwd,
+            "mcpServers": team_server(&self.spec, &ProgramSpec::team_tools_env(context)),
+        });
+        if let Some(earlier) = state.session().map(str::to_owned) {
+            match agent.connection.load_session(&earlier, &place).await {
+                Ok(()) => {
+                    agent.session = Some(earlier);
+                    return Ok(());
+                }
+                Err(error) => turn.emit(AgentEvent::Notice {
+                    line: format!("a new session of {} was started: {error}", self.spec.name),
+                }),
+            }
+        }
+        let session = agent.connection.new_session(&place).await?;
+        state.set_session(&session)?;
+        agent.session = Some(session);
+        agent.notes.push(self.spec.introduction.clone());
+        if turn.has_response() {
+            agent.notes.push(NEW_SESSION.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Returns the MCP server of the team's tools, as sessions name it.
+fn team_server(spec: &ProgramSpec, env: &std::collections::BTreeMap<String, String>) -> Value {
+    let Some((command, args)) = spec.team_tools.split_first() else {
+        return json!([]);
+    };
+    let env: Vec<_> = env
+        .iter()
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
+    json!([{"name": "swarm", "command": command, "args": args, "env": env}])
+}
+
+#[async_trait]
+impl AgentRuntime for AcpRuntime {
+    async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
+        let started = self.launch(agent).await?;
+        *self.agent.lock().await = Some(started);
+        Ok(())
+    }
+
+    async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop> {
+        // The program acts on the messages, so they must not be delivered again after that.
+        turn.flush()?;
+        let mut state = CutTurn::load(&turn.state_file(), &self.spec.name)?;
+        // Dropped with its process on any error.
+        let mut slot = self.agent.lock().await;
+        loop {
+            let mut agent = self.ready(slot.take(), turn, &mut state).await?;
+            let messages = turn.input();
+            let cut = state.give(&messages)?;
+            let notes = std::mem::take(&mut agent.notes).into_iter();
+            let texts = notes.chain(cut.map(str::to_owned)).chain(messages);
+            let texts: Vec<_> = texts.collect();
+            let session = agent.session.clone().unwrap_or_default();
+            let answered = run_prompt(&mut agent.connection, turn, &session, &texts).await?;
+            agent.notes = answered.notes;
+            *slot = Some(agent);
+            if answered.end == PromptEnd::Cancelled {
+                return Err(TurnStop::Interrupted);
+            }
+            let may_end = turn.finish(&answered.texts, answered.usage).await?;
+            state.end()?;
+            if may_end {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The process of an agent program: started in its own process group, with JSON lines on its
+//! standard streams, and terminated with all its descendants.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use swarm_agent::AgentError;
+use swarm_os::process::{Target, kill_now};
+use swarm_tools::ToolContext;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+/// Environment variable that identifies all processes of one agent program.
+const ID_VARIABLE: &str = "SWARM_RUNTIME_ID";
+
+/// Lines of standard error that an error message repeats.
+const STDERR_LINES: usize = 5;
+
+/// An agent program and what it is started with.
+#[derive(Clone)]
+pub struct ProgramSpec {
+    /// The program as a person named it.
+    pub name: String,
+    /// Path of the program, then its arguments.
+    pub argv: Vec<String>,
+    /// Additional environment variables, such as its keys.
+    pub env: BTreeMap<String, String>,
+    /// Command line of the MCP server with the team's tools.
+    pub team_tools: Vec<String>,
+    /// The first text of a new conversation: who the agent is and what its team expects.
+    pub introduction: String,
+}
+
+impl fmt::Debug for ProgramSpec {
+    /// Omits the environment, which may hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgramSpec")
+            .field("name", &self.name)
+            .field("argv", &self.argv)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProgramSpec {
+    /// Returns the variables with which the MCP server of the team's tools finds the team and its
+    /// member, for programs that start servers with an environment of their own.
+    pub(crate) fn team_tools_env(context: &ToolContext) -> BTreeMap<String, String> {
+        let is_needed = |name: &str| {
+            name.starts_with("SWARM_") || ["CLAUDE_CONFIG_DIR", "HOME", "PATH"].contains(&name)
+        };
+        let env = context.env.iter().filter(|(name, _)| is_needed(name));
+        env.map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+}
+
+/// A running agent program. Dropping it kills its processes.
+#[derive(Debug)]
+pub(crate) struct Program {
+    child: Child,
+    target: Target,
+    stdin: ChildStdin,
+    stdout: Lines<BufReader<ChildStdout>>,
+    stderr: LastLines,
+}
+
+/// The last lines of standard error, and the task that reads them.
+#[derive(Debug)]
+struct LastLines {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Program {
+    /// Starts the program in the agent's directory, with its environment and that of `spec`.
+    pub(crate) fn start(spec: &ProgramSpec, context: &ToolContext) -> Result<Self, AgentError> {
+        let failed = |why: String| AgentError::Runtime {
+            why: format!("{}: {why}", spec.name),
+        };
+        let Some((program, args)) = spec.argv.split_first() else {
+            return Err(failed("the command is empty".to_owned()));
+        };
+        let id = Uuid::new_v4().to_string();
+        let mut child = Command::new(program)
+            .args(args)
+            .current_dir(&context.cwd)
+            .env_clear()
+            .envs(&*context.env)
+            .envs(&spec.env)
+            .env(ID_VARIABLE, &id)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| failed(format!("{program} cannot be started: {error}")))?;
+        let target = Target {
+            group: child.id().and_then(|pid| i32::try_from(pid).ok()),
+            marks: vec![(ID_VARIABLE.to_owned(), id)],
+            ..Target::default()
+        };
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(failed("the program has no standard streams".to_owned()));
+        };
+        Ok(Self {
+            child,
+            target,
+            stdin,
+            stdout: BufReader::new(stdout).lines(),
+            stderr: keep_last_lines(stderr),
+        })
+    }
+
+    /// Returns whether the program has exited.
+    pub(crate) fn has_exited(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Writes one message.
+    pub(crate) async fn write(&mut self, message: &Value) -> Result<(), AgentError> {
+        let line = format!("{message}\n");
+        match self.stdin.write_all(line.as_bytes()).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self
+                .failure(&format!("it does not read its input: {error}"))
+                .await),
+        }
+    }
+
+    /// Reads the next message. Lines that are not JSON objects are ignored: some programs print
+    /// notices there. Can be cancelled without losing a message.
+    pub(crate) async fn read(&mut self) -> Result<Value, AgentError> {
+        loop {
+            let line = match self.stdout.next_line().await {
+                Ok(Some(line)) => line,
+                Ok(None) => return Err(self.failure("it exited in the middle of its work").await),
+                Err(error) => return Err(self.failure(&error.to_string()).await),
+            };
+            if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {
+                return Ok(message);
+            }
+            tracing::debug!(line, "ignoring a line of an agent program");
+        }
+    }
+
+    /// Returns an error with the exit status and the last lines of standard error.
+    async fn failure(&mut self, what: &str) -> AgentError {
+        let grace = Duration::from_millis(500);
+        let status = tokio::time::timeout(grace, self.child.wait()).await;
+        let status = match status {
+            Ok(Ok(status)) => format!(" ({status})"),
+            _ => String::new(),
+        };
+        // A descendant may hold the stream open.
+        if tokio::time::timeout(grace, &mut self.stderr.reader)
+            .await
+            .is_err()
+        {
+            tracing::debug!("standard error of an agent program is still open");
+        }
+        let stderr = self.stderr.lines.lock();
+        let said: Vec<_> = stderr.iter().map(String::as_str).collect();
+        let said = match said.join(" | ") {
+            said if said.is_empty() => said,
+            said => format!(". It printed: {said}"),
+        };
+        AgentError::Runtime {
+            why: format!("{what}{status}{said}"),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        kill_now(&self.target);
+    }
+}
+
+/// Reads standard error to its end in a background task, because a full pipe would block the
+/// program.
+fn keep_last_lines(stderr: ChildStderr) -> LastLines {
+    let kept = Arc::<Mutex<VecDeque<String>>>::default();
+    let last = Arc::clone(&kept);
+    let reader = tokio::spawn(async move {
+        let mut lines = BufReader::new(stderr).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            let mut last = last.lock();
+            last.push_back(line.chars().take(300).collect());
+            if last.len() > STDERR_LINES {
+                last.pop_front();
+            }
+        }
+    });
+    LastLines {
+        lines: kept,
+        reader,
+    }
+}

@@ -1,0 +1,109 @@
+//! A member whose agent is a program that speaks the Agent Client Protocol, in a real pane.
+
+use swarm_tests::stage::{InsideTmux, World};
+
+use super::programs::{ACP_AGENT, install};
+use crate::scene::{wait_for_no_process, wait_for_state, world_with_team};
+
+/// Spawns bob with the fake agent in the user's tmux.
+fn spawn_bob(world: &World, inside: &InsideTmux, more: &[&str]) {
+    install(world, "agent", ACP_AGENT);
+    let fixed = [
+        "spawn",
+        "bob",
+        "--runtime",
+        "acp:./agent --acp",
+        "--backend",
+        "tmux",
+    ];
+    let spawned = world
+        .start_with(&[&fixed, more].concat(), inside.variables())
+        .wait();
+    spawned.ok();
+    assert!(
+        spawned.stdout.contains("bob@demo is ready"),
+        "{}",
+        spawned.story()
+    );
+    assert!(spawned.stdout.contains("acp/agent"), "{}", spawned.story());
+}
+
+#[test]
+fn mail_questions_and_shutdown_work_as_for_every_member() {
+    let world = world_with_team("demo");
+    let inside = InsideTmux::start(&world, 80, 24);
+    spawn_bob(&world, &inside, &["--prompt", "say something"]);
+    let team = world.team("demo");
+    wait_for_state(&world, "bob", "idle");
+    let reports = || team.frames("team-lead", "idle_notification");
+    world.wait_until("the first report", || reports().len() == 1);
+    assert_eq!(reports()[0]["result"], "foreign answer");
+    assert!(!team.has_unread("bob"));
+
+    world.swarm(&["send", "bob", "clean up"]).ok();
+    wait_for_state(&world, "bob", "waiting-permission");
+    let question = team.requests().pop().expect("a question");
+    assert_eq!(question["input"]["command"], "rm -r build");
+    world.swarm(&["approve", "bob"]).ok();
+    world.wait_until("the second report", || reports().len() == 2);
+    assert_eq!(reports()[1]["result"], "cleaned up");
+
+    // The pane is drawn like that of every member.
+    let pane = team.member("bob").expect("bob")["tmuxPaneId"].clone();
+    let screen = inside.tmux().screen(pane.as_str().expect("a pane"));
+    for words in ["foreign answer", "rm -r build", "cleaned up"] {
+        assert!(screen.contains(words), "{words} is not in\n{screen}");
+    }
+    assert_eq!(team.events("turn_ended")[1]["usage"]["output_tokens"], 3);
+
+    world.swarm(&["shutdown", "bob"]).ok();
+    assert!(team.member("bob").is_none());
+    world.swarm(&["team", "delete", "demo"]).ok();
+    drop(inside);
+    wait_for_no_process(&world);
+}
+
+#[test]
+fn a_restarted_member_keeps_its_program_and_a_program_that_is_missing_is_reported() {
+    let world = world_with_team("demo");
+    let missing = world.swarm(&["spawn", "bob", "--runtime", "acp:gemini"]);
+    missing.assert_code(7);
+    let text = &missing.stderr;
+    assert!(text.contains("npm install -g @google/gemini-cli"), "{text}");
+    install(&world, "agent", ACP_AGENT);
+    let spawn = ["spawn", "bob", "--backend", "headless"];
+    let model = ["--runtime", "acp:./agent", "--model", "haiku"];
+    world.swarm(&[&spawn[..], &model].concat()).assert_code(2);
+    let first = ["--runtime", "acp:./agent", "--prompt", "hello"];
+    world.swarm(&[&spawn[..], &first].concat()).ok();
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["kill", "bob"]).ok();
+    let again = world.swarm(&[&spawn[..], &["--prompt", "hello again"]].concat());
+    again.ok();
+    assert!(again.stdout.contains("acp/agent"), "{}", again.story());
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_program_that_speaks_another_protocol_fails_the_spawn() {
+    let world = world_with_team("demo");
+    install(&world, "agent", "echo 'usage: agent FILE' >&2; exit 2");
+    let spawn = [
+        "spawn",
+        "bob",
+        "--backend",
+        "headless",
+        "--runtime",
+        "acp:./agent",
+    ];
+    let failed = world.swarm(&spawn);
+    failed.assert_code(9);
+    assert!(
+        failed.stderr.contains("usage: agent FILE"),
+        "{}",
+        failed.story()
+    );
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+    wait_for_no_process(&world);
+}

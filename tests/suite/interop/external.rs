@@ -1,0 +1,164 @@
+//! Members that other programs run, and teams that Claude Code leads.
+
+use serde_json::json;
+use swarm_tests::stage::World;
+
+use super::programs::{ACP_AGENT, install};
+use crate::scene::{world, world_with_team};
+
+/// Writes a control frame into the lead's inbox, as the program of carl would.
+fn answer(world: &World, kind: &str, request: &str, more: &serde_json::Value) {
+    let team = world.team("demo");
+    let mut frame = json!({
+        "type": kind, "requestId": request, "from": "carl", "timestamp": "2026-11-24T00:00:00.000Z",
+    });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        frame[name] = value.clone();
+    }
+    let mut entries = team.inbox("team-lead");
+    entries.push(json!({
+        "from": "carl", "text": frame.to_string(), "timestamp": "2026-11-24T00:00:00.000Z", "read": false,
+    }));
+    std::fs::write(team.inbox_path("team-lead"), json!(entries).to_string()).expect("the inbox");
+}
+
+#[test]
+fn a_member_of_another_program_is_asked_to_stop_and_keeps_its_team_alive() {
+    let world = world_with_team("demo");
+    let team = world.team("demo");
+    world.swarm(&["team", "add", "carl", "--external"]).ok();
+    world
+        .swarm(&["team", "add", "carl", "--external"])
+        .assert_code(4);
+    assert!(team.member("carl").expect("carl")["swarm"].is_null());
+    world
+        .swarm(&["task", "create", "tidy up", "--owner", "carl"])
+        .ok();
+    let busy = world.swarm(&["team", "delete", "demo"]);
+    busy.assert_code(4);
+    assert!(busy.stderr.contains("may be running"), "{}", busy.story());
+
+    let silent = world.swarm(&["shutdown", "carl", "--timeout", "0"]);
+    silent.assert_code(5);
+    assert!(
+        silent.stderr.contains("swarm team remove carl"),
+        "{}",
+        silent.story()
+    );
+    let asked = |count: usize| {
+        let frames = team.frames("carl", "shutdown_request");
+        let last = frames.last()?["requestId"].as_str()?.to_owned();
+        (frames.len() == count).then_some(last)
+    };
+    let shutdown = world.start(&["shutdown", "carl", "--timeout", "60"]);
+    let request = world.wait_for("the request", || asked(2));
+    answer(
+        &world,
+        "shutdown_rejected",
+        &request,
+        &json!({"reason": "not yet"}),
+    );
+    let refused = shutdown.wait();
+    refused.assert_code(5);
+    assert!(refused.stderr.contains("not yet"), "{}", refused.story());
+
+    let shutdown = world.start(&["shutdown", "--all", "--timeout", "60"]);
+    let request = world.wait_for("the request", || asked(3));
+    answer(&world, "shutdown_approved", &request, &json!({}));
+    shutdown.wait().ok();
+    assert!(team.member("carl").is_none());
+    assert!(team.task(1)["owner"].is_null(), "{}", team.task(1));
+    world.swarm(&["team", "delete", "demo"]).ok();
+}
+
+#[test]
+fn a_stale_member_is_removed_by_hand_with_a_warning() {
+    let world = world_with_team("demo");
+    world.swarm(&["team", "add", "carl", "--external"]).ok();
+    let removed = world.swarm(&["team", "remove", "carl"]);
+    assert!(
+        removed.ok().stderr.contains("was not stopped"),
+        "{}",
+        removed.story()
+    );
+    assert_eq!(world.team("demo").names(), ["team-lead"]);
+}
+
+/// The files of a session of Claude Code whose lead is the process `pid`.
+fn enter_session(world: &World, pid: u32, start: &str) {
+    let directory = world.root().join("teams/session-1");
+    std::fs::create_dir_all(directory.join("inboxes")).unwrap();
+    let config = json!({
+        "name": "session-1", "createdAt": 4_102_444_800_000_u64, "leadAgentId": "team-lead@session-1",
+        "leadProcess": {
+            "pid": pid, "procStart": start, "pidSpace": swarm_os::process::pid_space(), "claimedAt": 1,
+        },
+        "members": [{
+            "agentId": "team-lead@session-1", "name": "team-lead", "agentType": "team-lead",
+            "joinedAt": 1, "tmuxPaneId": "leader", "cwd": world.project(), "subscriptions": [],
+        }],
+        "unknown": {"kept": true},
+    });
+    std::fs::write(directory.join("config.json"), config.to_string()).unwrap();
+}
+
+#[test]
+fn members_join_a_team_that_claude_code_leads_and_a_dead_session_is_taken_over() {
+    let world = world();
+    let own = std::process::id();
+    enter_session(&world, own, &swarm_store::process::start_time(own).unwrap());
+    world.swarm(&["team", "create", "mine"]).ok();
+    install(&world, "agent", ACP_AGENT);
+    let session = ["--team", "session-1"];
+    let spawn = [
+        "spawn",
+        "bob",
+        "--runtime",
+        "acp:./agent",
+        "--backend",
+        "headless",
+    ];
+    world
+        .swarm(&[&spawn[..], &session, &["--prompt", "hello"]].concat())
+        .ok();
+    let team = world.team("session-1");
+    world.wait_until("bob reports to Claude Code", || {
+        team.frames("team-lead", "idle_notification").len() == 1
+    });
+    world
+        .swarm(&[&["task", "create", "x"], &session[..]].concat())
+        .ok();
+    world
+        .swarm(&[&["send", "bob", "hi"], &session[..]].concat())
+        .ok();
+    assert_eq!(team.config()["unknown"]["kept"], true);
+    let default = world.swarm(&["team", "show", "--json"]).json();
+    assert_eq!(default["name"], "mine", "it is not the default");
+    world.swarm(&[&["kill", "bob"], &session[..]].concat()).ok();
+
+    let mut config = team.config();
+    config["leadProcess"]["procStart"] = json!("1");
+    std::fs::write(team.directory().join("config.json"), config.to_string()).unwrap();
+    world.swarm(&["resume", "session-1"]).ok();
+    world.swarm(&["team", "delete", "session-1"]).ok();
+}
+
+#[test]
+fn a_lead_waits_for_a_member_of_another_program() {
+    let api = swarm_tests::fake_api::FakeApi::start(|_ask: &swarm_tests::fake_api::Ask| {
+        swarm_tests::fake_api::Reply::text("done")
+    });
+    let world = crate::scene::world_over(&api);
+    world.swarm(&["team", "add", "carl", "--external"]).ok();
+    world
+        .swarm(&["task", "create", "tidy up", "--owner", "carl"])
+        .ok();
+    let run = world.start(&crate::scene::demo_run_args("go", &[]));
+    world.wait_until("the lead's turn has ended", || {
+        world.team("demo").events("turn_ended").len() == 1
+    });
+    let done = ["task", "update", "1", "--status", "completed"];
+    world.swarm(&[&done[..], &["--as", "carl"]].concat()).ok();
+    world.swarm(&["inbox", "carl", "--unread", "--ack"]).ok();
+    run.wait().ok();
+}

@@ -1,0 +1,6 @@
+//! Other agent programs in a team.
+
+mod acp;
+mod external;
+mod mcp;
+mod programs;
