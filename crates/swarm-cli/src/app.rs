@@ -130,6 +130,7 @@ impl App {
             flag_team: Some(team.to_string()),
             acting: self.acting.clone(),
             env_team: self.env_team.clone(),
+            next_session: Arc::clone(&self.next_session),
         }
     }
 
