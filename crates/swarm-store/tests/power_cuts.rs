@@ -208,12 +208,13 @@ impl Visit for Fields {
 /// The test that records; the steps are recorded for the whole process.
 static RECORDING: Mutex<()> = Mutex::new(());
 
+static BEGIN: std::sync::Once = std::sync::Once::new();
+
 /// Does `work` and opens every state that a power cut could have left during it. `check` returns
 /// whether the work is done in a state, and fails if it is done by half. After `work` it must be.
 fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool) {
     let _alone = RECORDING.lock();
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    BEGIN.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
     *DISK.lock() = Some(Disk::of(&world.root));
     work();
     let mut disk = DISK.lock().take().unwrap();
@@ -231,7 +232,7 @@ fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool
                 Some(content) => {
                     // An entry in a directory that did not reach the disk is lost with it.
                     if path.parent().is_some_and(Path::is_dir) {
-                        std::fs::write(&path, content).unwrap();
+                        swarm_os::replace_alone(&path, content).unwrap();
                     }
                 }
             }
@@ -282,7 +283,7 @@ fn a_completed_task_survives_a_power_cut() {
     };
     replay(
         &world,
-        || drop(files.update_task(&id(1), done, &person).unwrap()),
+        || files.update_task(&id(1), done, &person).map(drop).unwrap(),
         |store| {
             let task = store.team(&world.team).task(&id(1)).unwrap();
             assert_eq!(task.subject, "part");
@@ -333,11 +334,10 @@ fn an_answer_survives_a_power_cut_with_its_signature() {
     replay(
         &world,
         || {
-            drop(
-                files
-                    .answer_request(&asked.id, None, Answer::once(), by)
-                    .unwrap(),
-            )
+            files
+                .answer_request(&asked.id, None, Answer::once(), by)
+                .map(drop)
+                .unwrap();
         },
         |store| match store.team(&world.team).look_up_answer(&asked, key.as_ref()) {
             Ok(AnswerLookup::Answered(_)) => true,

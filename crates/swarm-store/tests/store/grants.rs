@@ -127,7 +127,7 @@ fn a_signature_covers_everything_that_is_granted() {
                 .as_mut()
                 .unwrap()
                 .value
-                .replace_range(..2, "zz")
+                .replace_range(..2, "zz");
         },
         |by| by.signature = None,
     ];
