@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::draft::Draft;
 use super::history::InputHistory;
-use super::kept_choices::{ChoicesKeeper, KeepingSink};
+use super::kept_choices::ChoicesKeeper;
 use super::overview::Overview;
 use super::panel_actions::PanelActions;
 use super::person_shell::ShellLines;
@@ -88,11 +88,7 @@ pub(in crate::commands) fn execute_lead(
             terminal,
         };
         let screen = interrupts.terminal.clone();
-        let keeper = ChoicesKeeper::begin(&parts.spawn_context, parts.session);
-        parts.events = Arc::new(KeepingSink {
-            inner: Arc::clone(&parts.events),
-            keeper: Arc::clone(&keeper),
-        });
+        let keeper = ChoicesKeeper::begin(&mut parts);
         tokio::spawn(interrupts.follow(signals, end));
         let done = CancellationToken::new();
         let kept = tokio::spawn(hooks.keep(done.clone()));
@@ -139,10 +135,7 @@ fn read_terminal(
     end: &Arc<Notify>,
     lines: &Arc<ShellLines>,
 ) -> Result<Option<Arc<Typist>>, Failure> {
-    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let own = claude.status_line(app.is_trusted()?);
-    let own = own.map(|command| StatusCommand::new(command, parts));
-    let status = Arc::new(status_line(app, parts, terminal).with_own(own));
+    let status = Arc::new(status_line(app, parts, terminal)?);
     let commands = Arc::new(TerminalCommands::new(
         app,
         parts,
@@ -237,7 +230,11 @@ fn read_terminal(
 }
 
 /// Creates the status line and the notifications of the session.
-fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusLine {
+fn status_line(
+    app: &App,
+    parts: &LeadParts,
+    terminal: &LeadTerminal,
+) -> Result<StatusLine, Failure> {
     let settings = &app.settings;
     if let Some(console) = terminal.console() {
         console.set_alert(Alert {
@@ -248,7 +245,10 @@ fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusL
     }
     let spawn_context = &parts.spawn_context;
     let model = spawn_context.model.rsplit('/').next();
-    StatusLine::new(
+    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
+    let own = claude.status_line(app.is_trusted()?);
+    let own = own.map(|command| StatusCommand::new(command, parts));
+    let status = StatusLine::new(
         terminal.clone(),
         view_theme(app, OutputFormat::Text).unwrap_or(Theme::PLAIN),
         spawn_context.cwd.clone(),
@@ -258,7 +258,8 @@ fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusL
             spawn_context.mode,
             None,
         ),
-    )
+    );
+    Ok(status.with_own(own))
 }
 
 /// Answers requests in a lead's terminal.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use swarm_agent::{EventSink, transcript_path};
+use swarm_member::LeadParts;
 use swarm_protocol::{AgentEvent, PermissionMode, SessionId};
-use swarm_supervisor::SpawnContext;
 
 use crate::app::App;
 use crate::spawn_context::Choices;
@@ -65,7 +65,9 @@ pub(super) struct ChoicesKeeper {
 }
 
 impl ChoicesKeeper {
-    pub(super) fn begin(spawn_context: &SpawnContext, session: SessionId) -> Arc<Self> {
+    /// Keeps the choices of a lead that begins, and their changes.
+    pub(super) fn begin(parts: &mut LeadParts) -> Arc<Self> {
+        let (spawn_context, session) = (&parts.spawn_context, parts.session);
         let kept = KeptChoices {
             model: Some(spawn_context.model.clone()),
             mode: Some(spawn_context.mode),
@@ -75,7 +77,12 @@ impl ChoicesKeeper {
             kept: Mutex::new(kept.clone()),
         };
         keeper.write(&kept);
-        Arc::new(keeper)
+        let keeper = Arc::new(keeper);
+        parts.events = Arc::new(KeepingSink {
+            inner: Arc::clone(&parts.events),
+            keeper: Arc::clone(&keeper),
+        });
+        keeper
     }
 
     /// Keeps the model with which the lead ends.
@@ -106,9 +113,9 @@ impl ChoicesKeeper {
 
 /// Keeps every change of the mode.
 #[derive(Debug)]
-pub(super) struct KeepingSink {
-    pub(super) inner: Arc<dyn EventSink>,
-    pub(super) keeper: Arc<ChoicesKeeper>,
+struct KeepingSink {
+    inner: Arc<dyn EventSink>,
+    keeper: Arc<ChoicesKeeper>,
 }
 
 impl EventSink for KeepingSink {
