@@ -1,6 +1,5 @@
 //! `swarm status`: prints a status once or on every change.
 
-use std::io;
 use std::process::ExitCode;
 
 use serde_json::Value;
