@@ -312,6 +312,7 @@ fn state(state: MemberState) -> Cell {
         MemberState::Working | MemberState::Background => cell.good(),
         MemberState::IdleUnreported
         | MemberState::Throttled
+        | MemberState::OverBudget
         | MemberState::Paused
         | MemberState::Parked => cell.warn(),
         MemberState::Foreign | MemberState::Stopped | MemberState::Stopping => cell.dim(),
