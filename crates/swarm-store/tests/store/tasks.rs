@@ -731,3 +731,57 @@ fn a_change_reads_a_task_and_its_neighbours_and_the_whole_list_where_another_pro
     let unblocked: Vec<_> = done.unblocked.iter().map(|task| task.id).collect();
     assert_eq!(unblocked, [id(2)]);
 }
+
+#[test]
+fn a_task_with_checks_is_completed_only_by_passed_runs_of_all_of_them() {
+    use swarm_protocol::{CheckRun, UnixMs};
+
+    let world = World::with_member("bob");
+    let team = world.store.team(&world.team);
+    let new = swarm_protocol::NewTask {
+        checks: vec!["one".to_owned(), "two".to_owned()],
+        ..new_task("build", &[])
+    };
+    let id = team
+        .create_tasks(&[new], &Actor::person(&world.team))
+        .unwrap()[0];
+    let by = Actor::member(&world.team, name("bob"), None);
+    let ran = |exit_code| CheckRun {
+        at: UnixMs(1),
+        exit_code,
+        duration_ms: 5,
+        output: "out".to_owned(),
+    };
+    let complete = |check_runs| {
+        let change = TaskChange {
+            check_runs,
+            ..status(TaskStatus::Completed)
+        };
+        team.update_task(&id, change, &by)
+    };
+    for runs in [
+        Vec::new(),
+        vec![ran(Some(0))],
+        vec![ran(Some(0)), ran(Some(1))],
+        vec![ran(Some(0)), ran(None)],
+    ] {
+        let refused = complete(runs);
+        assert!(matches!(refused, Err(StoreError::Unchecked { .. })));
+        assert_eq!(team.task(&id).unwrap().status, TaskStatus::Pending);
+    }
+    let deleted = team.delete_task(&id, &by);
+    assert!(matches!(deleted, Err(StoreError::ChecksOfOther { .. })));
+    let failed = TaskChange {
+        check_runs: vec![ran(Some(0)), ran(Some(1))],
+        ..TaskChange::default()
+    };
+    team.update_task(&id, failed, &by).unwrap();
+    let checks = team.task(&id).unwrap().swarm().checks;
+    assert_eq!(
+        [checks[0].has_passed(), checks[1].has_passed()],
+        [true, false]
+    );
+    assert_eq!(checks[0].by, "person");
+    complete(vec![ran(Some(0)), ran(Some(0))]).unwrap();
+    assert_eq!(team.task(&id).unwrap().status, TaskStatus::Completed);
+}
