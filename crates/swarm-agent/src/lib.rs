@@ -64,7 +64,7 @@ pub use subagent::{
 pub use totals::Totals;
 pub use transcript::{
     BrokenTranscriptLine, LeadSession, TranscriptAuthor, TranscriptFile, TranscriptReplay,
-    find_transcript, is_coordinator_session, lead_sessions, transcript_path,
+    all_lead_sessions, find_transcript, is_coordinator_session, lead_sessions, transcript_path,
 };
 pub use turn::{
     AgentRuntime, ModelLoop, Submitted, Turn, TurnOutcome, TurnSignals, TurnStop, Withheld,

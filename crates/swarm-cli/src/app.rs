@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use swarm_config::{
     Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted, mcp_bounds,
 };
 use swarm_hooks::TeamEvents;
-use swarm_protocol::{Clock, SystemClock};
+use swarm_protocol::{Clock, SessionId, SystemClock};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{FileStore, StoreLimits};
 
@@ -51,6 +52,8 @@ pub(crate) struct App {
     pub(crate) acting: Option<Acting>,
     /// Value of `SWARM_TEAM`.
     pub(crate) env_team: Option<String>,
+    /// The conversation that the person at a lead's terminal wants to continue next.
+    pub(crate) next_session: Arc<Mutex<Option<SessionId>>>,
 }
 
 impl App {
@@ -107,6 +110,7 @@ impl App {
             flag_team: global.team.clone(),
             acting: None,
             env_team,
+            next_session: Arc::default(),
         })
     }
 

@@ -378,6 +378,9 @@ impl Person {
                 | PaneInput::Context(_)
                 | PaneInput::Edit(_)
                 | PaneInput::Shutdown
+                | PaneInput::Message { .. }
+                | PaneInput::Panel { .. }
+                | PaneInput::Picked { .. }
                 | PaneInput::Choice { .. },
                 _,
             ) => {}

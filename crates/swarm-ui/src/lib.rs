@@ -14,7 +14,8 @@ mod width;
 
 pub use console::{
     Alert, Choice, Completer, Console, ConsoleWriter, Dialog, Document, NonBlockingWriter, Pager,
-    PaneInput, SessionStatus, TextDocument, command_in, read_keys, read_keys_when,
+    PaneInput, PanelAction, PanelContent, PanelMember, PanelTask, Picker, PickerItem,
+    SessionStatus, TextDocument, command_in, read_keys, read_keys_when,
 };
 pub use pane::{PaneHeader, PaneView};
 pub use sanitize::{clean_line, clean_text};

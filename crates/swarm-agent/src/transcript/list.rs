@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::Deserialize;
@@ -15,6 +15,9 @@ use super::path::{project_dir, transcript_path};
 /// Most lines of a transcript that are searched for its first prompt.
 const SEARCHED_LINES: usize = 50;
 
+/// Most transcripts that are searched for conversations of leads in all directories.
+const NEWEST: usize = 500;
+
 /// A conversation of a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadSession {
@@ -24,6 +27,8 @@ pub struct LeadSession {
     pub modified: SystemTime,
     /// First prompt in one line; empty if there is none.
     pub first_prompt: String,
+    /// Directory in which the lead worked; empty if the transcript does not name one.
+    pub cwd: PathBuf,
 }
 
 /// The fields of a line that identify the conversation.
@@ -31,6 +36,8 @@ pub struct LeadSession {
 #[serde(rename_all = "camelCase")]
 struct Line {
     agent_name: Option<String>,
+    #[serde(default)]
+    cwd: PathBuf,
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
@@ -48,25 +55,47 @@ impl Line {
 /// Returns the conversations of leads that worked in `cwd`, newest first. Unreadable files are
 /// skipped.
 pub fn lead_sessions(root: &Path, cwd: &Path) -> Vec<LeadSession> {
-    let files = std::fs::read_dir(project_dir(root, cwd));
-    let mut found: Vec<LeadSession> = files
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|file| {
-            let name = file.file_name().into_string().ok()?;
-            let id: SessionId = name.strip_suffix(".jsonl")?.parse().ok()?;
-            let modified = file.metadata().ok()?.modified().ok()?;
-            let first_prompt = first_prompt(&transcript_path(root, cwd, id))?;
-            Some(LeadSession {
-                id,
-                modified,
-                first_prompt,
-            })
+    sessions_of(transcripts_in(&project_dir(root, cwd)), usize::MAX)
+}
+
+/// Returns the conversations of leads in all directories, newest first: those among the newest
+/// transcripts. Unreadable files are skipped.
+pub fn all_lead_sessions(root: &Path) -> Vec<LeadSession> {
+    let projects = std::fs::read_dir(root.join("projects"));
+    let projects = projects.into_iter().flatten().flatten();
+    let files = projects.flat_map(|project| transcripts_in(&project.path()));
+    sessions_of(files.collect(), NEWEST)
+}
+
+/// A transcript and the time of its last write.
+type Transcript = (PathBuf, SessionId, SystemTime);
+
+fn transcripts_in(project: &Path) -> Vec<Transcript> {
+    let files = std::fs::read_dir(project);
+    let files = files.into_iter().flatten().flatten();
+    let found = files.filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        let id: SessionId = name.strip_suffix(".jsonl")?.parse().ok()?;
+        let modified = file.metadata().ok()?.modified().ok()?;
+        Some((file.path(), id, modified))
+    });
+    found.collect()
+}
+
+/// Returns the conversations of leads among the newest transcripts.
+fn sessions_of(mut files: Vec<Transcript>, most: usize) -> Vec<LeadSession> {
+    files.sort_by_key(|(_, _, modified)| std::cmp::Reverse(*modified));
+    let newest = files.into_iter().take(most);
+    let found = newest.filter_map(|(path, id, modified)| {
+        let (first_prompt, cwd) = beginning(&path)?;
+        Some(LeadSession {
+            id,
+            modified,
+            first_prompt,
+            cwd,
         })
-        .collect();
-    found.sort_by_key(|session| std::cmp::Reverse(session.modified));
-    found
+    });
+    found.collect()
 }
 
 /// Returns whether the conversation of a lead that worked in `cwd` is a coordinator's. The mode is
@@ -81,10 +110,10 @@ pub fn is_coordinator_session(root: &Path, cwd: &Path, session: SessionId) -> bo
         .any(|line| serde_json::from_str::<Line>(&line).is_ok_and(|line| line.is_of_coordinator()))
 }
 
-/// Returns the first prompt of a lead; `None` for transcripts of other agents.
-fn first_prompt(path: &Path) -> Option<String> {
+/// Returns the first prompt of a lead and its directory; `None` for transcripts of other agents.
+fn beginning(path: &Path) -> Option<(String, PathBuf)> {
     let lines = BufReader::new(File::open(path).ok()?).lines();
-    let mut is_lead = false;
+    let (mut is_lead, mut cwd) = (false, PathBuf::new());
     for line in lines.take(SEARCHED_LINES) {
         let Ok(line) = serde_json::from_str::<Line>(&line.ok()?) else {
             continue;
@@ -97,13 +126,16 @@ fn first_prompt(path: &Path) -> Option<String> {
             continue;
         }
         is_lead = true;
+        if cwd.as_os_str().is_empty() {
+            cwd = line.cwd;
+        }
         if line.kind == "user"
             && let Some(text) = prompt_of(&line.message)
         {
-            return Some(text);
+            return Some((text, cwd));
         }
     }
-    is_lead.then(String::new)
+    is_lead.then_some((String::new(), cwd))
 }
 
 /// The first text of a message that is not a reminder of the program, in one line.

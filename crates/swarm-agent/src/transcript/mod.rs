@@ -11,6 +11,6 @@ mod replay;
 pub(crate) use entry::{Clearing, CompactTrigger, Compaction, Entry, TurnEnd};
 pub use file::{BrokenTranscriptLine, TranscriptFile};
 pub use line::TranscriptAuthor;
-pub use list::{LeadSession, is_coordinator_session, lead_sessions};
+pub use list::{LeadSession, all_lead_sessions, is_coordinator_session, lead_sessions};
 pub use path::{find_transcript, transcript_path};
 pub use replay::TranscriptReplay;

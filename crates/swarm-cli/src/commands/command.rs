@@ -136,8 +136,8 @@ Examples:
         Kill(args: stop::KillArgs) => stop::kill(app, &args);
     }
     "Requests and permissions" {
-        /// List pending requests.
-        Requests(args: requests::RequestsArgs) => requests::run(app, &args);
+        /// List pending requests, or answer them one by one.
+        Requests(args: requests::RequestsArgs) => requests_or_watch(app, &args);
         /// Approve a request.
         Approve(args: requests::ApproveArgs) => requests::approve(app, &args);
         /// Deny a request.
@@ -185,6 +185,15 @@ Examples:
         Completions(args: completions::CompletionsArgs) => completions::run(&app.env, app.out, &args);
         /// Print or install manual pages.
         Man(args: man::ManArgs) => man::run(&app.env, app.out, &args, Args::command());
+    }
+}
+
+/// Lists requests, or answers them in this terminal.
+fn requests_or_watch(app: &App, args: &requests::RequestsArgs) -> Result<ExitCode, Failure> {
+    if args.watch {
+        lead::watch_requests(app)
+    } else {
+        requests::run(app, args)
     }
 }
 

@@ -1,8 +1,10 @@
 //! A console that is covered by a view of the whole terminal.
 
+use super::document::TextDocument;
 use super::full_screen::{Area, Cover, ENTER, FullScreen, LEAVE, Step};
-use super::line::Key;
+use super::line::{Key, PaneInput};
 use super::pager::Pager;
+use super::picker::Picker;
 use super::screen::{Console, Inner};
 
 /// Default height in rows if it is unknown.
@@ -12,6 +14,11 @@ impl Console {
     /// Covers the terminal with a pager until a key closes it. Output is deferred meanwhile.
     pub fn page(&self, pager: Pager) {
         self.inner.lock().cover_with(Box::new(pager));
+    }
+
+    /// Covers the terminal with a picker until an item is picked or Esc is pressed.
+    pub fn pick(&self, picker: Picker) {
+        self.inner.lock().cover_with(Box::new(picker));
     }
 
     /// Returns whether a text of this many lines needs a pager.
@@ -49,7 +56,23 @@ impl Inner {
         }
     }
 
-    fn cover_with(&mut self, view: Box<dyn FullScreen>) {
+    /// Returns whether a key shows the whole dialog: Tab, while the line is empty.
+    pub(super) fn opens_dialog(&self, key: &Key) -> bool {
+        let is_key = *key == Key::Complete && self.line.is_empty() && !self.has_panel_focus();
+        let room = self.columns().saturating_sub(1);
+        is_key && self.dialog.as_ref().is_some_and(|open| open.is_cut(room))
+    }
+
+    /// Shows the whole dialog in a pager.
+    pub(super) fn page_dialog(&mut self) {
+        if let Some(open) = &self.dialog {
+            let document = TextDocument::new(&open.in_full());
+            let title = open.dialog.question.clone();
+            self.cover_with(Box::new(Pager::new(title, Box::new(document))));
+        }
+    }
+
+    pub(super) fn cover_with(&mut self, view: Box<dyn FullScreen>) {
         if self.is_closed {
             return;
         }
@@ -104,16 +127,21 @@ impl Inner {
         }
     }
 
-    pub(super) fn cover_key(&mut self, key: &Key) {
+    pub(super) fn cover_key(&mut self, key: &Key) -> Option<PaneInput> {
         let area = self.area();
-        let Some(cover) = &mut self.cover else { return };
+        let cover = self.cover.as_mut()?;
         if *key == Key::Resized {
             cover.invalidate();
         }
         match cover.view.key(key, area) {
             Step::Stay => self.draw_cover(),
             Step::Close => self.end_cover(),
+            Step::Done(input) => {
+                self.end_cover();
+                return Some(input);
+            }
         }
+        None
     }
 
     pub(super) fn output_arrived(&mut self) {

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::sanitize::clean_line;
+use super::styled::split;
+use crate::print::wrapped;
+use crate::sanitize::{clean_line, clean_text};
 use crate::style::{Style, paint};
 use crate::theme::Theme;
 use crate::width::{columns, fit};
@@ -82,11 +84,16 @@ impl OpenDialog {
         let dialog = &self.dialog;
         let question = format!("{} {} ", theme.signs().waiting, dialog.question);
         let mut lines = vec![shown(Some(Style::Attention), &question)];
-        let details = dialog.details.iter().take(MOST_DETAILS);
-        lines.extend(details.map(|line| shown(None, line)));
-        let left = dialog.details.len().saturating_sub(MOST_DETAILS);
+        let details = self.rows(room);
+        lines.extend(
+            details
+                .iter()
+                .take(MOST_DETAILS)
+                .map(|row| (row.clone(), columns(row))),
+        );
+        let left = details.len().saturating_sub(MOST_DETAILS);
         if left > 0 {
-            let more = format!("  {ellipsis} {left} more lines: /requests shows them");
+            let more = format!("  {ellipsis} +{left} lines (Tab)");
             lines.push(shown(Some(Style::Dim), &more));
         }
         let choices = dialog.choices.iter();
@@ -97,5 +104,37 @@ impl OpenDialog {
             )
         }));
         lines
+    }
+
+    /// Returns the details in rows of `room` columns: nothing of a call may be hidden at the end of
+    /// a line.
+    fn rows(&self, room: usize) -> Vec<String> {
+        let details = self.dialog.details.iter();
+        let lines = details.map(|line| clean_text(line).replace(['\n', '\t'], " "));
+        lines
+            .flat_map(|line| {
+                let wrapped = wrapped(&line, room);
+                let rows = wrapped.split('\n').map(str::to_owned);
+                rows.flat_map(|row| split(row, room)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Returns whether a part is shown only in full.
+    pub(super) fn is_cut(&self, room: usize) -> bool {
+        self.rows(room).len() > MOST_DETAILS
+    }
+
+    /// Returns the whole dialog as a text.
+    pub(super) fn in_full(&self) -> String {
+        let dialog = &self.dialog;
+        let choices = dialog
+            .choices
+            .iter()
+            .map(|choice| format!("  {}: {}", choice.key, choice.label));
+        let lines = std::iter::once(dialog.question.clone())
+            .chain(dialog.details.iter().cloned())
+            .chain(choices);
+        lines.collect::<Vec<_>>().join("\n")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::line::Key;
+use super::line::{Key, PaneInput};
 use super::styled::{PLAIN, REVERSE, cut};
 use crate::sanitize::clean_line;
 use crate::theme::Theme;
@@ -41,6 +41,8 @@ pub(crate) enum Step {
     Stay,
     /// It closes.
     Close,
+    /// It closes with an input.
+    Done(PaneInput),
 }
 
 /// A view that covers the terminal.

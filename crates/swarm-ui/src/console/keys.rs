@@ -100,6 +100,7 @@ fn of_control(c: char) -> Option<Key> {
         'g' => Some(Key::Editor),
         'o' => Some(Key::Expand),
         'r' => Some(Key::Search),
+        't' => Some(Key::Team),
         'u' => Some(Key::ClearBefore),
         'w' => Some(Key::DeleteWord),
         'x' => Some(Key::Compact),

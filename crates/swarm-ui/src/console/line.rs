@@ -2,6 +2,7 @@
 
 use swarm_protocol::PermissionMode;
 
+use super::panel_action::PanelAction;
 use crate::sanitize::shown;
 use crate::width::columns;
 
@@ -39,6 +40,27 @@ pub enum PaneInput {
     },
     /// Stops the member.
     Shutdown,
+    /// A message to a member, typed after [`super::PanelAction::Write`].
+    Message {
+        /// Name of the member.
+        to: String,
+        /// Text of the message.
+        text: String,
+    },
+    /// An action of the team panel.
+    Panel {
+        /// The action.
+        action: PanelAction,
+        /// Name of the member, or id of the task.
+        subject: String,
+    },
+    /// The end of a picker.
+    Picked {
+        /// Name of the picker.
+        list: String,
+        /// Id of the item; `None` if there is none.
+        item: Option<String>,
+    },
     /// Answers a dialog.
     Choice {
         /// Id of the dialog.
@@ -96,6 +118,8 @@ pub(crate) enum Key {
     Complete,
     /// Ctrl-O.
     Expand,
+    /// Ctrl-T.
+    Team,
     /// Shift-Tab.
     CycleMode,
     /// Ctrl-D.
@@ -258,8 +282,8 @@ impl InputLine {
             Key::Expand => return Some(PaneInput::Expand),
             Key::EndOfInput if self.text.is_empty() => return Some(PaneInput::Shutdown),
             Key::Delete | Key::EndOfInput => self.remove(self.cursor, self.after()),
-            // They scroll a view.
-            Key::PageUp | Key::PageDown | Key::Resized => {}
+            // Keys of views and of the panel.
+            Key::PageUp | Key::PageDown | Key::Team | Key::Resized => {}
         }
         None
     }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::*;
-use crate::console::{Choice, Console, Dialog, TextDocument};
+use crate::console::{Choice, Console, Dialog, PaneInput, TextDocument};
 use crate::theme::Theme;
 
 #[derive(Clone)]
@@ -323,4 +323,26 @@ proptest! {
             prop_assert!(shown.iter().all(fits), "{:?}", shown);
         }
     }
+}
+
+#[test]
+fn an_input_of_a_view_reaches_the_caller() {
+    struct Picks;
+    impl FullScreen for Picks {
+        fn draw(&mut self, _area: Area) -> (Vec<String>, LastRow) {
+            (Vec::new(), LastRow::Prompt("pick".to_owned()))
+        }
+
+        fn key(&mut self, _key: &Key, _area: Area) -> Step {
+            Step::Done(PaneInput::Expand)
+        }
+
+        fn output_arrived(&mut self, _area: Area) -> bool {
+            false
+        }
+    }
+    let (console, _) = console();
+    console.inner.lock().cover_with(Box::new(Picks));
+    assert_eq!(console.key(Key::Enter), Some(PaneInput::Expand));
+    assert!(!console.close_view());
 }

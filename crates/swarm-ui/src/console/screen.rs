@@ -12,7 +12,9 @@ use super::alert::Alert;
 use super::dialog::{Dialog, OpenDialog};
 use super::full_screen::Cover;
 use super::line::{InputLine, Key, MAX_LENGTH, PaneInput};
+use super::panel::Addressee;
 use super::styled::{column_after, without_titles};
+use super::team_panel::{PanelContent, TeamPanel};
 use crate::sanitize::clean_line;
 use crate::style::{Style, paint};
 use crate::theme::{HeightSource, Theme, WidthSource};
@@ -46,7 +48,7 @@ pub(super) struct Inner {
     width: WidthSource,
     pub(super) height: HeightSource,
     prompt: String,
-    line: InputLine,
+    pub(super) line: InputLine,
     /// Number of columns of output after its last line break.
     column: usize,
     /// Dialog above the input line.
@@ -64,6 +66,12 @@ pub(super) struct Inner {
     pub(super) deferred: Option<String>,
     /// The view that covers the terminal.
     pub(super) cover: Option<Cover>,
+    /// The team panel, if it is open.
+    pub(super) panel: Option<TeamPanel>,
+    /// What the team panel shows; `None` if this terminal has no panel.
+    pub(super) team: Option<PanelContent>,
+    /// Who gets the typed text, unless it is the agent of this terminal.
+    pub(super) addressee: Option<Addressee>,
 }
 
 /// Returns the start of the word at the end of a text and its completions.
@@ -134,6 +142,9 @@ impl Console {
             is_closed: true,
             deferred: None,
             cover: None,
+            panel: None,
+            team: None,
+            addressee: None,
         };
         Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -272,7 +283,10 @@ impl Console {
             return None;
         }
         if inner.cover.is_some() {
-            inner.cover_key(&key);
+            return inner.cover_key(&key);
+        }
+        if inner.opens_dialog(&key) {
+            inner.page_dialog();
             return None;
         }
         inner.repaint(|inner| inner.key(key))
@@ -281,7 +295,7 @@ impl Console {
 
 impl Inner {
     /// Applies a change to the region below the output and redraws it.
-    fn repaint<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn repaint<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
         if self.cover.is_some() {
             let done = change(self);
             self.draw_cover();
@@ -305,7 +319,11 @@ impl Inner {
             let (start, words) = complete(text);
             self.line.offer(start, words);
         }
-        let said = self.dialog_or_line_key(key);
+        let said = match self.panel_key(key) {
+            Ok(said) => said,
+            Err(key) => self.dialog_or_line_key(key),
+        };
+        let said = said.map(|said| self.addressed(said));
         self.note = match self.line.take_left_out() {
             0 => None,
             left_out => Some(format!(
@@ -384,8 +402,12 @@ impl Inner {
         }
         // The last column stays free: the line of a cursor after it is undefined.
         let room = width.saturating_sub(1);
+        let panel = self.panel.as_ref().zip(self.team.as_ref());
+        let mut lines = panel.map_or_else(Vec::new, |(panel, team)| {
+            panel.lines(team, self.theme, room, self.rows() / 2)
+        });
         let dialog = self.dialog.as_ref();
-        let mut lines = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room));
+        lines.extend(dialog.iter().flat_map(|open| open.lines(self.theme, room)));
         lines.extend(self.around_line().into_iter().map(|text| {
             let text = fit(&clean_line(&text), room, self.theme.signs().ellipsis);
             (paint(self.theme, Style::Dim, &text), columns(&text))
@@ -394,7 +416,11 @@ impl Inner {
             frame.push_str(line);
             frame.push_str("\r\n");
         }
-        let prompt = fit(&self.prompt, room / 2, "");
+        let prompt = match &self.addressee {
+            Some(addressee) => format!("to {} (Esc: back) > ", addressee.name),
+            None => self.prompt.clone(),
+        };
+        let prompt = fit(&prompt, room / 2, "");
         let indent = columns(&prompt);
         let shown = self
             .line

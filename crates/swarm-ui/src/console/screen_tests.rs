@@ -160,7 +160,7 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     console.ask(Some(question()), Duration::ZERO);
     let lines: Vec<String> = (1..=8).map(|line| format!("    line {line}")).collect();
     let region = format!(
-        "▲ bob asks: Bash touch made\n{}\n  … 2 more lines: /requests shows them\n  y: yes\n  n: no",
+        "▲ bob asks: Bash touch made\n{}\n  … +2 lines (Tab)\n  y: yes\n  n: no",
         lines.join("\n")
     );
     assert_eq!(shown(&screen), format!("some out\n{region}\nbob > "));
@@ -181,6 +181,40 @@ fn a_dialog_is_shown_between_output_and_input_until_a_key_answers_it() {
     assert_eq!(answer, Some(PaneInput::Choice { dialog, key: 'y' }));
     assert_eq!(shown(&screen), "some output\nbob > ");
     assert_eq!(copy.text(), "some output\n");
+}
+
+#[test]
+fn a_long_call_is_wrapped_and_can_be_read_in_full() {
+    let screen = Shared::default();
+    let console = console(&screen, &Shared::default());
+    let long = Dialog {
+        details: vec![format!(
+            "    $ {} && rm -rf important",
+            "cargo test ".repeat(4).trim_end()
+        )],
+        ..question()
+    };
+    console.ask(Some(long), Duration::ZERO);
+    let wrapped = "    $ cargo test cargo test cargo test\n    cargo test && rm -rf important\n";
+    assert!(shown(&screen).contains(wrapped), "{}", shown(&screen));
+    // Nothing is hidden, so Tab has its usual meaning.
+    assert_eq!(console.key(Key::Complete), None);
+    assert!(!console.close_view());
+    console.ask(Some(question()), Duration::ZERO);
+    assert_eq!(console.key(Key::Complete), None);
+    assert!(
+        screen.text().contains("    line 10"),
+        "all of it is in the pager"
+    );
+    assert_eq!(
+        console.key(Key::Text("y".to_owned())),
+        None,
+        "a key of the pager answers nothing"
+    );
+    assert!(console.close_view());
+    let dialog = "perm-1".to_owned();
+    let answer = console.key(Key::Text("y".to_owned()));
+    assert_eq!(answer, Some(PaneInput::Choice { dialog, key: 'y' }));
 }
 
 #[test]
@@ -255,7 +289,7 @@ fn any_key() -> impl Strategy<Value = Key> {
         8 => prop::sample::select(vec![
             Key::Enter, Key::Left, Key::Right, Key::Home, Key::End, Key::Up, Key::Down, Key::LineEnd,
             Key::Background, Key::Expand, Key::CycleMode, Key::Complete, Key::EndOfInput, Key::Resized,
-            Key::Interrupt, Key::Editor,
+            Key::Interrupt, Key::Editor, Key::Team, Key::PageUp, Key::PageDown,
         ]),
     ]
 }

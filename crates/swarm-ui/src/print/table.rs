@@ -73,6 +73,12 @@ impl Cell {
         self.styled(Style::Warn)
     }
 
+    /// Styles the text as something that needs a person's answer.
+    #[must_use]
+    pub fn attention(self) -> Self {
+        self.styled(Style::Attention)
+    }
+
     fn styled(self, style: Style) -> Self {
         Self {
             style: Some(style),

@@ -4,10 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_config::ClaudeSettings;
 use swarm_member::{LeadParts, RunReport, run_lead};
-use swarm_protocol::{AgentEvent, ErrorKind};
+use swarm_protocol::{AgentEvent, ErrorKind, LEAD_NAME, SessionId, TeamName};
 use swarm_ui::{Alert, PaneInput, SessionStatus, Theme};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
@@ -18,8 +19,9 @@ use super::draft::Draft;
 use super::history::InputHistory;
 use super::kept_choices::{ChoicesKeeper, KeepingSink};
 use super::overview::Overview;
+use super::panel_actions::PanelActions;
 use super::person_shell::ShellLines;
-use super::questions::{AttentiveSink, Questions};
+use super::questions::{AttentiveSink, QuestionHost, Questions};
 use super::report::OutputFormat;
 use super::slash::{TerminalCommands, Typed};
 use super::status_command::StatusCommand;
@@ -65,7 +67,7 @@ pub(in crate::commands) fn execute_lead(
     let report = runtime.block_on(async {
         // Signal handlers come first: an unhandled signal would leave the terminal in raw mode.
         let signals = EndSignals::listen()?;
-        let terminal = LeadTerminal::begin(view_theme(app, output))?;
+        let terminal = LeadTerminal::begin(view_theme(app, output), &format!("{LEAD_NAME} > "))?;
         let _restored = RestoreAtEnd(terminal.clone());
         parts.events = events(app, output, &parts.spawn_context, &terminal);
         if let Some(detached) = detached {
@@ -152,8 +154,10 @@ fn read_terminal(
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.spawn_context.watcher),
         terminal: terminal.clone(),
-        status: Arc::clone(&status),
-        commands: Arc::clone(&commands),
+        host: Arc::new(LeadHost {
+            commands: Arc::clone(&commands),
+            status: Arc::clone(&status),
+        }),
         look: Arc::default(),
         put_off: Arc::default(),
         shown: Arc::default(),
@@ -161,8 +165,15 @@ fn read_terminal(
     let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
     terminal.remember(history.lines());
     let (tell, person) = unbounded_channel();
+    let panel = PanelActions {
+        commands: Arc::clone(&commands),
+        terminal: terminal.clone(),
+        lead: tell.clone(),
+    };
     let typist = Arc::new(Typist {
         history,
+        panel,
+        next_session: Arc::clone(&app.next_session),
         commands: Arc::clone(&commands),
         questions: questions.clone(),
         terminal: terminal.clone(),
@@ -178,14 +189,17 @@ fn read_terminal(
         }
         return Ok(None);
     }
-    let overview = Overview {
+    let team_look = Arc::<Notify>::default();
+    let overview = terminal.console().map(|console| Overview {
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.spawn_context.watcher),
         status: Arc::clone(&status),
-        commands: Arc::clone(&questions.commands),
-        look: Arc::default(),
-    };
-    let shows_questions = questions.commands.may_answer();
+        commands: Arc::clone(&commands),
+        console: console.clone(),
+        clock: Arc::clone(&app.clock),
+        look: Arc::clone(&team_look),
+    });
+    let shows_questions = commands.may_answer();
     let events = Arc::new(StatusSink {
         inner: Arc::clone(&parts.events),
         status: Arc::clone(&status),
@@ -193,9 +207,11 @@ fn read_terminal(
     parts.events = Arc::new(AttentiveSink {
         inner: events,
         questions: shows_questions.then(|| Arc::clone(&questions.look)),
-        team: Arc::clone(&overview.look),
+        team: team_look,
     });
-    tokio::spawn(overview.follow());
+    if let Some(overview) = overview {
+        tokio::spawn(overview.follow());
+    }
     tokio::spawn(status.follow());
     if let Some(console) = terminal.console() {
         let completed = Arc::clone(&commands);
@@ -244,9 +260,34 @@ fn status_line(app: &App, parts: &LeadParts, terminal: &LeadTerminal) -> StatusL
     )
 }
 
+/// Answers requests in a lead's terminal.
+struct LeadHost {
+    commands: Arc<TerminalCommands>,
+    status: Arc<StatusLine>,
+}
+
+impl QuestionHost for LeadHost {
+    fn team(&self) -> Option<TeamName> {
+        self.commands.team()
+    }
+
+    fn run(&self, command: &str) {
+        self.commands.show_run(command);
+    }
+
+    fn announce(&self, question: &str) {
+        self.status.run_command(question);
+    }
+
+    fn waiting(&self, _open: usize, _postponed: usize) {}
+}
+
 /// Handles typed input.
 struct Typist {
     history: InputHistory,
+    panel: PanelActions,
+    /// The conversation to continue after this session.
+    next_session: Arc<Mutex<Option<SessionId>>>,
     commands: Arc<TerminalCommands>,
     questions: Questions,
     terminal: LeadTerminal,
@@ -261,6 +302,9 @@ impl Typist {
             PaneInput::Shutdown => return self.end.notify_one(),
             PaneInput::Interrupt if self.commands.stop_lines() => return,
             PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
+            PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),
+            PaneInput::Message { to, text } => return self.panel.message(&to, &text),
+            PaneInput::Picked { item, .. } => return self.continue_with(item.as_deref()),
             PaneInput::Expand => return self.commands.page_transcript(),
             PaneInput::CycleMode => self.commands.mode_input(None),
             PaneInput::Edit(text) => return self.commands.edit(&self.terminal, &text),
@@ -283,6 +327,15 @@ impl Typist {
         };
         // A stopped lead no longer receives.
         self.lead.send(input).ok();
+    }
+
+    /// Ends this session, to continue the conversation that was picked.
+    fn continue_with(&self, picked: Option<&str>) {
+        let Some(session) = picked.and_then(|id| self.commands.session_here(id)) else {
+            return;
+        };
+        *self.next_session.lock() = Some(session);
+        self.end.notify_one();
     }
 
     /// Runs an initial prompt as typed input if it is a command; returns any other prompt.

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
+use swarm_agent::LeadSession;
 use swarm_member::{LeadParts, RunReport};
 use swarm_os::process::forbid_inspection;
 use swarm_protocol::{ErrorKind, SessionId, TeamName};
@@ -11,11 +12,13 @@ use swarm_store::StoreError;
 use super::flags::LeadFlags;
 use super::parts::Ready;
 use super::report::{OutputFormat, summary};
+use super::session_picker::{elsewhere, pick_session};
 use super::sessions::{Earlier, open_session};
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::resume::{ResumeArgs, carry_on};
 use crate::failure::Failure;
+use crate::identity::Acting;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,7 +37,7 @@ pub(crate) struct LeadArgs {
     /// Continue the last conversation of a lead in this directory (with --team, that team's), with its team, model and mode.
     #[arg(short, long, conflicts_with_all = ["resume", "worktree"])]
     pub(crate) r#continue: bool,
-    /// Continue the conversation with this ID, or the beginning of one, or the lead of this team; without a value, list them.
+    /// Continue the conversation with this ID, or the beginning of one, or the lead of this team; without a value, pick one from a list.
     #[arg(short, long, value_name = "ID|TEAM", num_args = 0..=1, default_missing_value = "", conflicts_with = "worktree")]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
@@ -46,31 +49,64 @@ pub(in crate::commands) fn run(app: &App, args: &LeadArgs) -> Result<ExitCode, F
     require_terminal(app)?;
     acting.require_trust("lead", args.lead.trust)?;
     forbid_inspection();
-    let earlier = Earlier::asked(app, args.resume.as_deref(), args.r#continue)?;
-    let prompt = args.prompt.clone();
+    let mut earlier = match args.resume.as_deref() {
+        Some("") => match picked(app)? {
+            Some(session) => Some(Earlier::of(app, &session)),
+            None => return Ok(ExitCode::SUCCESS),
+        },
+        word => Earlier::asked(app, word, args.r#continue)?,
+    };
+    let mut prompt = args.prompt.clone();
+    loop {
+        let report = converse(app, args, &acting, earlier, prompt.take())?;
+        let Some(next) = app.next_session.lock().take() else {
+            return Ok(end(app, &report));
+        };
+        earlier = Earlier::asked(app, Some(&next.to_string()), false)?;
+    }
+}
+
+/// Lets the person pick a conversation. One of another directory is an error with the command that
+/// continues it; `None` if the person picks none.
+fn picked(app: &App) -> Result<Option<LeadSession>, Failure> {
+    let Some(session) = pick_session(app)? else {
+        return Ok(None);
+    };
+    match elsewhere(&session, &app.env.cwd) {
+        Some(why) => Err(Failure::new(ErrorKind::Conflict, why)),
+        None => Ok(Some(session)),
+    }
+}
+
+/// Runs a lead in a new conversation, or in an earlier one.
+fn converse(
+    app: &App,
+    args: &LeadArgs,
+    acting: &Acting,
+    earlier: Option<Earlier>,
+    prompt: Option<String>,
+) -> Result<RunReport, Failure> {
     let (team, session) = match earlier {
         Some(Earlier::Team(team)) => (Some(team), None),
         Some(Earlier::Alone(session)) => (None, Some(session)),
         None => (existing_team(app)?, None),
     };
-    let report = if let Some(team) = team {
+    if let Some(team) = team {
         let resumed = ResumeArgs {
             is_interactive: true,
             ..ResumeArgs::of_lead(&team, &args.lead)
         };
-        carry_on(app, "lead --continue", &resumed, &team, prompt)?
-    } else {
-        let session = session.unwrap_or_else(SessionId::random);
-        let _open = open_session(app, session)?;
-        let mut ready = Ready::of(app, &acting, "lead", &args.lead, session)?;
-        ready.parts = LeadParts {
-            team: app.asked_team()?,
-            is_interactive: true,
-            ..ready.parts
-        };
-        ready.execute_lead(app, OutputFormat::Text, prompt)?
+        return carry_on(app, "lead --continue", &resumed, &team, prompt);
+    }
+    let session = session.unwrap_or_else(SessionId::random);
+    let _open = open_session(app, session)?;
+    let mut ready = Ready::of(app, acting, "lead", &args.lead, session)?;
+    ready.parts = LeadParts {
+        team: app.asked_team()?,
+        is_interactive: true,
+        ..ready.parts
     };
-    Ok(end(app, &report))
+    ready.execute_lead(app, OutputFormat::Text, prompt)
 }
 
 /// Returns the named team if it exists; the lead takes it over.

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use futures::future::select_all;
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
-use swarm_protocol::{MemberState, TaskState, TeamConfig, TeamName};
+use swarm_protocol::{Clock, MemberState, TaskState, TeamConfig, TeamName};
 use swarm_store::blocking::TeamStore;
 use swarm_store::{MemberView, StoreError, TaskList, TeamView};
 use swarm_ui::print::counted;
+use swarm_ui::{Console, PanelContent};
 use tokio::sync::Notify;
 
 use super::slash::TerminalCommands;
 use super::status_line::StatusLine;
+use super::team_content::team_content;
 
 /// Maximum number of members listed by name; larger teams are summarized by state.
 const NAMED: usize = 6;
@@ -20,12 +22,18 @@ const NAMED: usize = 6;
 /// Minimum time between updates: a working team changes its files many times per second.
 const PAUSE: Duration = Duration::from_millis(300);
 
+/// How often the times in the open panel are redrawn.
+const TICK: Duration = Duration::from_secs(1);
+
 /// Inputs of the team line.
 pub(super) struct Overview {
     pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<DirectoryWatcher>,
     pub(super) status: Arc<StatusLine>,
     pub(super) commands: Arc<TerminalCommands>,
+    /// The screen with the team panel.
+    pub(super) console: Console,
+    pub(super) clock: Arc<dyn Clock>,
     /// Notified when the lead may have created a team or a member.
     pub(super) look: Arc<Notify>,
 }
@@ -34,10 +42,13 @@ impl Overview {
     /// Updates the line while the lead is running.
     pub(super) async fn follow(self) {
         let mut files: Vec<Subscription> = Vec::new();
+        self.console.set_team(PanelContent::default());
         loop {
             tokio::select! {
                 () = self.look.notified() => {}
                 () = changed(&mut files) => {}
+                // The panel shows how long members have been in their state.
+                () = tokio::time::sleep(TICK), if self.console.redraw_team() => continue,
             }
             // Watch before reading, so that no change is missed.
             let team = self.commands.team();
@@ -77,6 +88,8 @@ impl Overview {
     fn line(&self, team: &TeamName) -> Result<Option<String>, StoreError> {
         let view = self.store.team(team).view()?;
         let tasks = self.store.team(team).tasks()?;
+        let now = self.clock.now();
+        self.console.set_team(team_content(&view, &tasks, now));
         Ok(line(&view, &tasks))
     }
 }

@@ -14,8 +14,6 @@ use swarm_store::blocking::TeamStore;
 use swarm_ui::{Choice, Dialog};
 use tokio::sync::Notify;
 
-use super::slash::TerminalCommands;
-use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use crate::commands::requests::{details, granted, is_open, questions, what};
 
@@ -31,13 +29,27 @@ pub(super) struct Questions {
     pub(super) store: Arc<dyn TeamStore>,
     pub(super) watcher: Arc<DirectoryWatcher>,
     pub(super) terminal: LeadTerminal,
-    pub(super) status: Arc<StatusLine>,
-    pub(super) commands: Arc<TerminalCommands>,
+    pub(super) host: Arc<dyn QuestionHost>,
     /// Notified when there may be a new request.
     pub(super) look: Arc<Notify>,
     /// Dismissed requests. They stay in the queue.
     pub(super) put_off: Arc<Mutex<HashSet<RequestId>>>,
     pub(super) shown: Arc<Mutex<Option<ShownRequest>>>,
+}
+
+/// Where requests are answered.
+pub(super) trait QuestionHost: Send + Sync {
+    /// Returns the team, if there is one yet.
+    fn team(&self) -> Option<TeamName>;
+
+    /// Runs the command that answers a request, and shows its output.
+    fn run(&self, command: &str);
+
+    /// Notifies the person of a question outside the terminal.
+    fn announce(&self, question: &str);
+
+    /// The numbers of open requests, and of postponed ones among them.
+    fn waiting(&self, open: usize, postponed: usize);
 }
 
 /// The request in the dialog.
@@ -57,7 +69,7 @@ impl Questions {
                 () = self.look.notified() => {}
                 () = changed(requests.as_mut()) => {}
             }
-            let team = self.commands.team();
+            let team = self.host.team();
             if team.as_ref() != requests.as_ref().map(|(team, _)| team) {
                 requests = team.map(|team| {
                     let directory = self.store.team(&team).requests_directory();
@@ -96,7 +108,7 @@ impl Questions {
         *shown = next;
         drop(shown);
         if let Some(dialog) = &dialog {
-            self.status.run_command(&dialog.question);
+            self.host.announce(&dialog.question);
         }
         self.terminal.ask(dialog, UNARMED);
     }
@@ -104,9 +116,18 @@ impl Questions {
     /// Returns the oldest pending request that was not dismissed.
     fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let put_off = self.put_off.lock();
-        let waiting = self.store.team(team).requests()?.requests.into_iter();
-        let waiting = waiting.filter(|request| is_open(request) && !put_off.contains(&request.id));
-        Ok(waiting.min_by_key(|request| request.asked_at))
+        let mut open = self.store.team(team).requests()?.requests;
+        open.retain(is_open);
+        let all = open.len();
+        open.retain(|request| !put_off.contains(&request.id));
+        self.host.waiting(all, all - open.len());
+        Ok(open.into_iter().min_by_key(|request| request.asked_at))
+    }
+
+    /// Shows the postponed requests again.
+    pub(super) fn show_postponed(&self) {
+        self.put_off.lock().clear();
+        self.look.notify_one();
     }
 
     /// Answers the request with this id according to the pressed key.
@@ -118,7 +139,7 @@ impl Questions {
             shown.commands.get(at as usize).cloned()
         });
         match command {
-            Some(command) => self.commands.show_run(&command),
+            Some(command) => self.host.run(&command),
             None => {
                 self.put_off.lock().insert(RequestId::new(id));
             }

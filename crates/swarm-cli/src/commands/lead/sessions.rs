@@ -55,7 +55,8 @@ impl Earlier {
         Ok(Self::of(app, &named(app, word)?))
     }
 
-    fn of(app: &App, session: &LeadSession) -> Self {
+    /// Returns the continuation of a conversation, and reports it.
+    pub(super) fn of(app: &App, session: &LeadSession) -> Self {
         app.out.say(&continuing(session));
         team_of(&*app.store, session.id).map_or(Self::Alone(session.id), Self::Team)
     }
@@ -133,10 +134,15 @@ fn list(sessions: &[LeadSession]) -> String {
 
 /// Returns the first prompt of a conversation and its age.
 fn in_short(session: &LeadSession) -> String {
+    let prompt: String = session.first_prompt.chars().take(SHOWN).collect();
+    format!("{prompt} ({})", age(session))
+}
+
+/// Returns the time since a conversation was last written to.
+pub(super) fn age(session: &LeadSession) -> String {
     let age = session.modified.elapsed().unwrap_or_default();
     let age = short_duration(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-    let prompt: String = session.first_prompt.chars().take(SHOWN).collect();
-    format!("{prompt} ({age} ago)")
+    format!("{age} ago")
 }
 
 /// Returns the team of the lead of a conversation.

@@ -3,16 +3,17 @@
 //! They run in this process, on the lead's team, on behalf of the user who started the lead. Their
 //! output is drawn with the lead's work. The model does not see them.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{CommandFactory as _, Parser as _};
-use swarm_agent::{EventSink, find_transcript};
+use clap::CommandFactory as _;
+use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
 use swarm_permissions::{ReadFilter, nearest};
-use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
+use swarm_protocol::{
+    AgentEvent, ErrorKind, MemberName, PermissionMode, SessionId, TeamConfig, TeamName,
+};
 use swarm_store::blocking::TeamStore;
 use swarm_supervisor::implicit_team_name;
 use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
@@ -21,20 +22,20 @@ use super::completion::complete;
 use super::draft::Draft;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
+use super::session_picker::{elsewhere, session_picker};
 use super::sessions::team_of;
 use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use super::transcript_document::TranscriptDocument;
+use super::typed_command::{parse_command, run_command};
 use crate::app::App;
+use crate::commands::acting;
 use crate::commands::command::{Args, Command};
 use crate::commands::cost::session_text;
 use crate::commands::team::TeamCommand;
-use crate::commands::{acting, argument_tips};
-use crate::entry::written_out;
-use crate::environment;
 use crate::failure::Failure;
 use crate::identity::Acting;
-use crate::output::{captured, failure_text};
+use crate::output::failure_text;
 
 /// Environment variables of terminals that other programs can type into, with the name of the
 /// terminal.
@@ -60,6 +61,7 @@ const HELP: &str = "\
 /mcp__SERVER__PROMPT [ARG …]  send the prompt of an MCP server to the lead
 /SKILL [ARGUMENTS]            have the lead follow a skill
 /clear                        start a new conversation
+/resume                       continue an earlier conversation
 /NAME                         the prompt in .claude/commands/NAME.md
 !COMMAND                      run a command in your own shell
 /quit                         end the session and shut the team down
@@ -70,7 +72,11 @@ Ctrl-C   empty the line, or       Up, Down   earlier lines
 Ctrl-D   end the session          Tab        complete / and @
 Shift-Tab  next permission mode   Ctrl-G     write in your editor
 Ctrl-O   whole conversation       Ctrl-B     sub-agents to the background
-Ctrl-X   as /compact";
+Ctrl-X   as /compact              Ctrl-T     team panel
+
+In the team panel: Enter shows the conversation of a member, m writes a message to it,
+i interrupts it, p pauses it or lets it continue, c changes its permission mode, x shuts it
+down, a shows its pane. t shows the tasks, Tab returns to the input line, Esc closes it.";
 
 /// Error of commands that need a team.
 const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
@@ -101,6 +107,8 @@ pub(super) struct TerminalCommands {
     /// The screen with the pager, if any.
     console: Option<Console>,
     session: SessionId,
+    /// Whether a person leads: the session can be left for another one.
+    is_interactive: bool,
     /// Name of the team that the lead creates if the model does not choose one.
     implicit: TeamName,
     acting: Acting,
@@ -147,6 +155,7 @@ impl TerminalCommands {
             view: Arc::clone(&parts.events),
             console: terminal.console().cloned(),
             session: parts.session,
+            is_interactive: parts.is_interactive,
             implicit,
             acting,
             skills: (parts.spawn_context.agent_config.skills.iter())
@@ -170,9 +179,7 @@ impl TerminalCommands {
     /// Returns the Tab completions of a text.
     pub(super) fn complete(&self, text: &str) -> (usize, Vec<String>) {
         let names = self.names();
-        let config = self
-            .team()
-            .and_then(|team| self.store.team(&team).config().ok());
+        let config = self.config();
         let members = config.iter().flat_map(TeamConfig::names);
         let members: Vec<String> = members.map(|name| name.to_string()).collect();
         complete(text, &self.env.cwd, &names, &members)
@@ -291,12 +298,72 @@ impl TerminalCommands {
 
     /// Shows the whole conversation of the lead in the pager.
     pub(super) fn page_transcript(&self) {
-        let path = find_transcript(&self.root, &self.env.cwd, self.session);
-        let Some(console) = &self.console else { return };
-        match TranscriptDocument::open(&path, &self.env.cwd, self.env.home()) {
-            Ok(document) => console.page(Pager::new("transcript", Box::new(document)).from_end()),
-            Err(error) => self.show(format!("the transcript cannot be shown: {error}")),
+        self.page_conversation("transcript", &self.env.cwd, self.session);
+    }
+
+    /// Shows the whole conversation of a member in the pager, or what it printed if it has none.
+    pub(super) fn page_member(&self, name: &MemberName) {
+        let config = self.config();
+        let member = config.as_ref().and_then(|config| config.member(name));
+        match member.and_then(|member| Some((member, member.session()?))) {
+            Some((member, session)) => {
+                self.page_conversation(&format!("transcript of {name}"), &member.cwd, session);
+            }
+            None => self.show_run(&format!("logs {name}")),
         }
+    }
+
+    fn page_conversation(&self, title: &str, cwd: &Path, session: SessionId) {
+        let path = find_transcript(&self.root, cwd, session);
+        let Some(console) = &self.console else { return };
+        match TranscriptDocument::open(&path, cwd, self.env.home()) {
+            Ok(document) => console.page(Pager::new(title, Box::new(document)).from_end()),
+            Err(error) => self.show(format!("the {title} cannot be shown: {error}")),
+        }
+    }
+
+    /// Shows the earlier conversations of leads, to continue one.
+    fn pick_session(&self) {
+        let Some(console) = &self.console else { return };
+        let sessions = all_lead_sessions(&self.root);
+        console.pick(session_picker(&*self.store, &self.env.cwd, &sessions));
+    }
+
+    /// Returns a picked conversation, if it can be continued in this directory. Otherwise shows how
+    /// to continue it.
+    pub(super) fn session_here(&self, id: &str) -> Option<SessionId> {
+        let found = all_lead_sessions(&self.root)
+            .into_iter()
+            .find(|found| found.id.to_string() == id)?;
+        if found.id == self.session {
+            self.show("this is the current conversation".to_owned());
+            return None;
+        }
+        match elsewhere(&found, &self.env.cwd) {
+            Some(command) => {
+                self.show(command);
+                None
+            }
+            None => Some(found.id),
+        }
+    }
+
+    fn config(&self) -> Option<TeamConfig> {
+        self.store.team(&self.team()?).config().ok()
+    }
+
+    /// Returns whether a person has paused a member.
+    pub(super) fn is_paused(&self, name: &MemberName) -> bool {
+        let views = self
+            .team()
+            .and_then(|team| self.store.team(&team).member_view().ok());
+        let mut views = views.into_iter().flatten();
+        views.any(|view| view.member.name == *name && view.pause.is_some())
+    }
+
+    /// Returns the permission mode of a member, if known.
+    pub(super) fn mode_of(&self, name: &MemberName) -> Option<PermissionMode> {
+        self.config()?.member(name)?.known_mode()
     }
 
     /// Runs a line if it is a command.
@@ -319,6 +386,12 @@ impl TerminalCommands {
             }
             Some(("quit" | "exit", "")) => return Typed::Quit,
             Some(("help" | "", "")) => self.help(),
+            Some(("resume", "")) if self.is_interactive => self.pick_session(),
+            Some(("team", "")) => {
+                if let Some(console) = &self.console {
+                    console.open_team(false);
+                }
+            }
             // The prompt of an MCP server.
             Some((name, _)) if name.starts_with("mcp__") => return Typed::Prompt(line),
             // A swarm command takes precedence over a skill with the same name.
@@ -352,20 +425,9 @@ impl TerminalCommands {
 
     /// Returns the output of a command.
     fn run(&self, words: &str) -> String {
-        let Some(words) = shlex::split(words) else {
-            return format!("unclosed quotation mark: {words}");
-        };
-        if words.iter().any(|word| word == "-") {
-            return "`-` would read this terminal; write the text into the command".to_owned();
-        }
-        let words = std::iter::once("swarm".to_owned()).chain(words);
-        let words = written_out(words.map(OsString::from).collect(), false);
-        let args = match Args::try_parse_from(&words) {
+        let args = match parse_command(words) {
             Ok(args) => args,
-            Err(error) => {
-                let error = argument_tips::with_tip(error, words.into_iter());
-                return error.render().to_string();
-            }
+            Err(text) => return text,
         };
         if let Command::Team(TeamCommand::Delete(_)) = args.command {
             return "the lead works in its team: ask it to delete the team, or end the session first".to_owned();
@@ -374,7 +436,8 @@ impl TerminalCommands {
             return "this command keeps running; run it in another terminal".to_owned();
         }
         let names_team = args.global.team.is_some();
-        let (done, mut text) = captured(|| self.run_parsed(args));
+        let team = || self.team().unwrap_or_else(|| self.implicit.clone());
+        let (done, mut text) = run_command(args, team, &self.acting);
         match done {
             Err(failure)
                 if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>
@@ -386,23 +449,11 @@ impl TerminalCommands {
         }
         text
     }
-
-    fn run_parsed(&self, mut args: Args) -> Result<(), Failure> {
-        args.global.team.get_or_insert_with(|| {
-            self.team()
-                .unwrap_or_else(|| self.implicit.clone())
-                .to_string()
-        });
-        let env = environment::read()?;
-        let mut app = App::new(env, &args.global, &args.command.flags())?;
-        app.acting = Some(self.acting.clone());
-        args.command.run(&app).map(drop)
-    }
 }
 
 /// Returns who types into this terminal. Other programs, and so the team's agents, can type into
 /// some terminals.
-fn typing_actor(app: &App, acting: Acting) -> Acting {
+pub(super) fn typing_actor(app: &App, acting: Acting) -> Acting {
     let shared = SHARED_TERMINALS
         .iter()
         .find(|(name, _)| app.env.get(name).is_some());
@@ -430,6 +481,7 @@ impl Command {
             // The editor would take over the terminal.
             Self::Approve(args) => args.edit,
             Self::Status(args) => args.watch,
+            Self::Requests(args) => args.watch,
             Self::Logs(args) => args.follow,
             Self::Log(args) => args.follow,
             Self::Inbox(args) => args.follow,

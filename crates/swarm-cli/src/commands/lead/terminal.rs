@@ -17,7 +17,6 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp,
     tcsetattr,
 };
-use swarm_protocol::LEAD_NAME;
 use swarm_ui::{Console, Dialog, NonBlockingWriter, PaneInput, Theme, read_keys_when};
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 
@@ -63,15 +62,15 @@ struct Modes {
 
 impl LeadTerminal {
     /// Takes over the terminal as soon as this process is in its foreground. With `theme` the
-    /// lead's work is drawn on stderr, with an input line if that is also a terminal. Must be
+    /// lead's work is drawn on stderr, with an input line after `prompt` if that is also a terminal. Must be
     /// called within a runtime: signal handlers are installed before the modes change.
     ///
     /// # Errors
     /// Returns an error if signal handlers or threads cannot be created.
-    pub(super) fn begin(theme: Option<Theme>) -> io::Result<Self> {
+    pub(super) fn begin(theme: Option<Theme>, prompt: &str) -> io::Result<Self> {
         let is_terminal = io::stdin().is_terminal();
         let screen = match theme.filter(|_| is_terminal && io::stderr().is_terminal()) {
-            Some(theme) => Some(screen(theme)?),
+            Some(theme) => Some(screen(theme, prompt)?),
             None => None,
         };
         let terminal = Self(Arc::new(Shared {
@@ -287,14 +286,14 @@ impl Drop for RestoreAtEnd {
     }
 }
 
-fn screen(theme: Theme) -> io::Result<(Console, NonBlockingWriter)> {
+fn screen(theme: Theme, prompt: &str) -> io::Result<(Console, NonBlockingWriter)> {
     let outlet = NonBlockingWriter::new(Box::new(io::stderr()))?;
     let console = Console::closed(
         Box::new(outlet.clone()),
         Box::new(io::sink()),
         theme,
         Box::new(|| terminal_width(io::stderr())),
-        &format!("{LEAD_NAME} > "),
+        prompt,
     );
     console.measure_height(Box::new(|| terminal_height(io::stderr())));
     Ok((console, outlet))

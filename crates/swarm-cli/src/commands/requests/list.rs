@@ -14,14 +14,20 @@ use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+With --watch the terminal shows one request after the other; a key answers it.
+
 Examples:
   swarm requests --team parser
+  swarm requests --watch                answer them with single keys
   swarm requests --all                  of every team
   swarm requests --json | jq -r '.[].id'")]
 pub(crate) struct RequestsArgs {
     /// List the requests of all teams, those of this directory first.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Answer requests with single keys, as they arrive, until Ctrl-C.
+    #[arg(short, long, conflicts_with = "all")]
+    pub(crate) watch: bool,
 }
 
 pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<ExitCode, Failure> {
@@ -87,7 +93,7 @@ fn all(app: &App) -> Result<ExitCode, Failure> {
 }
 
 /// Adds requests of other programs' members to the queue if no lead process does.
-pub(super) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
+pub(in crate::commands) fn adopt(app: &App, team: &dyn Team) -> Result<(), Failure> {
     if !team.is_foreign() && lead_standing(&*app.store, &team.config()?)? == LeadStanding::ByHand {
         swarm_team::adopt_requests(team, app.clock.now())?;
     }

@@ -1,0 +1,129 @@
+//! Actions of the team panel.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use swarm_protocol::{MemberName, PermissionMode};
+use swarm_ui::{PaneInput, PanelAction};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::slash::TerminalCommands;
+use super::terminal::LeadTerminal;
+
+/// The modes that a key cycles through.
+const CYCLE: [PermissionMode; 3] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+];
+
+/// Performs actions on members and tasks that a person chose in the panel.
+pub(super) struct PanelActions {
+    pub(super) commands: Arc<TerminalCommands>,
+    pub(super) terminal: LeadTerminal,
+    pub(super) lead: UnboundedSender<PaneInput>,
+}
+
+impl PanelActions {
+    /// Performs an action on the member with this name, or on the task with this id.
+    pub(super) fn act(&self, action: PanelAction, subject: &str) {
+        if action == PanelAction::ShowTask {
+            return self.commands.show_run(&format!("task show {subject}"));
+        }
+        let Ok(name) = MemberName::parse(subject) else {
+            return;
+        };
+        if name.is_lead() {
+            return self.act_on_lead(action);
+        }
+        match action {
+            PanelAction::Look => self.commands.page_member(&name),
+            PanelAction::Interrupt => self.commands.show(format!(
+                "to interrupt {name}, press Esc in its pane: `a` in the team panel shows it"
+            )),
+            PanelAction::Pause if self.commands.is_paused(&name) => {
+                self.run(format!("continue {name}"));
+            }
+            PanelAction::Pause => self.run(format!("pause {name}")),
+            PanelAction::Mode => {
+                let mode = next_mode(self.commands.mode_of(&name));
+                self.run(format!("mode {name} {mode}"));
+            }
+            PanelAction::ShutDown => self.run(format!("shutdown {name}")),
+            PanelAction::Attach => self.attach(&name),
+            // The console starts the message, and tasks were handled above.
+            PanelAction::Write | PanelAction::ShowTask => {}
+        }
+    }
+
+    fn act_on_lead(&self, action: PanelAction) {
+        let refusal = match action {
+            PanelAction::Look => return self.commands.page_transcript(),
+            PanelAction::Interrupt => return self.tell(PaneInput::Interrupt),
+            PanelAction::Mode => return self.tell(self.commands.mode_input(None)),
+            PanelAction::Pause => "the lead cannot be paused; Esc interrupts it",
+            PanelAction::ShutDown => "Ctrl-D on an empty line ends the session",
+            PanelAction::Attach => "this is the lead's terminal",
+            PanelAction::Write | PanelAction::ShowTask => return,
+        };
+        self.commands.show(refusal.to_owned());
+    }
+
+    fn tell(&self, input: PaneInput) {
+        // A stopped lead no longer receives.
+        self.lead.send(input).ok();
+    }
+
+    /// Sends a message to a member.
+    pub(super) fn message(&self, to: &str, text: &str) {
+        match shlex::try_join(["send", to, "--", text]) {
+            Ok(words) => self.run(words),
+            Err(error) => self
+                .commands
+                .show(format!("the message was not sent: {error}")),
+        }
+    }
+
+    /// Runs a command that may wait for a member, on a separate thread, so that keys are still read.
+    fn run(&self, words: String) {
+        let commands = Arc::clone(&self.commands);
+        std::thread::spawn(move || commands.show_run(&words));
+    }
+
+    /// Shows the pane of a member in this terminal until the person detaches from it.
+    fn attach(&self, name: &MemberName) {
+        let Some(team) = self.commands.team() else {
+            return;
+        };
+        let attached = self.terminal.lend(|| {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["attach", name.as_str(), "--team", team.as_str()]);
+            command.status()
+        });
+        match attached {
+            Ok(status) if status.success() => {}
+            Ok(_) => self.commands.show_run(&format!("peek {name}")),
+            Err(error) => self
+                .commands
+                .show(format!("swarm could not be run: {error}")),
+        }
+    }
+}
+
+fn next_mode(mode: Option<PermissionMode>) -> PermissionMode {
+    let at = CYCLE.iter().position(|known| Some(*known) == mode);
+    at.map_or(CYCLE[0], |at| CYCLE[(at + 1) % CYCLE.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_cycled() {
+        let next = |mode| next_mode(Some(mode));
+        assert_eq!(next(PermissionMode::Default), PermissionMode::AcceptEdits);
+        assert_eq!(next(PermissionMode::Plan), PermissionMode::Default);
+        assert_eq!(next(PermissionMode::DontAsk), PermissionMode::Default);
+    }
+}

@@ -1,0 +1,180 @@
+//! `swarm requests --watch`: the dialogs of a lead's terminal, without a lead.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use swarm_os::{DirectoryWatcher, NameFilter};
+use swarm_protocol::{ErrorKind, LEAD_NAME, TeamName};
+use swarm_ui::print::counted;
+use swarm_ui::{Console, ConsoleWriter, PaneInput, command_in};
+use tokio::signal::ctrl_c;
+use tokio::sync::Notify;
+
+use super::questions::{QuestionHost, Questions};
+use super::report::OutputFormat;
+use super::slash::typing_actor;
+use super::terminal::{LeadTerminal, RestoreAtEnd};
+use super::typed_command::{parse_command, run_command};
+use super::view::view_theme;
+use crate::app::App;
+use crate::commands::acting::{find, team_to_answer};
+use crate::commands::requests::adopt;
+use crate::commands::runtime;
+use crate::failure::Failure;
+use crate::identity::Acting;
+use crate::output::failure_text;
+
+/// The prompt of the input line.
+const PROMPT: &str = "requests > ";
+
+/// Reply to a line that is not a command.
+const COMMANDS: &str =
+    "press a number to answer, or type /approve, /deny or /requests; Ctrl-D or Ctrl-C exits";
+
+/// Answers requests of a team, one after the other, until Ctrl-C.
+pub(in crate::commands) fn watch_requests(app: &App) -> Result<ExitCode, Failure> {
+    require_terminal(app)?;
+    let team = team_to_answer(app, "requests --watch")?;
+    let acting = typing_actor(app, find(app)?);
+    if let Acting::PersonOrAgent(why) = &acting {
+        let message = format!("`swarm requests --watch` refused: {why}");
+        return Err(Failure::new(ErrorKind::Refused, message)
+            .with_hint("run it in a terminal outside; `swarm requests` lists the requests here"));
+    }
+    adopt(app, &*app.store.team(&team))?;
+    let runtime = runtime()?;
+    let done = runtime.block_on(watch(app, team, acting));
+    // The thread that reads keys ends at the next key.
+    runtime.shutdown_background();
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+async fn watch(app: &App, team: TeamName, acting: Acting) -> Result<(), Failure> {
+    let terminal = LeadTerminal::begin(view_theme(app, OutputFormat::Text), PROMPT)?;
+    let _restored = RestoreAtEnd(terminal.clone());
+    let Some(console) = terminal.console() else {
+        return Ok(());
+    };
+    let host = Arc::new(WatchedTeam {
+        team: team.clone(),
+        acting,
+        console: console.clone(),
+        writer: Mutex::new(console.writer()),
+    });
+    let watcher = Arc::new(DirectoryWatcher::new());
+    let questions = Questions {
+        store: Arc::clone(&app.store),
+        watcher: Arc::clone(&watcher),
+        terminal: terminal.clone(),
+        host: Arc::clone(&host) as Arc<dyn QuestionHost>,
+        look: Arc::new(Notify::new()),
+        put_off: Arc::default(),
+        shown: Arc::default(),
+    };
+    questions.look.notify_one();
+    let inbox = NameFilter::Exact(vec![format!("{LEAD_NAME}.json").into()]);
+    let mut inbox = watcher.subscribe(&app.store.team(&team).inbox_directory(), inbox);
+    let end = Arc::new(Notify::new());
+    let (typing, ending) = (questions.clone(), Arc::clone(&end));
+    // Commands run on the thread that reads keys, because they may wait.
+    terminal.read(move |input| match input {
+        PaneInput::Shutdown => ending.notify_one(),
+        input => host.take(input, &typing),
+    })?;
+    tokio::spawn(questions.follow());
+    loop {
+        tokio::select! {
+            _ = ctrl_c() => if !terminal.clear() {
+                return Ok(());
+            },
+            () = end.notified() => return Ok(()),
+            // Requests of members of other programs arrive as mail.
+            () = inbox.changed() => adopt(app, &*app.store.team(&team))?,
+        }
+    }
+}
+
+fn require_terminal(app: &App) -> Result<(), Failure> {
+    let is_shown = !app.out.json && !app.out.quiet;
+    if is_shown && io::stdin().is_terminal() && io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let message = "`swarm requests --watch` requires a terminal";
+    Err(Failure::new(ErrorKind::Environment, message)
+        .with_hint("in scripts use `swarm requests --json` and `swarm approve`"))
+}
+
+/// The team whose requests are answered.
+struct WatchedTeam {
+    team: TeamName,
+    acting: Acting,
+    console: Console,
+    writer: Mutex<ConsoleWriter>,
+}
+
+impl WatchedTeam {
+    fn take(&self, input: PaneInput, questions: &Questions) {
+        match input {
+            PaneInput::Choice { dialog, key } => questions.answer(&dialog, key),
+            PaneInput::Line(line) => match command_in(&line) {
+                Some((name @ ("approve" | "deny" | "requests"), rest)) => {
+                    self.run(&format!("{name} {rest}"));
+                }
+                Some(("quit" | "exit", "")) => self.show("Ctrl-D exits"),
+                _ => self.show(COMMANDS),
+            },
+            // Without a dialog, Esc shows the postponed ones again.
+            PaneInput::Interrupt => questions.show_postponed(),
+            _ => {}
+        }
+    }
+
+    fn show(&self, text: &str) {
+        let mut writer = self.writer.lock();
+        let text = swarm_ui::clean_text(text.trim_end());
+        // A console accepts all output.
+        writeln!(writer, "{text}")
+            .and_then(|()| writer.flush())
+            .ok();
+    }
+}
+
+impl QuestionHost for WatchedTeam {
+    fn team(&self) -> Option<TeamName> {
+        Some(self.team.clone())
+    }
+
+    fn run(&self, command: &str) {
+        let text = match parse_command(command) {
+            Err(text) => text,
+            Ok(args) => {
+                let (done, mut text) = run_command(args, || self.team.clone(), &self.acting);
+                if let Err(failure) = done {
+                    text.push_str(&failure_text(&failure));
+                }
+                text
+            }
+        };
+        self.show(&text);
+    }
+
+    fn announce(&self, _question: &str) {}
+
+    fn waiting(&self, open: usize, postponed: usize) {
+        let mut line = match open {
+            0 => format!("no requests wait in the team {}", self.team),
+            open => format!(
+                "{} in the team {}",
+                counted(open as u64, "request"),
+                self.team
+            ),
+        };
+        if postponed > 0 {
+            line.push_str(&format!(", {postponed} postponed (Esc shows them)"));
+        }
+        line.push_str(" · Ctrl-C exits");
+        self.console.set_status(vec![line]);
+    }
+}

@@ -1,0 +1,103 @@
+//! The team panel of a console, and messages that are started in it.
+
+use super::line::{Key, PaneInput};
+use super::panel_action::PanelAction;
+use super::screen::{Console, Inner};
+use super::team_panel::{PanelContent, PanelKey, TeamPanel};
+
+/// The member to whom the typed text goes.
+#[derive(Debug)]
+pub(super) struct Addressee {
+    pub(super) name: String,
+    /// The text of the input line before.
+    draft: String,
+}
+
+impl Console {
+    /// Sets what the team panel shows.
+    pub fn set_team(&self, team: PanelContent) {
+        let mut inner = self.inner.lock();
+        if inner.panel.is_some() {
+            inner.repaint(|inner| inner.team = Some(team));
+        } else {
+            inner.team = Some(team);
+        }
+    }
+
+    /// Redraws the team panel, because time has passed. Returns whether it is open.
+    pub fn redraw_team(&self) -> bool {
+        let mut inner = self.inner.lock();
+        let is_open = inner.panel.is_some();
+        if is_open && inner.cover.is_none() {
+            inner.repaint(|_| ());
+        }
+        is_open
+    }
+
+    /// Opens the team panel, with the tasks if `shows_tasks`.
+    pub fn open_team(&self, shows_tasks: bool) {
+        let mut inner = self.inner.lock();
+        inner.repaint(|inner| inner.panel = Some(TeamPanel::open(shows_tasks)));
+    }
+}
+
+impl Inner {
+    /// Passes a key to the panel; returns it if it is not for the panel.
+    pub(super) fn panel_key(&mut self, key: Key) -> Result<Option<PaneInput>, Key> {
+        let Some(team) = &self.team else {
+            return Err(key);
+        };
+        if key == Key::Team {
+            match &mut self.panel {
+                None => self.panel = Some(TeamPanel::open(false)),
+                Some(panel) if panel.toggle() => self.panel = None,
+                Some(_) => {}
+            }
+            return Ok(None);
+        }
+        if key == Key::Interrupt && self.addressee.is_some() {
+            self.line.clear();
+            self.end_message();
+            return Ok(None);
+        }
+        let Some(panel) = &mut self.panel else {
+            return Err(key);
+        };
+        match panel.key(&key, team) {
+            PanelKey::NotMine => return Err(key),
+            PanelKey::Handled => {}
+            PanelKey::Close => self.panel = None,
+            PanelKey::Act(PanelAction::Write, name) => {
+                let draft = self.line.text().to_owned();
+                self.line.clear();
+                self.addressee = Some(Addressee { name, draft });
+            }
+            PanelKey::Act(action, subject) => {
+                return Ok(Some(PaneInput::Panel { action, subject }));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn has_panel_focus(&self) -> bool {
+        self.panel.as_ref().is_some_and(TeamPanel::is_focused)
+    }
+
+    /// Sends a line to the member that was chosen in the panel, if any.
+    pub(super) fn addressed(&mut self, said: PaneInput) -> PaneInput {
+        match said {
+            PaneInput::Line(text) if self.addressee.is_some() => match self.end_message() {
+                Some(to) => PaneInput::Message { to, text },
+                None => PaneInput::Line(text),
+            },
+            said => said,
+        }
+    }
+
+    /// Ends a message: the text before it returns to the input line.
+    fn end_message(&mut self) -> Option<String> {
+        let Addressee { name, draft } = self.addressee.take()?;
+        self.line.set_text(&draft);
+        Some(name)
+    }
+}

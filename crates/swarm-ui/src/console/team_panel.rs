@@ -1,0 +1,338 @@
+//! The team panel: members or tasks between the output and the input line.
+
+use std::time::Instant;
+
+use swarm_protocol::{Color, MemberName, MemberState};
+
+use super::line::Key;
+use super::panel_action::PanelAction;
+use super::styled::plain_text;
+use crate::print::{Cell, Table, short_count, short_duration};
+use crate::style::{Style, paint};
+use crate::theme::Theme;
+use crate::width::{columns, fit};
+
+/// Rows of a panel besides its entries: the heading and the keys.
+const FRAME_ROWS: usize = 2;
+
+/// The keys for members, the most important ones first.
+const MEMBER_KEYS: &str = "Enter look  m write  i interrupt  p pause  c mode  x shut down  a attach  t tasks  Tab type  Esc close";
+
+/// The keys for members in a narrow terminal; `/help` explains them.
+const SHORT_MEMBER_KEYS: &str = "Enter look  m write  i p c x a (see /help)  t tasks  Esc";
+
+/// The keys for tasks.
+const TASK_KEYS: &str = "Enter show  t members  Tab type  Esc close";
+
+/// The keys while the input line has the focus.
+const UNFOCUSED_KEYS: &str = "Ctrl-T: to the panel";
+
+/// A member in the team panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PanelMember {
+    /// Its name.
+    pub name: MemberName,
+    /// Its colour.
+    pub color: Option<Color>,
+    /// Its state.
+    pub state: MemberState,
+    /// When the state began, if known.
+    pub since: Option<Instant>,
+    /// What it works on.
+    pub task: String,
+    /// Tokens used.
+    pub tokens: u64,
+    /// Share of the context window in use, in percent.
+    pub context: Option<u64>,
+}
+
+/// A task in the team panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PanelTask {
+    /// Number of the task.
+    pub id: String,
+    /// Name of its state.
+    pub state: &'static str,
+    /// Name of its owner; empty if there is none.
+    pub owner: String,
+    /// Its subject.
+    pub subject: String,
+}
+
+/// What the team panel shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PanelContent {
+    /// The members, the lead first.
+    pub members: Vec<PanelMember>,
+    /// The tasks.
+    pub tasks: Vec<PanelTask>,
+}
+
+/// What a panel does with a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum PanelKey {
+    /// The key is not for the panel.
+    NotMine,
+    /// The panel changed.
+    Handled,
+    /// The panel closes.
+    Close,
+    /// An action on a member or a task.
+    Act(PanelAction, String),
+}
+
+/// The open panel.
+#[derive(Debug, Default)]
+pub(super) struct TeamPanel {
+    shows_tasks: bool,
+    selected: usize,
+    is_focused: bool,
+    /// The member that the next `x` shuts down.
+    confirming: Option<String>,
+}
+
+impl TeamPanel {
+    pub(super) fn open(shows_tasks: bool) -> Self {
+        Self {
+            shows_tasks,
+            is_focused: true,
+            ..Self::default()
+        }
+    }
+
+    /// Handles Ctrl-T. Returns whether the panel closes.
+    pub(super) fn toggle(&mut self) -> bool {
+        std::mem::replace(&mut self.is_focused, true)
+    }
+
+    pub(super) fn is_focused(&self) -> bool {
+        self.is_focused
+    }
+
+    pub(super) fn key(&mut self, key: &Key, content: &PanelContent) -> PanelKey {
+        if !self.is_focused {
+            return PanelKey::NotMine;
+        }
+        let confirming = self.confirming.take();
+        self.selected = self.selected.min(self.count(content).saturating_sub(1));
+        match key {
+            Key::Up => self.selected = self.selected.saturating_sub(1),
+            Key::Down => self.selected += usize::from(self.selected + 1 < self.count(content)),
+            Key::Home => self.selected = 0,
+            Key::End => self.selected = self.count(content).saturating_sub(1),
+            Key::Complete => self.is_focused = false,
+            Key::Interrupt => return PanelKey::Close,
+            Key::Enter if self.shows_tasks => return self.act(PanelAction::ShowTask, content),
+            Key::Enter => return self.act(PanelAction::Look, content),
+            Key::Text(text) if text.chars().count() > 1 => {
+                // A paste is meant for the line.
+                self.is_focused = false;
+                return PanelKey::NotMine;
+            }
+            Key::Text(letter) => return self.letter(letter, confirming, content),
+            _ => return PanelKey::NotMine,
+        }
+        PanelKey::Handled
+    }
+
+    fn letter(
+        &mut self,
+        letter: &str,
+        confirming: Option<String>,
+        content: &PanelContent,
+    ) -> PanelKey {
+        let action = match letter {
+            "k" => return self.key(&Key::Up, content),
+            "j" => return self.key(&Key::Down, content),
+            "q" => return PanelKey::Close,
+            "t" => {
+                self.shows_tasks = !self.shows_tasks;
+                self.selected = 0;
+                return PanelKey::Handled;
+            }
+            // Keys of a dialog.
+            digit if digit.chars().all(|c| c.is_ascii_digit()) => return PanelKey::NotMine,
+            _ if self.shows_tasks => return PanelKey::Handled,
+            "m" => PanelAction::Write,
+            "i" => PanelAction::Interrupt,
+            "p" => PanelAction::Pause,
+            "c" => PanelAction::Mode,
+            "a" => PanelAction::Attach,
+            "x" => {
+                let subject = self.subject(content);
+                if subject.is_some() && confirming == subject {
+                    return self.act(PanelAction::ShutDown, content);
+                }
+                self.confirming = subject;
+                return PanelKey::Handled;
+            }
+            _ => return PanelKey::Handled,
+        };
+        self.act(action, content)
+    }
+
+    fn act(&mut self, action: PanelAction, content: &PanelContent) -> PanelKey {
+        let Some(subject) = self.subject(content) else {
+            return PanelKey::Handled;
+        };
+        if action == PanelAction::Write {
+            self.is_focused = false;
+        }
+        PanelKey::Act(action, subject)
+    }
+
+    /// Returns the selected member or task.
+    fn subject(&self, content: &PanelContent) -> Option<String> {
+        if self.shows_tasks {
+            content.tasks.get(self.selected).map(|task| task.id.clone())
+        } else {
+            let member = content.members.get(self.selected);
+            member.map(|member| member.name.to_string())
+        }
+    }
+
+    fn count(&self, content: &PanelContent) -> usize {
+        if self.shows_tasks {
+            content.tasks.len()
+        } else {
+            content.members.len()
+        }
+    }
+
+    /// Returns the lines of the panel, each in one row of `room` columns, with their widths. There
+    /// are at most `most` lines.
+    pub(super) fn lines(
+        &self,
+        content: &PanelContent,
+        theme: Theme,
+        room: usize,
+        most: usize,
+    ) -> Vec<(String, usize)> {
+        let ellipsis = theme.signs().ellipsis;
+        let plain = |style: Style, text: &str| {
+            let text = fit(text, room, ellipsis);
+            (paint(theme, style, &text), columns(&text))
+        };
+        let count = self.count(content);
+        if count == 0 {
+            let empty = if self.shows_tasks {
+                "no tasks yet"
+            } else {
+                "no team yet: the lead creates one when it needs one"
+            };
+            return vec![plain(Style::Dim, empty), plain(Style::Dim, self.keys(room))];
+        }
+        let inside = Theme {
+            width: Some(room.saturating_sub(2)),
+            ..theme
+        };
+        let table = if self.shows_tasks {
+            tasks(content)
+        } else {
+            members(content)
+        };
+        let table = table.render(inside);
+        let mut rows = table.lines();
+        let heading = rows.next().unwrap_or_default();
+        let rows: Vec<&str> = rows.collect();
+        let shown = most.saturating_sub(FRAME_ROWS).max(1).min(rows.len());
+        let selected = self.selected.min(rows.len().saturating_sub(1));
+        let first = (selected + 1).saturating_sub(shown);
+        let mut lines = vec![styled(&format!("  {heading}"))];
+        lines.extend(
+            rows.iter()
+                .enumerate()
+                .skip(first)
+                .take(shown)
+                .map(|(at, row)| {
+                    let mark = if at == selected && self.is_focused {
+                        ">"
+                    } else {
+                        " "
+                    };
+                    styled(&format!("{} {row}", paint(theme, Style::Bold, mark)))
+                }),
+        );
+        let hidden = rows.len() - shown;
+        let keys = match &self.confirming {
+            Some(name) => format!("press x again to shut {name} down"),
+            None if hidden > 0 => {
+                format!("{} of {}  {}", selected + 1, rows.len(), self.keys(room))
+            }
+            None => self.keys(room).to_owned(),
+        };
+        lines.push(plain(Style::Dim, &keys));
+        lines
+    }
+
+    fn keys(&self, room: usize) -> &'static str {
+        match (self.is_focused, self.shows_tasks) {
+            (false, _) => UNFOCUSED_KEYS,
+            (true, true) => TASK_KEYS,
+            (true, false) if room < columns(MEMBER_KEYS) => SHORT_MEMBER_KEYS,
+            (true, false) => MEMBER_KEYS,
+        }
+    }
+}
+
+fn members(content: &PanelContent) -> Table {
+    let headings = ["MEMBER", "STATE", "TIME", "TOKENS", "CONTEXT", "TASK"];
+    let mut table = Table::new(headings)
+        .right(2)
+        .right(3)
+        .right(4)
+        .spare([3, 4, 2]);
+    for member in &content.members {
+        let time = member.since.map(|since| {
+            let seconds = since.elapsed().as_secs();
+            short_duration(seconds * 1000)
+        });
+        let context = member.context.map(|context| format!("{context} %"));
+        let tokens = match member.tokens {
+            0 => String::new(),
+            tokens => short_count(tokens),
+        };
+        table.row([
+            Cell::name(member.name.as_str(), member.color),
+            state(member.state),
+            Cell::new(time.unwrap_or_default()),
+            Cell::new(tokens),
+            Cell::new(context.unwrap_or_default()),
+            Cell::new(&member.task),
+        ]);
+    }
+    table
+}
+
+fn state(state: MemberState) -> Cell {
+    let cell = Cell::new(state.name());
+    match state {
+        MemberState::WaitingPermission | MemberState::WaitingPlan => cell.attention(),
+        MemberState::Dead | MemberState::Exhausted | MemberState::Failed => cell.bad(),
+        MemberState::Working | MemberState::Background => cell.good(),
+        MemberState::IdleUnreported
+        | MemberState::Throttled
+        | MemberState::Paused
+        | MemberState::Parked => cell.warn(),
+        MemberState::Foreign | MemberState::Stopped | MemberState::Stopping => cell.dim(),
+        MemberState::Starting | MemberState::Idle => cell,
+    }
+}
+
+fn tasks(content: &PanelContent) -> Table {
+    let mut table = Table::new(["TASK", "STATE", "OWNER", "SUBJECT"]).right(0);
+    for task in &content.tasks {
+        table.row([&task.id, task.state, &task.owner, &task.subject].map(|text| Cell::new(text)));
+    }
+    table
+}
+
+/// Returns a line with its width.
+fn styled(line: &str) -> (String, usize) {
+    let width = columns(&plain_text(line));
+    (line.to_owned(), width)
+}
+
+#[cfg(test)]
+#[path = "team_panel_tests.rs"]
+mod tests;
