@@ -207,6 +207,25 @@ mod tests {
     }
 
     #[test]
+    fn conversations_of_all_directories_are_listed_with_their_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        assert_eq!(all_lead_sessions(root), []);
+        let mut here = said("team-lead", "here");
+        here["cwd"] = json!("/here");
+        write(root, Path::new("/here"), &[here]);
+        write(root, Path::new("/there"), &[said("team-lead", "there")]);
+        write(root, Path::new("/there"), &[said("bob", "help")]);
+        let found = all_lead_sessions(root);
+        let mut found: Vec<_> = found
+            .iter()
+            .map(|one| (&*one.first_prompt, one.cwd.to_str().unwrap()))
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, [("here", "/here"), ("there", "")]);
+    }
+
+    #[test]
     fn a_first_prompt_that_is_a_shell_command_is_listed_as_typed() {
         let root = tempfile::tempdir().unwrap();
         let (root, cwd) = (root.path(), Path::new("/some/project"));

@@ -54,9 +54,10 @@ fn console() -> (Console, Emulator) {
 }
 
 fn numbers(count: usize) -> String {
-    (1..=count)
+    let lines: Vec<String> = (1..=count)
         .map(|number| format!("line {number}\n"))
-        .collect()
+        .collect();
+    lines.concat()
 }
 
 fn pager(text: &str) -> Pager {

@@ -205,9 +205,10 @@ mod tests {
 
     #[test]
     fn marks_cross_styles() {
-        assert_eq!(marked("abcd", &[1..3]), "a\u{1b}[7mbc\u{1b}[0md");
+        let range = |start, end| Range { start, end };
+        assert_eq!(marked("abcd", &[range(1, 3)]), "a\u{1b}[7mbc\u{1b}[0md");
         assert_eq!(
-            marked("a\u{1b}[1mb\u{1b}[0mc", &[0..2]),
+            marked("a\u{1b}[1mb\u{1b}[0mc", &[range(0, 2)]),
             "\u{1b}[7ma\u{1b}[1m\u{1b}[7mb\u{1b}[0m\u{1b}[7m\u{1b}[0mc"
         );
         assert_eq!(
