@@ -2,14 +2,19 @@
 
 use std::io::{self, Write};
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use swarm_protocol::{
-    AgentEvent, ContextUse, DetailLine, LineChange, MailText, MemberName, PermissionMode, Usage,
+    AgentEvent, Color, ContextUse, DetailLine, LineChange, MailText, MemberName, MemberState,
+    PermissionMode, Usage,
 };
-use swarm_ui::{Alert, Choice, Console, Dialog, PaneHeader, PaneView, SessionStatus, Theme};
+use swarm_ui::{
+    Alert, Choice, Console, Dialog, Document, Pager, PaneHeader, PaneView, PanelContent,
+    PanelMember, PanelTask, Picker, PickerItem, SessionStatus, Theme,
+};
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 50)];
 
@@ -262,4 +267,153 @@ fn a_folded_result_is_expanded() {
     events.push(AgentEvent::Expand);
     lead.events(events);
     insta::assert_snapshot!("unfolded-80x24", lead.emulator.picture());
+}
+
+/// A conversation of several turns in the pager.
+struct Conversation;
+
+impl Document for Conversation {
+    fn blocks(&self) -> usize {
+        20
+    }
+
+    fn rows(&self, block: usize, theme: Theme) -> Vec<String> {
+        let drawn = Drawn::default();
+        let cwd = Path::new("/home/dev/calc");
+        let mut view = PaneView::unfolded(drawn.clone(), theme, cwd, None);
+        let mut events = turn();
+        if block == 0 {
+            events.insert(
+                1,
+                AgentEvent::ThinkingDelta {
+                    text: "The import is slow.\nLook at scan() first.".to_owned(),
+                },
+            );
+        }
+        for event in events {
+            view.event(&event);
+        }
+        drop(view);
+        let text = drawn.0.lock();
+        let text = String::from_utf8_lossy(&text);
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+#[derive(Clone, Default)]
+struct Drawn(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Drawn {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_pager_shows_results_in_full_at_every_size() {
+    for (columns, rows) in SIZES {
+        let lead = Lead::on((columns, rows), true);
+        lead.console
+            .page(Pager::new("transcript", Box::new(Conversation)));
+        insta::assert_snapshot!(format!("pager-{columns}x{rows}"), lead.emulator.picture());
+    }
+}
+
+#[test]
+fn the_end_of_a_conversation_is_readable_without_colours() {
+    let lead = Lead::on((80, 24), false);
+    lead.console.ask(Some(dialog()), Duration::ZERO);
+    lead.console
+        .page(Pager::new("transcript", Box::new(Conversation)).from_end());
+    insta::assert_snapshot!("pager-end-plain-80x24", lead.emulator.picture());
+}
+
+fn team() -> PanelContent {
+    let member = |name: &str, color, state, tokens, context, task: &str| PanelMember {
+        name: MemberName::parse(name).unwrap(),
+        color,
+        state,
+        since: Some(Instant::now()),
+        task: task.to_owned(),
+        tokens,
+        context,
+    };
+    let work = "#2 Read each file only once, and measure it with three large files";
+    PanelContent {
+        members: vec![
+            member("team-lead", None, MemberState::Idle, 51_000, Some(24), ""),
+            member(
+                "alice",
+                Some(Color::Blue),
+                MemberState::Working,
+                128_400,
+                Some(63),
+                work,
+            ),
+            member(
+                "bob",
+                Some(Color::Green),
+                MemberState::WaitingPermission,
+                9_100,
+                Some(4),
+                "#3 Publish it",
+            ),
+            member("carol", Some(Color::Yellow), MemberState::Dead, 0, None, ""),
+        ],
+        tasks: vec![PanelTask {
+            id: "2".to_owned(),
+            state: "in_progress",
+            owner: "alice".to_owned(),
+            subject: work.to_owned(),
+        }],
+    }
+}
+
+#[test]
+fn the_team_panel_fits_every_size() {
+    for (columns, rows) in SIZES {
+        let mut lead = Lead::on((columns, rows), true);
+        lead.events(turn());
+        lead.console.set_team(team());
+        lead.console.open_team(false);
+        insta::assert_snapshot!(format!("panel-{columns}x{rows}"), lead.emulator.picture());
+    }
+    let mut lead = Lead::on((80, 24), false);
+    lead.events(turn());
+    lead.console.set_team(team());
+    lead.console.open_team(true);
+    insta::assert_snapshot!("panel-tasks-plain-80x24", lead.emulator.picture());
+}
+
+#[test]
+fn a_picker_lists_conversations_at_every_size() {
+    let item = |id: &str, title: &str, note: &str| PickerItem {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        note: note.to_owned(),
+    };
+    let items = [
+        item(
+            "1",
+            "Find out why the import is slow, make it faster, and prove it with a benchmark",
+            "team calc · 2 h ago",
+        ),
+        item("2", "(no prompt)", "3 d ago"),
+        item("3", "Explain the parser", "/home/dev/parser · 8 d ago"),
+    ];
+    for (size, color) in [((60, 20), true), ((80, 24), false), ((200, 50), true)] {
+        let lead = Lead::on(size, color);
+        lead.console.pick(Picker::new(
+            "resume",
+            "Continue a conversation",
+            items.to_vec(),
+        ));
+        let (columns, rows) = size;
+        insta::assert_snapshot!(format!("picker-{columns}x{rows}"), lead.emulator.picture());
+    }
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, Reply};
 
 use super::typing::RunInPane;
+use crate::scene::{MODEL, wait_for_state};
 
 fn brain(ask: &Ask) -> Reply {
     if ask.news_has("count") {
@@ -86,4 +87,117 @@ fn a_question_that_arrives_in_the_pager_is_announced_and_not_answered_by_its_key
     run.press("C-u");
     run.press("C-d");
     run.shows("code 0");
+}
+
+#[test]
+fn the_team_panel_shows_members_and_sends_them_messages() {
+    let run = RunInPane::shell("sh", brain);
+    run.world.swarm(&["team", "create", "demo"]).ok();
+    run.world
+        .swarm(&["spawn", "bob", "--model", MODEL, "--prompt", "hello bob"])
+        .ok();
+    wait_for_state(&run.world, "bob", "idle");
+    run.line("clear");
+    run.swarm("lead --team demo; echo code $?");
+    run.shows("bob idle");
+    run.press("C-t");
+    run.shows("MEMBER");
+    run.shows("> team-lead");
+    run.press("Down");
+    run.shows("> bob");
+    run.press("Enter");
+    run.shows("transcript of bob · ");
+    run.shows("hello bob");
+    run.keys("q");
+    run.keys("m");
+    run.shows("to bob (Esc: back) >");
+    run.line("a word from the panel");
+    run.api.wait_for("the message", "bob", |ask| {
+        ask.news_has("a word from the panel")
+    });
+    run.shows("team-lead >");
+    // The panel is still open, and a second Ctrl-T closes it.
+    run.press("C-t");
+    run.keys("p");
+    run.shows("bob paused");
+    run.keys("p");
+    run.shows("bob idle");
+    run.press("C-t");
+    run.line("hello");
+    run.api.wait_for("a line for the lead", "team-lead", |ask| {
+        ask.news_has("hello")
+    });
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn an_earlier_conversation_is_picked_from_a_list() {
+    let run = lead();
+    run.line("the first conversation");
+    run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+    run.line("clear");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("the second one");
+    run.shows("understood");
+    run.line("/resume");
+    run.shows("Continue a conversation");
+    run.shows("the first conversation");
+    run.line("first");
+    run.shows("continuing: the first conversation");
+    run.line("go on");
+    let ask = run
+        .api
+        .wait_for("the prompt", "team-lead", |ask| ask.news_has("go on"));
+    assert!(ask.ask.has_seen("the first conversation") && !ask.ask.has_seen("the second one"));
+    run.press("C-d");
+    run.shows("code 0");
+    run.line("clear");
+    run.swarm("lead --resume; echo code $?");
+    run.shows("Continue a conversation");
+    run.press("Escape");
+    run.shows("code 0");
+}
+
+#[test]
+fn requests_are_answered_one_by_one_outside_the_lead() {
+    let run = RunInPane::shell("sh", brain);
+    run.world.swarm(&["team", "create", "demo"]).ok();
+    run.world
+        .swarm(&[
+            "spawn",
+            "bob",
+            "--model",
+            MODEL,
+            "--mode",
+            "default",
+            "--prompt",
+            "publish it",
+        ])
+        .ok();
+    run.line("unset TMUX TMUX_PANE; clear");
+    run.line(&format!(
+        "'{}' requests --watch; echo code $?",
+        run.world.program("swarm").display()
+    ));
+    run.shows("1 request in the team demo");
+    run.shows("bob asks: Bash touch published");
+    run.press("Escape");
+    run.shows("1 postponed (Esc shows them)");
+    run.press("Escape");
+    let made = run.world.project().join("published");
+    run.world
+        .wait_until("the call that was allowed by a key", || {
+            run.press("C-u");
+            run.press("1");
+            made.exists()
+        });
+    run.shows("no requests wait in the team demo");
+    run.press("C-u");
+    run.press("C-d");
+    run.shows("code 0");
+    run.world.swarm(&["kill", "bob"]).ok();
 }
