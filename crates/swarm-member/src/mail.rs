@@ -207,6 +207,26 @@ impl MailHandler {
         self.acknowledge(&*team, &handled).await
     }
 
+    /// Returns whether a person wants the current turn interrupted. Between turns such a request is
+    /// read like other mail, and has no effect.
+    ///
+    /// # Errors
+    /// A failed read of the inbox, or of its acknowledgement.
+    pub(crate) async fn take_interrupt(&self) -> Result<bool, StoreError> {
+        let Some(team) = self.context.team() else {
+            return Ok(false);
+        };
+        let unread = self.unread(&*team).await?;
+        let requests = unread
+            .iter()
+            .filter(|incoming| matches!(incoming.frame, Some(ControlFrame::InterruptRequest(_))));
+        let handled: Vec<MessageId> = requests
+            .filter_map(|incoming| incoming.id().cloned())
+            .collect();
+        self.acknowledge(&*team, &handled).await?;
+        Ok(!handled.is_empty())
+    }
+
     /// Returns the messages to add between two tool calls: urgent text and shutdown requests.
     pub(crate) async fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
         self.writes.finished().await?;

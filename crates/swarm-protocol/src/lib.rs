@@ -54,7 +54,7 @@ pub use envelope::{Envelope, defang};
 pub use error_kind::{ErrorKind, ExitCode};
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
-    ModeSetRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,
+    InterruptRequest, ModeSetRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,
     PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
     ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };

@@ -79,6 +79,10 @@ fn frames() -> Vec<(&'static str, Value)> {
             json!({"type": "compact_request", "from": "team-lead", "instructions": "keep the numbers",
             "timestamp": "now"}),
         ),
+        (
+            "team-lead",
+            json!({"type": "interrupt_request", "from": "team-lead", "timestamp": "now"}),
+        ),
     ]
 }
 

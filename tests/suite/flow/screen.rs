@@ -1,10 +1,10 @@
 //! Views of a lead's terminal that cover it.
 
 use serde_json::json;
-use swarm_tests::fake_api::{Ask, Reply};
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
 use super::typing::RunInPane;
-use crate::scene::{MODEL, wait_for_state};
+use crate::scene::{MODEL, wait_for_state, world_over};
 
 fn brain(ask: &Ask) -> Reply {
     if ask.news_has("count") {
@@ -129,6 +129,41 @@ fn the_team_panel_shows_members_and_sends_them_messages() {
     });
     run.press("C-d");
     run.shows("code 0");
+}
+
+#[test]
+fn a_person_interrupts_a_turn_and_is_told_if_there_is_none() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.news_has("work for long") {
+            Reply::tool("t1", "Bash", json!({"command": "sleep 600"}))
+        } else {
+            Reply::text("heard")
+        }
+    });
+    let world = world_over(&api);
+    let spawn = [
+        "spawn",
+        "bob",
+        "--model",
+        MODEL,
+        "--mode",
+        "bypassPermissions",
+        "--prompt",
+        "work for long",
+    ];
+    world.swarm(&spawn).ok();
+    wait_for_state(&world, "bob", "working");
+    let told = world.swarm(&["interrupt", "bob", "--json"]).json();
+    assert_eq!(told, json!({"member": "bob", "interrupted": true}));
+    wait_for_state(&world, "bob", "idle");
+    world.swarm(&["interrupt", "bob", "--json"]).error(4);
+    let asks = api.requests();
+    assert!(
+        !asks.iter().any(|ask| ask.ask.has_seen("interrupt_request")),
+        "the model does not see it"
+    );
+    world.swarm(&["interrupt", "team-lead", "--json"]).error(2);
+    world.swarm(&["kill", "bob"]).ok();
 }
 
 #[test]

@@ -8,8 +8,8 @@ use swarm_config::Environment;
 
 use super::{
     agents, brief, compact, completions, config, cost, demo, doctor, gc, inbox, instructions,
-    journal, lead, man, pane, pause, processes, requests, resume, rights, run, send, spawn, status,
-    stop, task, team, trust, worktree,
+    interrupt, journal, lead, man, pane, pause, processes, requests, resume, rights, run, send,
+    spawn, status, stop, task, team, trust, worktree,
 };
 use crate::app::{App, CommandFlags};
 use crate::failure::Failure;
@@ -128,6 +128,8 @@ Examples:
         Pause(args: pause::PauseArgs) => pause::pause(app, args);
         /// Resume a paused member.
         Continue(args: pause::ContinueArgs) => pause::go_on(app, &args);
+        /// Interrupt a member's current turn.
+        Interrupt(args: interrupt::InterruptArgs) => interrupt::run(app, &args);
         /// Replace a member's conversation by a summary.
         Compact(args: compact::CompactArgs) => compact::run(app, &args);
         /// Shut members down; terminate those that do not respond.

@@ -95,7 +95,7 @@ pub(in crate::commands) fn run(app: &App, args: &CompactArgs) -> Result<ExitCode
 }
 
 /// Returns an error unless swarm runs the member.
-fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
+pub(super) fn living(app: &App, team: &TeamName, name: &MemberName) -> Result<MemberView, Failure> {
     let conflict = |what: &str| Failure::new(ErrorKind::Conflict, format!("{name} {what}"));
     let views = app.store.team(team).member_view()?;
     match views.into_iter().find(|view| view.member.name == *name) {

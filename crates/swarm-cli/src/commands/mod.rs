@@ -16,6 +16,7 @@ mod gc;
 mod inbox;
 mod input_text;
 mod instructions;
+mod interrupt;
 mod journal;
 mod lead;
 mod man;

@@ -74,6 +74,8 @@ impl MailRole for TeammateMail {
                 };
                 granted.apply(team, frame, context.key_of(team))
             }
+            // It is about the turn that has ended.
+            Some(ControlFrame::InterruptRequest(_)) => Handling::Acknowledge,
             // The member waits for the record in the queue, not for its copy by mail.
             Some(
                 ControlFrame::PermissionResponse(_)

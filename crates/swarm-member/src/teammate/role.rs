@@ -226,6 +226,16 @@ impl Role for TeammateRole {
             // It stays unread, and is handled after the turn.
             tracing::warn!(member = %turn.mail.context.name, %error, "cannot read a change of rights during a turn");
         }
+        match turn.mail.take_interrupt().await {
+            Ok(true) => {
+                turn.reporter.notice("interrupted by a person");
+                turn.signals.cancel.cancel();
+            }
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(member = %turn.mail.context.name, %error, "cannot read an interrupt during a turn");
+            }
+        }
         self.look_for_lead(turn);
     }
 

@@ -6,9 +6,10 @@ use crate::surrogate::parse_mended;
 use crate::{InboxEntry, LEAD_NAME, RequestId};
 
 use super::{
-    CompactRequest, IdleNotification, ModeSetRequest, PermissionRequestFrame, PermissionResponse,
-    PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
-    ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
+    CompactRequest, IdleNotification, InterruptRequest, ModeSetRequest, PermissionRequestFrame,
+    PermissionResponse, PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest,
+    SandboxPermissionResponse, ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment,
+    TeamPermissionUpdate,
 };
 
 /// A frame that the program handles itself.
@@ -43,6 +44,8 @@ pub enum ControlFrame {
     TeamPermissionUpdate(TeamPermissionUpdate),
     /// Asks a member to compact its conversation.
     CompactRequest(CompactRequest),
+    /// Interrupts a member's turn.
+    InterruptRequest(InterruptRequest),
 }
 
 impl ControlFrame {
@@ -88,6 +91,7 @@ impl ControlFrame {
             ControlFrame::ModeSetRequest(_) => "mode_set_request",
             ControlFrame::TeamPermissionUpdate(_) => "team_permission_update",
             ControlFrame::CompactRequest(_) => "compact_request",
+            ControlFrame::InterruptRequest(_) => "interrupt_request",
         }
     }
 
@@ -106,7 +110,8 @@ impl ControlFrame {
         match self {
             ControlFrame::ShutdownRequest(ShutdownRequest { from, .. })
             | ControlFrame::ModeSetRequest(ModeSetRequest { from, .. })
-            | ControlFrame::CompactRequest(CompactRequest { from, .. }) => {
+            | ControlFrame::CompactRequest(CompactRequest { from, .. })
+            | ControlFrame::InterruptRequest(InterruptRequest { from, .. }) => {
                 sender == LEAD_NAME && from == sender
             }
             ControlFrame::PermissionResponse(_)

@@ -7,6 +7,7 @@
 mod compact;
 mod control;
 mod idle;
+mod interrupt;
 mod permission;
 mod plan;
 mod rights;
@@ -17,6 +18,7 @@ mod task;
 pub use compact::CompactRequest;
 pub use control::ControlFrame;
 pub use idle::{IdleNotification, IdleReason};
+pub use interrupt::InterruptRequest;
 pub use permission::{
     ApprovedRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,
 };

@@ -38,9 +38,7 @@ impl PanelActions {
         }
         match action {
             PanelAction::Look => self.commands.page_member(&name),
-            PanelAction::Interrupt => self.commands.show(format!(
-                "to interrupt {name}, press Esc in its pane: `a` in the team panel shows it"
-            )),
+            PanelAction::Interrupt => self.run(format!("interrupt {name}")),
             PanelAction::Pause if self.commands.is_paused(&name) => {
                 self.run(format!("continue {name}"));
             }

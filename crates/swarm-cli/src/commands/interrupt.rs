@@ -1,0 +1,85 @@
+//! `swarm interrupt`.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use swarm_os::NameFilter;
+use swarm_protocol::{ControlFrame, ErrorKind, InterruptRequest, LEAD_NAME};
+use swarm_store::{Draft, MemberView};
+
+use super::acting::require_person;
+use super::compact::living;
+use super::members::known;
+use super::stop::MemberWord;
+use super::watch::Watch;
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Timeout for a member to end its turn: its model's response and commands are cancelled.
+const PROMPTLY: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The model's response and running commands are cancelled. The member is then idle and reads its mail.
+
+Examples:
+  swarm interrupt alice")]
+pub(crate) struct InterruptArgs {
+    /// Member, as NAME or NAME@TEAM.
+    pub(crate) name: MemberWord,
+}
+
+pub(in crate::commands) fn run(app: &App, args: &InterruptArgs) -> Result<ExitCode, Failure> {
+    require_person(app, "interrupt")?;
+    let team = app.team_of_id(args.name.team.clone())?;
+    let (files, name) = (app.store.team(&team), &args.name.name);
+    known(&files.config()?, name)?;
+    if name.is_lead() {
+        let message = "a lead cannot be interrupted by this command";
+        return Err(Failure::usage(message).with_hint("press Esc in its terminal"));
+    }
+    let view = living(app, &team, name)?;
+    if !has_turn(&view) {
+        let message = format!(
+            "{name} has no turn to interrupt: it is {}",
+            view.state.name()
+        );
+        return Err(Failure::new(ErrorKind::Conflict, message));
+    }
+    let mut watch = Watch::new()?;
+    let state = NameFilter::Exact(vec!["state.json".into()]);
+    watch.also(&files.member_dir(name), state);
+    let frame = ControlFrame::InterruptRequest(InterruptRequest {
+        from: LEAD_NAME.to_owned(),
+        timestamp: app.clock.now().iso(),
+    });
+    files.send(name, Draft::control(LEAD_NAME, &frame))?;
+    let turns = turns(&view);
+    let end = Instant::now() + PROMPTLY;
+    loop {
+        let view = living(app, &team, name)?;
+        if !has_turn(&view) || self::turns(&view) > turns {
+            break;
+        }
+        if !watch.wait(Some(end)) {
+            let message = format!("{name} has not ended its turn yet; the request stays pending");
+            return Err(Failure::new(ErrorKind::TimedOut, message));
+        }
+    }
+    if app.out.json {
+        app.out
+            .json(&json!({"member": name, "interrupted": true}))?;
+    } else {
+        app.out.data(&format!("{name} was interrupted"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn has_turn(view: &MemberView) -> bool {
+    !view.state.waits_for_mail()
+}
+
+fn turns(view: &MemberView) -> u64 {
+    view.report.as_ref().map_or(0, |report| report.turns)
+}
