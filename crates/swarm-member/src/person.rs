@@ -379,6 +379,7 @@ impl Person {
                 | PaneInput::Edit(_)
                 | PaneInput::Shutdown
                 | PaneInput::Message { .. }
+                | PaneInput::TeamPanel
                 | PaneInput::Panel { .. }
                 | PaneInput::Picked { .. }
                 | PaneInput::Choice { .. },

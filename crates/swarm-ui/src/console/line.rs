@@ -47,6 +47,8 @@ pub enum PaneInput {
         /// Text of the message.
         text: String,
     },
+    /// The team panel was opened: it should show the present state.
+    TeamPanel,
     /// An action of the team panel.
     Panel {
         /// The action.

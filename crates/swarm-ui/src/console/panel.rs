@@ -5,6 +5,12 @@ use super::panel_action::PanelAction;
 use super::screen::{Console, Inner};
 use super::team_panel::{PanelContent, PanelKey, TeamPanel};
 
+/// Fewest lines of a panel: the heading, an entry and the keys.
+const SMALLEST: usize = 3;
+
+/// Rows that remain for output and input next to a panel.
+const INPUT_AND_OUTPUT: usize = 4;
+
 /// The member to whom the typed text goes.
 #[derive(Debug)]
 pub(super) struct Addressee {
@@ -49,7 +55,10 @@ impl Inner {
         };
         if key == Key::Team {
             match &mut self.panel {
-                None => self.panel = Some(TeamPanel::open(false)),
+                None => {
+                    self.panel = Some(TeamPanel::open(false));
+                    return Ok(Some(PaneInput::TeamPanel));
+                }
                 Some(panel) if panel.toggle() => self.panel = None,
                 Some(_) => {}
             }
@@ -63,6 +72,10 @@ impl Inner {
         let Some(panel) = &mut self.panel else {
             return Err(key);
         };
+        if key == Key::Interrupt && self.dialog.is_some() {
+            // A question is more important.
+            return Err(key);
+        }
         match panel.key(&key, team) {
             PanelKey::NotMine => return Err(key),
             PanelKey::Handled => {}
@@ -77,6 +90,20 @@ impl Inner {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the lines of the panel with their widths: at most half the height, and none if a
+    /// dialog of `dialog` lines leaves too little room.
+    pub(super) fn panel_lines(&self, room: usize, dialog: usize) -> Vec<(String, usize)> {
+        let Some((panel, team)) = self.panel.as_ref().zip(self.team.as_ref()) else {
+            return Vec::new();
+        };
+        let around = dialog + self.status.len() + INPUT_AND_OUTPUT;
+        let most = self.rows().saturating_sub(around).min(self.rows() / 2);
+        if most < SMALLEST {
+            return Vec::new();
+        }
+        panel.lines(team, self.theme, room, most)
     }
 
     pub(super) fn has_panel_focus(&self) -> bool {

@@ -54,7 +54,7 @@ pub(super) struct Inner {
     /// Dialog above the input line.
     pub(super) dialog: Option<OpenDialog>,
     /// Status lines above the input line.
-    status: Vec<String>,
+    pub(super) status: Vec<String>,
     /// Notice about the last key.
     note: Option<String>,
     complete: Option<Completer>,
@@ -402,12 +402,10 @@ impl Inner {
         }
         // The last column stays free: the line of a cursor after it is undefined.
         let room = width.saturating_sub(1);
-        let panel = self.panel.as_ref().zip(self.team.as_ref());
-        let mut lines = panel.map_or_else(Vec::new, |(panel, team)| {
-            panel.lines(team, self.theme, room, self.rows() / 2)
-        });
         let dialog = self.dialog.as_ref();
-        lines.extend(dialog.iter().flat_map(|open| open.lines(self.theme, room)));
+        let dialog = dialog.map_or_else(Vec::new, |open| open.lines(self.theme, room));
+        let mut lines = self.panel_lines(room, dialog.len());
+        lines.extend(dialog);
         lines.extend(self.around_line().into_iter().map(|text| {
             let text = fit(&clean_line(&text), room, self.theme.signs().ellipsis);
             (paint(self.theme, Style::Dim, &text), columns(&text))

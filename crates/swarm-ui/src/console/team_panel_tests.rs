@@ -56,7 +56,7 @@ fn act(action: PanelAction, subject: &str) -> Option<PaneInput> {
 #[test]
 fn keys_act_on_the_selected_member() {
     let console = console(4);
-    assert_eq!(console.key(Key::Team), None);
+    assert_eq!(console.key(Key::Team), Some(PaneInput::TeamPanel));
     assert_eq!(console.key(Key::Enter), act(PanelAction::Look, "team-lead"));
     for key in [Key::Down, text("j"), Key::Up] {
         assert_eq!(console.key(key), None);
@@ -83,7 +83,8 @@ fn keys_act_on_the_selected_member() {
 fn a_message_goes_to_the_member_and_the_draft_returns() {
     let console = console(4);
     console.key(text("dear lead"));
-    for key in [Key::Team, Key::Down, text("m"), text("hello\nbob")] {
+    console.key(Key::Team);
+    for key in [Key::Down, text("m"), text("hello\nbob")] {
         assert_eq!(console.key(key), None);
     }
     let (to, message) = ("mate1".to_owned(), "hello\nbob".to_owned());
@@ -94,7 +95,10 @@ fn a_message_goes_to_the_member_and_the_draft_returns() {
     assert_eq!(console.text(), "dear lead");
     let line = PaneInput::Line("dear lead".to_owned());
     assert_eq!(console.key(Key::Enter), Some(line));
-    for key in [Key::Team, text("m"), text("never mind"), Key::Interrupt] {
+    console.key(Key::Team);
+    assert_eq!(console.key(Key::Team), None, "a focused panel closes");
+    console.key(Key::Team);
+    for key in [text("m"), text("never mind"), Key::Interrupt] {
         assert_eq!(console.key(key), None);
     }
     assert_eq!(console.text(), "", "Esc cancels the message");

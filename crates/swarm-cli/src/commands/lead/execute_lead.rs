@@ -165,6 +165,7 @@ fn read_terminal(
     let history = InputHistory::new(&app.root, &parts.spawn_context.cwd);
     terminal.remember(history.lines());
     let (tell, person) = unbounded_channel();
+    let team_look = Arc::<Notify>::default();
     let panel = PanelActions {
         commands: Arc::clone(&commands),
         terminal: terminal.clone(),
@@ -173,6 +174,7 @@ fn read_terminal(
     let typist = Arc::new(Typist {
         history,
         panel,
+        team_look: Arc::clone(&team_look),
         next_session: Arc::clone(&app.next_session),
         commands: Arc::clone(&commands),
         questions: questions.clone(),
@@ -189,7 +191,6 @@ fn read_terminal(
         }
         return Ok(None);
     }
-    let team_look = Arc::<Notify>::default();
     let overview = terminal.console().map(|console| Overview {
         store: Arc::clone(&app.store),
         watcher: Arc::clone(&parts.spawn_context.watcher),
@@ -286,6 +287,8 @@ impl QuestionHost for LeadHost {
 struct Typist {
     history: InputHistory,
     panel: PanelActions,
+    /// Notified when the team panel should show the present state.
+    team_look: Arc<Notify>,
     /// The conversation to continue after this session.
     next_session: Arc<Mutex<Option<SessionId>>>,
     commands: Arc<TerminalCommands>,
@@ -302,6 +305,7 @@ impl Typist {
             PaneInput::Shutdown => return self.end.notify_one(),
             PaneInput::Interrupt if self.commands.stop_lines() => return,
             PaneInput::Choice { dialog, key } => return self.questions.answer(&dialog, key),
+            PaneInput::TeamPanel => return self.team_look.notify_one(),
             PaneInput::Panel { action, subject } => return self.panel.act(action, &subject),
             PaneInput::Message { to, text } => return self.panel.message(&to, &text),
             PaneInput::Picked { item, .. } => return self.continue_with(item.as_deref()),
