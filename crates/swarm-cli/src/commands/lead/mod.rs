@@ -23,7 +23,6 @@ mod status_line;
 mod team_content;
 mod terminal;
 mod transcript_document;
-mod typed_command;
 mod view;
 mod watch_requests;
 

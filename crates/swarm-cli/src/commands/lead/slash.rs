@@ -3,10 +3,11 @@
 //! They run in this process, on the lead's team, on behalf of the user who started the lead. Their
 //! output is drawn with the lead's work. The model does not see them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, Parser as _};
 use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
 use swarm_config::{AnswerInPlace, Environment, Settings, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
@@ -20,6 +21,7 @@ use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 
 use super::completion::complete;
 use super::draft::Draft;
+use super::panel_actions::PanelHost;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
 use super::session_picker::{elsewhere, session_picker};
@@ -27,15 +29,16 @@ use super::sessions::team_of;
 use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use super::transcript_document::TranscriptDocument;
-use super::typed_command::{parse_command, run_command};
 use crate::app::App;
-use crate::commands::acting;
 use crate::commands::command::{Args, Command};
 use crate::commands::cost::session_text;
 use crate::commands::team::TeamCommand;
+use crate::commands::{acting, argument_tips};
+use crate::entry::written_out;
+use crate::environment;
 use crate::failure::Failure;
 use crate::identity::Acting;
-use crate::output::failure_text;
+use crate::output::{captured, failure_text};
 
 /// Environment variables of terminals that other programs can type into, with the name of the
 /// terminal.
@@ -301,18 +304,6 @@ impl TerminalCommands {
         self.page_conversation("transcript", &self.env.cwd, self.session);
     }
 
-    /// Shows the whole conversation of a member in the pager, or what it printed if it has none.
-    pub(super) fn page_member(&self, name: &MemberName) {
-        let config = self.config();
-        let member = config.as_ref().and_then(|config| config.member(name));
-        match member.and_then(|member| Some((member, member.session()?))) {
-            Some((member, session)) => {
-                self.page_conversation(&format!("transcript of {name}"), &member.cwd, session);
-            }
-            None => self.show_run(&format!("logs {name}")),
-        }
-    }
-
     fn page_conversation(&self, title: &str, cwd: &Path, session: SessionId) {
         let path = find_transcript(&self.root, cwd, session);
         let Some(console) = &self.console else { return };
@@ -350,20 +341,6 @@ impl TerminalCommands {
 
     fn config(&self) -> Option<TeamConfig> {
         self.store.team(&self.team()?).config().ok()
-    }
-
-    /// Returns whether a person has paused a member.
-    pub(super) fn is_paused(&self, name: &MemberName) -> bool {
-        let views = self
-            .team()
-            .and_then(|team| self.store.team(&team).member_view().ok());
-        let mut views = views.into_iter().flatten();
-        views.any(|view| view.member.name == *name && view.pause.is_some())
-    }
-
-    /// Returns the permission mode of a member, if known.
-    pub(super) fn mode_of(&self, name: &MemberName) -> Option<PermissionMode> {
-        self.config()?.member(name)?.known_mode()
     }
 
     /// Runs a line if it is a command.
@@ -449,6 +426,82 @@ impl TerminalCommands {
         }
         text
     }
+}
+
+impl PanelHost for TerminalCommands {
+    fn team(&self) -> Option<TeamName> {
+        self.team()
+    }
+
+    fn show(&self, text: String) {
+        self.show(text);
+    }
+
+    fn run(&self, command: &str) {
+        self.show_run(command);
+    }
+
+    fn page_lead(&self) {
+        self.page_transcript();
+    }
+
+    fn page_member(&self, name: &MemberName) {
+        let config = self.config();
+        let member = config.as_ref().and_then(|config| config.member(name));
+        match member.and_then(|member| Some((member, member.session()?))) {
+            Some((member, session)) => {
+                self.page_conversation(&format!("transcript of {name}"), &member.cwd, session);
+            }
+            None => self.show_run(&format!("logs {name}")),
+        }
+    }
+
+    fn is_paused(&self, name: &MemberName) -> bool {
+        let views = self
+            .team()
+            .and_then(|team| self.store.team(&team).member_view().ok());
+        let mut views = views.into_iter().flatten();
+        views.any(|view| view.member.name == *name && view.pause.is_some())
+    }
+
+    fn mode_of(&self, name: &MemberName) -> Option<PermissionMode> {
+        self.config()?.member(name)?.known_mode()
+    }
+
+    fn next_mode_of_lead(&self) -> PaneInput {
+        self.mode_input(None)
+    }
+}
+
+/// Parses a command without `swarm`. The error is the text to show.
+pub(super) fn parse_command(words: &str) -> Result<Args, String> {
+    let Some(words) = shlex::split(words) else {
+        return Err(format!("unclosed quotation mark: {words}"));
+    };
+    if words.iter().any(|word| word == "-") {
+        return Err("`-` would read this terminal; write the text into the command".to_owned());
+    }
+    let words = std::iter::once("swarm".to_owned()).chain(words);
+    let words = written_out(words.map(OsString::from).collect(), false);
+    Args::try_parse_from(&words).map_err(|error| {
+        let error = argument_tips::with_tip(error, words.into_iter());
+        error.render().to_string()
+    })
+}
+
+/// Runs a command on behalf of `acting`, in a team unless it names another one. Returns its output.
+pub(super) fn run_command(
+    mut args: Args,
+    team: impl FnOnce() -> TeamName,
+    acting: &Acting,
+) -> (Result<(), Failure>, String) {
+    captured(|| {
+        args.global.team.get_or_insert_with(|| team().to_string());
+        let env = environment::read()?;
+        let mut app = App::new(env, &args.global, &args.command.flags())?;
+        app.acting = Some(acting.clone());
+        args.command.run(&app).map(drop)
+    })
 }
 
 /// Returns who types into this terminal. Other programs, and so the team's agents, can type into

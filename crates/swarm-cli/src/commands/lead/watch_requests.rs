@@ -14,9 +14,8 @@ use tokio::sync::Notify;
 
 use super::questions::{QuestionHost, Questions};
 use super::report::OutputFormat;
-use super::slash::typing_actor;
+use super::slash::{parse_command, run_command, typing_actor};
 use super::terminal::{LeadTerminal, RestoreAtEnd};
-use super::typed_command::{parse_command, run_command};
 use super::view::view_theme;
 use crate::app::App;
 use crate::commands::acting::{find, team_to_answer};
