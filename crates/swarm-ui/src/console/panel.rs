@@ -3,21 +3,13 @@
 use super::line::{Key, PaneInput};
 use super::panel_action::PanelAction;
 use super::screen::{Console, Inner};
-use super::team_panel::{PanelContent, PanelKey, TeamPanel};
+use super::team_panel::{Addressee, PanelContent, PanelKey, TeamPanel};
 
 /// Fewest lines of a panel: the heading, an entry and the keys.
 const SMALLEST: usize = 3;
 
 /// Rows that remain for output and input next to a panel.
 const INPUT_AND_OUTPUT: usize = 4;
-
-/// The member to whom the typed text goes.
-#[derive(Debug)]
-pub(super) struct Addressee {
-    pub(super) name: String,
-    /// The text of the input line before.
-    draft: String,
-}
 
 impl Console {
     /// Sets what the team panel shows.

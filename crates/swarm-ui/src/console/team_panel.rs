@@ -68,6 +68,14 @@ pub struct PanelContent {
     pub tasks: Vec<PanelTask>,
 }
 
+/// The member to whom the typed text goes.
+#[derive(Debug)]
+pub(super) struct Addressee {
+    pub(super) name: String,
+    /// The text of the input line before.
+    pub(super) draft: String,
+}
+
 /// What a panel does with a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PanelKey {

@@ -19,7 +19,7 @@ use super::draft::Draft;
 use super::history::InputHistory;
 use super::kept_choices::ChoicesKeeper;
 use super::overview::Overview;
-use super::panel_actions::PanelActions;
+use super::panel_actions::{PanelActions, PanelHost};
 use super::person_shell::ShellLines;
 use super::questions::{AttentiveSink, QuestionHost, Questions};
 use super::report::OutputFormat;
@@ -160,7 +160,7 @@ fn read_terminal(
     let (tell, person) = unbounded_channel();
     let team_look = Arc::<Notify>::default();
     let panel = PanelActions {
-        commands: Arc::clone(&commands),
+        host: Arc::clone(&commands) as Arc<dyn PanelHost>,
         terminal: terminal.clone(),
         lead: tell.clone(),
     };

@@ -20,6 +20,7 @@ use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
 
 use super::completion::complete;
 use super::draft::Draft;
+use super::panel_actions::PanelHost;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
 use super::session_picker::{elsewhere, session_picker};
@@ -301,18 +302,6 @@ impl TerminalCommands {
         self.page_conversation("transcript", &self.env.cwd, self.session);
     }
 
-    /// Shows the whole conversation of a member in the pager, or what it printed if it has none.
-    pub(super) fn page_member(&self, name: &MemberName) {
-        let config = self.config();
-        let member = config.as_ref().and_then(|config| config.member(name));
-        match member.and_then(|member| Some((member, member.session()?))) {
-            Some((member, session)) => {
-                self.page_conversation(&format!("transcript of {name}"), &member.cwd, session);
-            }
-            None => self.show_run(&format!("logs {name}")),
-        }
-    }
-
     fn page_conversation(&self, title: &str, cwd: &Path, session: SessionId) {
         let path = find_transcript(&self.root, cwd, session);
         let Some(console) = &self.console else { return };
@@ -350,20 +339,6 @@ impl TerminalCommands {
 
     fn config(&self) -> Option<TeamConfig> {
         self.store.team(&self.team()?).config().ok()
-    }
-
-    /// Returns whether a person has paused a member.
-    pub(super) fn is_paused(&self, name: &MemberName) -> bool {
-        let views = self
-            .team()
-            .and_then(|team| self.store.team(&team).member_view().ok());
-        let mut views = views.into_iter().flatten();
-        views.any(|view| view.member.name == *name && view.pause.is_some())
-    }
-
-    /// Returns the permission mode of a member, if known.
-    pub(super) fn mode_of(&self, name: &MemberName) -> Option<PermissionMode> {
-        self.config()?.member(name)?.known_mode()
     }
 
     /// Runs a line if it is a command.
@@ -448,6 +423,51 @@ impl TerminalCommands {
             Ok(()) => {}
         }
         text
+    }
+}
+
+impl PanelHost for TerminalCommands {
+    fn team(&self) -> Option<TeamName> {
+        self.team()
+    }
+
+    fn show(&self, text: String) {
+        self.show(text);
+    }
+
+    fn run(&self, command: &str) {
+        self.show_run(command);
+    }
+
+    fn page_lead(&self) {
+        self.page_transcript();
+    }
+
+    fn page_member(&self, name: &MemberName) {
+        let config = self.config();
+        let member = config.as_ref().and_then(|config| config.member(name));
+        match member.and_then(|member| Some((member, member.session()?))) {
+            Some((member, session)) => {
+                self.page_conversation(&format!("transcript of {name}"), &member.cwd, session);
+            }
+            None => self.show_run(&format!("logs {name}")),
+        }
+    }
+
+    fn is_paused(&self, name: &MemberName) -> bool {
+        let views = self
+            .team()
+            .and_then(|team| self.store.team(&team).member_view().ok());
+        let mut views = views.into_iter().flatten();
+        views.any(|view| view.member.name == *name && view.pause.is_some())
+    }
+
+    fn mode_of(&self, name: &MemberName) -> Option<PermissionMode> {
+        self.config()?.member(name)?.known_mode()
+    }
+
+    fn next_mode_of_lead(&self) -> PaneInput {
+        self.mode_input(None)
     }
 }
 
