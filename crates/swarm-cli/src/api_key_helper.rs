@@ -164,7 +164,7 @@ impl Model for HelperModel {
             before: VecDeque::new(),
             is_over: false,
         };
-        stream::unfold(asking, Asking::next).boxed()
+        stream::unfold(asking, Asking::next).fuse().boxed()
     }
 
     // As the client of the Messages API.

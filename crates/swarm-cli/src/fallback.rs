@@ -71,7 +71,7 @@ impl Model for FallbackModel {
         } else {
             asking.ask_first();
         }
-        stream::unfold(asking, Asking::next).boxed()
+        stream::unfold(asking, Asking::next).fuse().boxed()
     }
 
     fn defers_tools(&self) -> bool {

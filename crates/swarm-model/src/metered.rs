@@ -53,7 +53,7 @@ impl Model for MeteredModel {
             told: None,
             step: Step::Admit(Box::new(request)),
         };
-        stream::unfold(metered, Metered::next).boxed()
+        stream::unfold(metered, Metered::next).fuse().boxed()
     }
 
     fn defers_tools(&self) -> bool {
