@@ -51,8 +51,11 @@ impl Inner {
                     self.panel = Some(TeamPanel::open(false));
                     return Ok(Some(PaneInput::TeamPanel));
                 }
-                Some(panel) if panel.toggle() => self.panel = None,
-                Some(_) => {}
+                Some(panel) => {
+                    if panel.toggle() {
+                        self.panel = None;
+                    }
+                }
             }
             return Ok(None);
         }
