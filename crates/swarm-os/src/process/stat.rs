@@ -217,6 +217,7 @@ mod tests {
             group: 42,
             session: 40,
             is_kernel_thread: false,
+            is_exiting: false,
         };
         assert_eq!(ProcessStat::parse(line), Some(wanted));
         assert_eq!(ProcessStat::parse("42 (a Z"), None);
