@@ -316,10 +316,7 @@ fn state(state: MemberState) -> Cell {
     let cell = Cell::new(state.name());
     match state {
         MemberState::WaitingPermission | MemberState::WaitingPlan => cell.attention(),
-        MemberState::Dead
-        | MemberState::Exhausted
-        | MemberState::OverBudget
-        | MemberState::Failed => cell.bad(),
+        MemberState::Dead | MemberState::Exhausted | MemberState::Failed => cell.bad(),
         MemberState::Working | MemberState::Background => cell.good(),
         MemberState::IdleUnreported
         | MemberState::Throttled
