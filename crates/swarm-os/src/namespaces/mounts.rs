@@ -81,7 +81,7 @@ impl MountView {
         let exceptions: Vec<(&Path, OwnedFd)> = exceptions
             .filter_map(|path| Some((path.as_path(), open(path)?)))
             .collect();
-        let mut hidden: Vec<PathBuf> = self.hidden.iter().filter_map(real).collect();
+        let mut hidden: Vec<PathBuf> = self.hidden.iter().filter_map(|path| real(path)).collect();
         hidden.sort();
         hidden.dedup_by(|inner, outer| inner.starts_with(outer));
         hidden.retain(|path| !writable.contains(&path.as_path()));
@@ -89,7 +89,7 @@ impl MountView {
     }
 }
 
-fn real(path: &PathBuf) -> Option<PathBuf> {
+fn real(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 

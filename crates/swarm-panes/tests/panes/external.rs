@@ -6,7 +6,8 @@ use std::sync::Arc;
 use swarm_panes::{ExternalBackend, PaneBackend, PaneError, PaneProgram, PaneStatus};
 
 use crate::rig::{
-    Directory, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until, within,
+    Directory, PATH, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until,
+    within,
 };
 use crate::terminals::{calls, in_iterm2, with_program};
 
@@ -152,7 +153,7 @@ async fn a_member_ends_when_the_user_closes_its_window() {
     );
     let driver = PaneProgram {
         program: server.directory.script("panes", &script),
-        env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+        env: vec![("PATH".to_owned(), PATH.to_owned())],
     };
     let backend = ExternalBackend::new(&server.directory.path("members"), Arc::new(driver));
     let spec = spec("ada");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::rig::Directory;
+use crate::rig::{Directory, PATH};
 
 /// A terminal's command that records its arguments and prints a pane id for `words`.
 fn terminal(directory: &Directory, name: &str, words: &str) {
@@ -20,11 +20,7 @@ fn run(directory: &Directory, program: &str, arguments: &[&str], newest: &str) -
         .nth(2)
         .unwrap();
     let program: PathBuf = root.join("config/backends").join(program);
-    let path = format!(
-        "{}:{}",
-        directory.path("").display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = format!("{}:{}", directory.path("").display(), PATH);
     Command::new(program)
         .args(arguments)
         .env_clear()

@@ -14,6 +14,9 @@ use swarm_protocol::{Color, MemberName, SpawnId, TeamName};
 /// Timeout of every wait; only a failing test reaches it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
+/// Search path of the programs that the tests run.
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// A directory that is removed with the test.
 pub(crate) struct Directory(PathBuf);
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use swarm_panes::{ExternalBackend, It2, PaneProgram};
 use swarm_protocol::PaneId;
 
-use crate::rig::Directory;
+use crate::rig::{Directory, PATH};
 
 /// What both fakes have in common: `run ID WORDS…` runs a command in a new session with a terminal's
 /// endless input, and its output in a file. A terminal without `setsid` uses perl for it.
@@ -50,7 +50,7 @@ esac
 
 fn fake(directory: &Directory, name: &str, verbs: &str) -> (PathBuf, Vec<(String, String)>) {
     let program = directory.script(name, &format!("{TERMINAL}{verbs}"));
-    let path = std::env::var("PATH").unwrap();
+    let path = PATH.to_owned();
     let state = directory.path("");
     let env = [("PATH", path), ("FAKE", state.display().to_string())];
     (

@@ -73,7 +73,7 @@ pub(crate) fn plan(ctx: &ToolContext) -> Result<Option<Plan>, String> {
         None => HelperArguments::default().words(),
         Some((backend, confine)) => {
             let paths = WritablePaths::of(&confine, ctx);
-            plan.temporary = paths.temporary.clone();
+            plan.temporary.clone_from(&paths.temporary);
             create_temporary(paths.temporary.as_deref())?;
             let joining = confined(backend, paths.view(&confine, ctx), ctx)?;
             plan.proxy = joining.proxy;
