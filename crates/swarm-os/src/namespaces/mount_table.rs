@@ -58,15 +58,12 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     while let Some((first, others)) = rest.split_first() {
         let code = others.get(..3).filter(|_| *first == b'\\');
         let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &others[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = others;
-            }
+        if let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
+            bytes.push(byte);
+            rest = &others[3..];
+        } else {
+            bytes.push(*first);
+            rest = others;
         }
     }
     bytes
