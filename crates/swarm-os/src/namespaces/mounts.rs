@@ -81,16 +81,16 @@ impl MountView {
         let exceptions: Vec<(&Path, OwnedFd)> = exceptions
             .filter_map(|path| Some((path.as_path(), open(path)?)))
             .collect();
-        let mut hidden: Vec<PathBuf> = self.hidden.iter().filter_map(|path| real(path)).collect();
+        let mut hidden: Vec<PathBuf> = self
+            .hidden
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
         hidden.sort();
         hidden.dedup_by(|inner, outer| inner.starts_with(outer));
         hidden.retain(|path| !writable.contains(&path.as_path()));
         hidden.iter().try_for_each(|path| hide(path, &exceptions))
     }
-}
-
-fn real(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
 }
 
 /// Opens a path without following links, which an agent may have created. `None` if there is none.

@@ -78,7 +78,8 @@ pub(super) fn model(scene: &Scene, text: &str) {
 pub(super) fn variable(scene: &Scene, number: usize) {
     let text = &scene.texts[number];
     // Where the sandbox lets the mate write.
-    let out = scene.world.project();
+    let out = scene.world.project().join("odd");
+    std::fs::create_dir_all(&out).expect("a directory");
     let words = [
         &format!("--env=V={text}"),
         &format!("--env=OUT={}", out.display()),
