@@ -7,15 +7,36 @@ use std::sync::Arc;
 use swarm_agent::{AgentRuntime, ModelLoop};
 use swarm_config::{Environment, runtime_presets};
 use swarm_protocol::AgentProgram;
-use swarm_runtimes::{AcpRuntime, ProgramSpec};
+use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec};
 use swarm_supervisor::ResolveRuntime;
 use swarm_team::{RuntimeOrder, SpawnOrder};
 use swarm_tools::prompt;
 
-/// Returns the function that finds agent programs with this environment.
-pub(crate) fn resolve_runtime(env: &Environment) -> Arc<ResolveRuntime> {
+/// Variables of Claude Code.
+const CLAUDE_VARIABLES: [&str; 5] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_MODEL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+];
+
+/// npm package of Claude Code.
+pub(crate) const CLAUDE_PACKAGE: &str = "@anthropic-ai/claude-code";
+
+/// Returns the function that finds agent programs with this environment. In a repository that is
+/// not trusted, Claude Code gets no settings of the repository.
+pub(crate) fn resolve_runtime(env: &Environment, is_trusted: bool) -> Arc<ResolveRuntime> {
     let env = env.clone();
-    Arc::new(move |program| resolve(&env, program))
+    Arc::new(move |program| {
+        let mut order = resolve(&env, program)?;
+        if *program == AgentProgram::Claude && !is_trusted {
+            order
+                .argv
+                .extend(["--setting-sources", "user"].map(str::to_owned));
+        }
+        Ok(order)
+    })
 }
 
 /// Finds an agent program: a preset, or a command line.
@@ -23,7 +44,11 @@ pub(crate) fn resolve(env: &Environment, program: &AgentProgram) -> Result<Runti
     let presets = runtime_presets().map_err(|error| error.to_string())?;
     let (command, install, variables) = match program {
         AgentProgram::Swarm => return Err("swarm needs no agent program".to_owned()),
-        AgentProgram::Claude => return Err("runtime claude is not available yet".to_owned()),
+        AgentProgram::Claude => (
+            vec!["claude".to_owned()],
+            format!("; install it with `npm install -g {CLAUDE_PACKAGE}`"),
+            CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
+        ),
         AgentProgram::Acp(command) => match presets.get(command) {
             Some(preset) => (
                 preset.command.clone(),
@@ -72,7 +97,15 @@ pub(crate) fn runtime_of(order: &SpawnOrder) -> Arc<dyn AgentRuntime> {
     let Some(runtime) = &order.runtime else {
         return Arc::new(ModelLoop);
     };
-    Arc::new(AcpRuntime::new(spec(order, runtime)))
+    let mut spec = spec(order, runtime);
+    if runtime.program != AgentProgram::Claude {
+        return Arc::new(AcpRuntime::new(spec));
+    }
+    let model = order.model.strip_prefix("claude/");
+    if let Some(model) = model.filter(|model| *model != "default") {
+        spec.argv.extend(["--model".to_owned(), model.to_owned()]);
+    }
+    Arc::new(ClaudeRuntime::new(spec))
 }
 
 fn spec(order: &SpawnOrder, runtime: &RuntimeOrder) -> ProgramSpec {

@@ -154,7 +154,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         resolve_model: Arc::new(move |name| {
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
-        resolve_runtime: resolve_runtime(&app.env),
+        resolve_runtime: resolve_runtime(&app.env, app.is_trusted()?),
         mode,
         ceiling,
         rules: RuleTexts::from(&claude.rules),

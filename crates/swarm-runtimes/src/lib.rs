@@ -5,11 +5,13 @@
 //! shutdown are those of every member.
 
 mod acp;
+mod claude;
 mod cut_turn;
 mod no_model;
 mod program;
 mod reply;
 
 pub use acp::AcpRuntime;
+pub use claude::ClaudeRuntime;
 pub use no_model::NoModel;
 pub use program::ProgramSpec;

@@ -1,6 +1,7 @@
 //! Other agent programs in a team.
 
 mod acp;
+mod claude;
 mod external;
 mod mcp;
 mod programs;

@@ -8,6 +8,9 @@ use swarm_tests::stage::World;
 /// The fake agent that speaks the Agent Client Protocol.
 pub(super) const ACP_AGENT: &str = include_str!("../../kit/src/acp-agent.sh");
 
+/// A fake of Claude Code with `stream-json`.
+pub(super) const CLAUDE_CODE: &str = include_str!("../../kit/src/claude-code.sh");
+
 /// Writes an executable script into the project directory.
 pub(super) fn install(world: &World, name: &str, script: &str) -> PathBuf {
     let path = world.project().join(name);

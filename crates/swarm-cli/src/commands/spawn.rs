@@ -58,7 +58,7 @@ pub(crate) struct SpawnArgs {
     /// File with the initial prompt, or - for standard input.
     #[arg(long, value_name = "FILE|-")]
     pub(crate) prompt_file: Option<PathBuf>,
-    /// Agent program: swarm, or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
+    /// Agent program: swarm, claude (Claude Code), or acp:PRESET or acp:COMMAND for one that speaks the Agent Client Protocol [default: its previous one, else swarm].
     #[arg(long, value_name = "RUNTIME")]
     pub(crate) runtime: Option<AgentProgram>,
     /// Model: PROVIDER/MODEL, an alias, or a model ID [default: its previous model, else setting `model.default`].
@@ -245,9 +245,13 @@ fn chosen_runtime(args: &SpawnArgs, dead: Option<&Member>) -> Result<AgentProgra
         ("--mcp-config", !args.mcp_config.is_empty()),
         ("--plan", args.plan),
     ];
-    let unused = given.iter().find(|(_, is_given)| *is_given);
-    match (&runtime, unused) {
-        (AgentProgram::Acp(_), Some((flag, _))) => {
+    let takes_model = !matches!(runtime, AgentProgram::Acp(_));
+    let is_unused = |flag: &str| flag != "--model" || !takes_model;
+    let unused = given
+        .iter()
+        .find(|(flag, is_given)| *is_given && is_unused(flag));
+    match unused {
+        Some((flag, _)) if !runtime.is_swarm() => {
             let message = format!("`{flag}` has no effect with runtime {runtime}");
             let hint = "omit it; the program has its own models, servers and plans";
             Err(Failure::usage(message).with_hint(hint))

@@ -22,7 +22,13 @@ pub(super) fn apply(update: &Value, turn: &Turn<'_>, reply: &mut Reply) {
             }
         }
         Some("tool_call") => {
-            reply.call_started(turn, id(), shown_name(update), title(update));
+            let (tool, title) = (shown_name(update), title(update));
+            let line = if title.starts_with(tool) {
+                title
+            } else {
+                format!("{tool} {title}")
+            };
+            reply.call_started(turn, id(), tool, line);
             result(update, turn, reply);
         }
         Some("tool_call_update") => result(update, turn, reply),

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use super::create::TeamCreateArgs;
-use super::delete::TeamDeleteArgs;
 use swarm_protocol::MemberName;
 
+use super::create::TeamCreateArgs;
+use super::delete::TeamDeleteArgs;
 use super::down::TeamDownArgs;
 use super::external::TeamAddArgs;
 use super::list::TeamListArgs;

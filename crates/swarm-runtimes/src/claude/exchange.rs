@@ -1,0 +1,232 @@
+//! One turn of Claude Code: a user message, and what it prints until its result.
+
+use std::future::pending;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use serde_json::{Value, json};
+use swarm_agent::{AgentError, ForeignCall, Turn, TurnStop};
+use swarm_protocol::{ToolKind, Usage};
+use swarm_tools::one_line;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::cut_turn::CutTurn;
+use crate::program::Program;
+use crate::reply::Reply;
+
+/// The id of a permission request, and its answer.
+type Answered = (Value, Value);
+
+/// A turn in progress.
+pub(super) struct Exchange<'a> {
+    turn: &'a Turn<'a>,
+    reply: Reply,
+    questions: FuturesUnordered<BoxFuture<'a, Answered>>,
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) fn new(turn: &'a Turn<'a>) -> Self {
+        let questions = FuturesUnordered::new();
+        // Keeps the stream from ending while there is no question.
+        questions.push(Box::pin(pending()) as BoxFuture<'a, _>);
+        Self {
+            turn,
+            reply: Reply::default(),
+            questions,
+        }
+    }
+
+    /// Returns the texts and the usage of the turn.
+    pub(super) fn finish(self) -> (Vec<String>, Usage) {
+        self.reply.finish(self.turn)
+    }
+
+    /// Sends the messages and serves the program until its result. Returns `false` if the turn was
+    /// cancelled.
+    pub(super) async fn run(
+        &mut self,
+        claude: &mut Program,
+        texts: &[String],
+        state: &mut CutTurn,
+    ) -> Result<bool, TurnStop> {
+        let content: Vec<_> = texts
+            .iter()
+            .map(|text| json!({"type": "text", "text": text}))
+            .collect();
+        let message = json!({"role": "user", "content": content});
+        let user = json!({
+            "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "",
+        });
+        claude.write(&user).await?;
+        let signals = self.turn.signals().clone();
+        let mut give_up: Option<Instant> = None;
+        loop {
+            tokio::select! {
+                message = claude.read() => {
+                    if let Some(result) = self.take(claude, message?, state).await? {
+                        return self.end(&result, give_up.is_some());
+                    }
+                }
+                Some((id, answer)) = self.questions.next() => respond(claude, &id, &answer).await?,
+                () = async {
+                    tokio::select! {
+                        () = signals.cancel.cancelled() => {}
+                        () = signals.suspend.cancelled() => {}
+                    }
+                }, if give_up.is_none() => {
+                    give_up = Some(Instant::now() + self.turn.parts().limits.cancel_grace);
+                    let request = json!({"subtype": "interrupt"});
+                    let id = Uuid::new_v4().to_string();
+                    let request =
+                        json!({"type": "control_request", "request_id": id, "request": request});
+                    claude.write(&request).await?;
+                }
+                () = async {
+                    match give_up {
+                        Some(at) => tokio::time::sleep_until(at).await,
+                        None => pending().await,
+                    }
+                } => return Err(TurnStop::Interrupted),
+            }
+        }
+    }
+
+    /// Handles one message. Returns the result of the turn.
+    async fn take(
+        &mut self,
+        claude: &mut Program,
+        message: Value,
+        state: &mut CutTurn,
+    ) -> Result<Option<Value>, TurnStop> {
+        match message["type"].as_str() {
+            Some("system") if message["subtype"] == "init" => {
+                if let Some(session) = message["session_id"].as_str() {
+                    state.set_session(session)?;
+                }
+            }
+            // Messages of Claude Code's own sub-agents are part of the call that started them.
+            Some("assistant") if message["parent_tool_use_id"].is_null() => {
+                self.said(&message["message"]["content"]);
+            }
+            Some("user") if message["parent_tool_use_id"].is_null() => {
+                self.results(&message["message"]["content"]);
+            }
+            Some("control_request") => self.control(claude, &message).await?,
+            Some("result") => return Ok(Some(message)),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn said(&mut self, content: &Value) {
+        for block in content.as_array().into_iter().flatten() {
+            let text = |field: &str| block[field].as_str().unwrap_or_default();
+            match block["type"].as_str() {
+                Some("text") => {
+                    self.reply.text(self.turn, text("text"));
+                    self.reply.end_text(self.turn);
+                }
+                Some("thinking") => Reply::thinking(self.turn, text("thinking")),
+                Some("tool_use") => {
+                    let call = call_of(text("id"), text("name"), &block["input"]);
+                    let (id, tool) = (call.id.as_str(), call.tool.as_str());
+                    self.reply.call_started(self.turn, id, tool, call.line);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn results(&mut self, content: &Value) {
+        for block in content.as_array().into_iter().flatten() {
+            let Some(id) = block["tool_use_id"].as_str() else {
+                continue;
+            };
+            let output = match &block["content"] {
+                Value::String(text) => text.clone(),
+                parts => {
+                    let parts = parts.as_array().into_iter().flatten();
+                    let texts = parts.filter_map(|part| part["text"].as_str());
+                    texts.collect::<Vec<_>>().join("\n")
+                }
+            };
+            let ok = block["is_error"] != true;
+            self.reply.call_ended(self.turn, id, ok, output.trim_end());
+        }
+    }
+
+    /// Begins to answer a permission request; other requests are refused.
+    async fn control(&mut self, claude: &mut Program, message: &Value) -> Result<(), AgentError> {
+        let (id, request) = (message["request_id"].clone(), &message["request"]);
+        if request["subtype"] != "can_use_tool" {
+            let error = json!({
+                "subtype": "error", "request_id": id, "error": "not available in a team",
+            });
+            let response = json!({"type": "control_response", "response": error});
+            return claude.write(&response).await;
+        }
+        let text = |field: &str| request[field].as_str().unwrap_or_default();
+        let call = call_of(text("tool_use_id"), text("tool_name"), &request["input"]);
+        let turn = self.turn;
+        self.questions.push(Box::pin(async move {
+            let answer = match turn.permit(&call).await {
+                Ok(input) => json!({"behavior": "allow", "updatedInput": input}),
+                Err(why) => json!({"behavior": "deny", "message": why}),
+            };
+            (id, answer)
+        }));
+        Ok(())
+    }
+
+    /// Evaluates the result of a turn. Returns `false` if it was cancelled.
+    fn end(&mut self, result: &Value, was_cancelled: bool) -> Result<bool, TurnStop> {
+        let count = |field: &str| result["usage"][field].as_u64().unwrap_or(0);
+        self.reply.usage = Usage {
+            input_tokens: count("input_tokens"),
+            output_tokens: count("output_tokens"),
+            cache_read_input_tokens: count("cache_read_input_tokens"),
+            cache_creation_input_tokens: count("cache_creation_input_tokens"),
+        };
+        if was_cancelled {
+            return Ok(false);
+        }
+        if result["is_error"] == true {
+            let kind = result["subtype"].as_str().unwrap_or("an error");
+            let why = result["result"].as_str().unwrap_or(kind);
+            let why = format!("claude: {why}");
+            return Err(AgentError::Runtime { why }.into());
+        }
+        Ok(true)
+    }
+}
+
+async fn respond(claude: &mut Program, id: &Value, answer: &Value) -> Result<(), AgentError> {
+    let success = json!({"subtype": "success", "request_id": id, "response": answer});
+    let response = json!({"type": "control_response", "response": success});
+    claude.write(&response).await
+}
+
+/// Returns a call; Claude Code's tools have the names and inputs of swarm's.
+fn call_of(id: &str, tool: &str, input: &Value) -> ForeignCall {
+    let kind = match tool {
+        "Bash" => ToolKind::Execute,
+        "Read" => ToolKind::Read,
+        "Edit" | "Write" | "NotebookEdit" => ToolKind::Edit,
+        "WebFetch" | "WebSearch" => ToolKind::Web,
+        _ => ToolKind::Other,
+    };
+    let fields = ["command", "file_path", "url", "pattern", "description"];
+    let mut known = fields.iter().filter_map(|field| input[*field].as_str());
+    let line = known
+        .next()
+        .map_or_else(|| tool.to_owned(), |text| format!("{tool} {text}"));
+    ForeignCall {
+        id: id.to_owned(),
+        tool: tool.to_owned(),
+        input: input.clone(),
+        line: one_line(&line),
+        kind,
+    }
+}

@@ -1,0 +1,8 @@
+//! Claude Code over standard streams: `claude -p` with `stream-json` in both directions, as its
+//! SDKs use it.
+
+mod exchange;
+mod runtime;
+mod version;
+
+pub use runtime::ClaudeRuntime;

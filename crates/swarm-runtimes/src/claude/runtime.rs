@@ -1,0 +1,119 @@
+//! The runtime: one `claude` process per member, one session per conversation.
+
+use async_trait::async_trait;
+use serde_json::json;
+use swarm_agent::{AgentError, AgentParts, AgentRuntime, Turn, TurnStop};
+use swarm_protocol::{AgentEvent, PermissionMode};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use super::exchange::Exchange;
+use super::version;
+use crate::ProgramSpec;
+use crate::cut_turn::CutTurn;
+use crate::program::Program;
+
+/// Arguments of every process.
+const ARGUMENTS: [&str; 9] = [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--permission-prompt-tool",
+    "stdio",
+    "--permission-mode",
+];
+
+/// A member whose turns are answered by the user's Claude Code.
+#[derive(Debug)]
+pub struct ClaudeRuntime {
+    spec: ProgramSpec,
+    claude: Mutex<Option<Program>>,
+}
+
+impl ClaudeRuntime {
+    /// Creates the runtime. The program starts with the first turn.
+    pub fn new(spec: ProgramSpec) -> Self {
+        Self {
+            spec,
+            claude: Mutex::new(None),
+        }
+    }
+
+    /// Returns the running program, or starts it with the session of this conversation.
+    fn ready(
+        &self,
+        running: Option<Program>,
+        turn: &Turn<'_>,
+        state: &mut CutTurn,
+    ) -> Result<Program, AgentError> {
+        if let Some(mut running) = running
+            && !running.has_exited()
+        {
+            return Ok(running);
+        }
+        let (option, session) = match state.session() {
+            Some(session) => ("--resume", session.to_owned()),
+            None => ("--session-id", Uuid::new_v4().to_string()),
+        };
+        let mut spec = self.spec.clone();
+        spec.argv.extend(ARGUMENTS.map(str::to_owned));
+        let mode = match turn.parts().rights.mode() {
+            PermissionMode::Plan => "plan",
+            // Everything that Claude Code asks about is decided by swarm's rules and mode.
+            _ => "default",
+        };
+        spec.argv.push(mode.to_owned());
+        spec.argv.extend([option.to_owned(), session]);
+        spec.argv.extend([
+            "--append-system-prompt".to_owned(),
+            spec.introduction.clone(),
+        ]);
+        if let Some((command, args)) = spec.team_tools.split_first() {
+            let env = ProgramSpec::team_tools_env(&turn.parts().tool_context);
+            let server = json!({"command": command, "args": args, "env": env});
+            let servers = json!({"mcpServers": {"swarm": server}});
+            spec.argv
+                .extend(["--mcp-config".to_owned(), servers.to_string()]);
+        }
+        Program::start(&spec, &turn.parts().tool_context)
+    }
+}
+
+#[async_trait]
+impl AgentRuntime for ClaudeRuntime {
+    async fn start(&self, agent: &AgentParts) -> Result<(), AgentError> {
+        if let Some(line) = version::check(&self.spec, &agent.tool_context).await? {
+            agent.events.emit(AgentEvent::Notice { line });
+        }
+        Ok(())
+    }
+
+    async fn answer(&self, turn: &mut Turn<'_>) -> Result<(), TurnStop> {
+        // The program acts on the messages, so they must not be delivered again after that.
+        turn.flush()?;
+        let mut state = CutTurn::load(&turn.state_file(), &self.spec.name)?;
+        // Dropped with its process on any error.
+        let mut slot = self.claude.lock().await;
+        loop {
+            let mut claude = self.ready(slot.take(), turn, &mut state)?;
+            let messages = turn.input();
+            let cut = state.give(&messages)?.map(str::to_owned);
+            let texts: Vec<_> = cut.into_iter().chain(messages).collect();
+            let mut exchange = Exchange::new(turn);
+            let is_done = exchange.run(&mut claude, &texts, &mut state).await?;
+            let (texts, usage) = exchange.finish();
+            *slot = Some(claude);
+            if !is_done {
+                return Err(TurnStop::Interrupted);
+            }
+            let may_end = turn.finish(&texts, usage).await?;
+            state.end()?;
+            if may_end {
+                return Ok(());
+            }
+        }
+    }
+}

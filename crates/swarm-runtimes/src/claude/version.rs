@@ -1,0 +1,52 @@
+//! The installed version of Claude Code.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use swarm_agent::AgentError;
+use swarm_tools::ToolContext;
+use tokio::process::Command;
+
+use crate::ProgramSpec;
+
+/// Versions whose messages were compared with this client.
+const TRIED: [&str; 2] = ["2.1.329", "2.1.330"];
+
+/// Timeout of `claude --version`.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Runs `claude --version`. Returns a notice if this version was not tried.
+pub(super) async fn check(
+    spec: &ProgramSpec,
+    context: &ToolContext,
+) -> Result<Option<String>, AgentError> {
+    let failed = |why: String| AgentError::Runtime {
+        why: format!("{}: {why}", spec.name),
+    };
+    let program = spec.argv.first().map_or("claude", String::as_str);
+    let asked = Command::new(program)
+        .arg("--version")
+        .env_clear()
+        .envs(&*context.env)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(TIMEOUT, asked).await;
+    let output = output.map_err(|_elapsed| failed(format!("{program} --version did not end")))?;
+    let output = output.map_err(|error| failed(format!("{program} cannot be run: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split_whitespace().next().unwrap_or_default();
+    if !output.status.success() || !text.contains("Claude Code") {
+        let said = text.trim().escape_debug();
+        return Err(failed(format!(
+            "{program} is not Claude Code: it printed `{said}`"
+        )));
+    }
+    if TRIED.contains(&version) {
+        return Ok(None);
+    }
+    let tried = TRIED.join(" and ");
+    Ok(Some(format!(
+        "Claude Code {version} was not tried with this version of swarm; tried: {tried}"
+    )))
+}

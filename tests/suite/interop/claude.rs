@@ -1,0 +1,105 @@
+//! A member whose agent is a program that speaks Claude Code's stream-json.
+
+use swarm_tests::stage::World;
+
+use super::programs::{CLAUDE_CODE, install};
+use crate::scene::{wait_for_no_process, wait_for_state, world};
+
+/// A world with the team `demo` and a fake `claude` on its path.
+fn world_with_claude() -> World {
+    let world = world();
+    install(&world, "claude", CLAUDE_CODE);
+    let path = std::env::var("PATH").expect("a path");
+    let path = format!("{}:{path}", world.project().display());
+    let world = world.with_variable("PATH", &path);
+    world.swarm(&["team", "create", "demo"]).ok();
+    world
+}
+
+#[test]
+fn claude_code_answers_mail_asks_through_the_queue_and_keeps_its_session() {
+    let world = world_with_claude();
+    let log = world.directory().join("claude.log");
+    let variable = format!("CLAUDE_LOG={}", log.display());
+    let spawn = ["spawn", "carl", "--runtime", "claude", "--model", "opus"];
+    let more = [
+        "--backend",
+        "headless",
+        "--env",
+        &variable,
+        "--prompt",
+        "hello",
+    ];
+    world.swarm(&[spawn, more].concat()).ok();
+    let team = world.team("demo");
+    let reports = || team.frames("team-lead", "idle_notification");
+    world.wait_until("the first report", || reports().len() == 1);
+    assert_eq!(reports()[0]["result"], "claude answer");
+    assert_eq!(team.member("carl").expect("carl")["model"], "claude/opus");
+
+    world.swarm(&["send", "carl", "clean up"]).ok();
+    wait_for_state(&world, "carl", "waiting-permission");
+    world.swarm(&["approve", "carl"]).ok();
+    world.wait_until("the second report", || reports().len() == 2);
+    assert_eq!(reports()[1]["result"], "cleaned up");
+    assert_eq!(team.events("turn_ended")[1]["usage"]["output_tokens"], 2);
+    world.swarm(&["kill", "carl"]).ok();
+
+    let again = [
+        "spawn",
+        "carl",
+        "--backend",
+        "headless",
+        "--env",
+        &variable,
+        "--prompt",
+        "again",
+    ];
+    world.swarm(&again).ok();
+    world.wait_until("the third report", || reports().len() == 3);
+    world.swarm(&["shutdown", "carl"]).ok();
+    let log = std::fs::read_to_string(&log).expect("the log");
+    let starts: Vec<_> = log
+        .lines()
+        .filter(|line| line.starts_with("arguments:"))
+        .collect();
+    assert!(starts[0].contains("--model opus"), "{log}");
+    assert!(
+        starts[0].contains("--setting-sources user"),
+        "not trusted: {log}"
+    );
+    let session = starts[0].split("--session-id ").nth(1).expect("a session");
+    let session = session.split(' ').next().expect("a session");
+    assert!(starts[1].contains(&format!("--resume {session}")), "{log}");
+    wait_for_no_process(&world);
+}
+
+#[test]
+fn an_untried_version_is_reported_and_another_program_is_refused() {
+    let world = world_with_claude();
+    let spawn = [
+        "spawn",
+        "carl",
+        "--runtime",
+        "claude",
+        "--backend",
+        "headless",
+    ];
+    let version = ["--env", "CLAUDE_FAKE_VERSION=9.9.9"];
+    world.swarm(&[&spawn[..], &version].concat()).ok();
+    let logs = world.swarm(&["logs", "carl"]);
+    assert!(
+        logs.stdout.contains("9.9.9 was not tried"),
+        "{}",
+        logs.story()
+    );
+    world.swarm(&["kill", "carl"]).ok();
+    install(&world, "claude", "echo something else");
+    let refused = world.swarm(&spawn);
+    refused.assert_code(9);
+    assert!(
+        refused.stderr.contains("is not Claude Code"),
+        "{}",
+        refused.story()
+    );
+}
