@@ -335,7 +335,7 @@ fn the_end_of_a_conversation_is_readable_without_colours() {
 
 fn team() -> PanelContent {
     let member = |name: &str, color, state, tokens, context, task: &str| PanelMember {
-        name: MemberName::parse(name).unwrap(),
+        name: MemberName::parse(name).expect("a valid name"),
         color,
         state,
         since: Some(Instant::now()),

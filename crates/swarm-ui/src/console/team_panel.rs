@@ -137,7 +137,7 @@ impl TeamPanel {
                 self.is_focused = false;
                 return PanelKey::NotMine;
             }
-            Key::Text(letter) => return self.letter(letter, confirming, content),
+            Key::Text(letter) => return self.letter(letter, confirming.as_deref(), content),
             _ => return PanelKey::NotMine,
         }
         PanelKey::Handled
@@ -146,7 +146,7 @@ impl TeamPanel {
     fn letter(
         &mut self,
         letter: &str,
-        confirming: Option<String>,
+        confirming: Option<&str>,
         content: &PanelContent,
     ) -> PanelKey {
         let action = match letter {
@@ -168,7 +168,7 @@ impl TeamPanel {
             "a" => PanelAction::Attach,
             "x" => {
                 let subject = self.subject(content);
-                if subject.is_some() && confirming == subject {
+                if subject.is_some() && confirming == subject.as_deref() {
                     return self.act(PanelAction::ShutDown, content);
                 }
                 self.confirming = subject;
@@ -295,7 +295,7 @@ fn members(content: &PanelContent) -> Table {
             let seconds = since.elapsed().as_secs();
             short_duration(seconds * 1000)
         });
-        let context = member.context.map(|context| format!("{context} %"));
+        let share = member.context.map(|percent| format!("{percent} %"));
         let tokens = match member.tokens {
             0 => String::new(),
             tokens => short_count(tokens),
@@ -305,7 +305,7 @@ fn members(content: &PanelContent) -> Table {
             state(member.state),
             Cell::new(time.unwrap_or_default()),
             Cell::new(tokens),
-            Cell::new(context.unwrap_or_default()),
+            Cell::new(share.unwrap_or_default()),
             Cell::new(&member.task),
         ]);
     }
@@ -331,7 +331,7 @@ fn state(state: MemberState) -> Cell {
 fn tasks(content: &PanelContent) -> Table {
     let mut table = Table::new(["TASK", "STATE", "OWNER", "SUBJECT"]).right(0);
     for task in &content.tasks {
-        table.row([&task.id, task.state, &task.owner, &task.subject].map(|text| Cell::new(text)));
+        table.row([&task.id, task.state, &task.owner, &task.subject].map(Cell::new));
     }
     table
 }

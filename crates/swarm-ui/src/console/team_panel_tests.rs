@@ -48,16 +48,19 @@ fn text(text: &str) -> Key {
     Key::Text(text.to_owned())
 }
 
-fn act(action: PanelAction, subject: &str) -> Option<PaneInput> {
+fn act(action: PanelAction, subject: &str) -> PaneInput {
     let subject = subject.to_owned();
-    Some(PaneInput::Panel { action, subject })
+    PaneInput::Panel { action, subject }
 }
 
 #[test]
 fn keys_act_on_the_selected_member() {
     let console = console(4);
     assert_eq!(console.key(Key::Team), Some(PaneInput::TeamPanel));
-    assert_eq!(console.key(Key::Enter), act(PanelAction::Look, "team-lead"));
+    assert_eq!(
+        console.key(Key::Enter),
+        Some(act(PanelAction::Look, "team-lead"))
+    );
     for key in [Key::Down, text("j"), Key::Up] {
         assert_eq!(console.key(key), None);
     }
@@ -67,14 +70,20 @@ fn keys_act_on_the_selected_member() {
         ("c", PanelAction::Mode),
         ("a", PanelAction::Attach),
     ] {
-        assert_eq!(console.key(text(letter)), act(action, "mate1"));
+        assert_eq!(console.key(text(letter)), Some(act(action, "mate1")));
     }
     assert_eq!(console.key(text("x")), None, "a shutdown is confirmed");
     assert_eq!(console.key(Key::Down), None);
     assert_eq!(console.key(text("x")), None, "for the same member");
-    assert_eq!(console.key(text("x")), act(PanelAction::ShutDown, "mate2"));
+    assert_eq!(
+        console.key(text("x")),
+        Some(act(PanelAction::ShutDown, "mate2"))
+    );
     console.key(text("t"));
-    assert_eq!(console.key(Key::Enter), act(PanelAction::ShowTask, "7"));
+    assert_eq!(
+        console.key(Key::Enter),
+        Some(act(PanelAction::ShowTask, "7"))
+    );
     assert_eq!(console.key(text("i")), None, "a task cannot be interrupted");
     assert_eq!(console.text(), "");
 }
@@ -114,7 +123,7 @@ fn the_focus_decides_who_gets_a_key() {
     console.key(Key::Team);
     assert_eq!(
         console.key(text("i")),
-        act(PanelAction::Interrupt, "team-lead")
+        Some(act(PanelAction::Interrupt, "team-lead"))
     );
     console.key(text("hi"));
     assert_eq!(console.text(), "ihi", "a paste is for the line");
