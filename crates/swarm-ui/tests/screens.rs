@@ -335,10 +335,11 @@ fn the_end_of_a_conversation_is_readable_without_colours() {
 
 fn team() -> PanelContent {
     let member = |name: &str, color, state, tokens, context, task: &str| PanelMember {
-        name: MemberName::parse(name).unwrap(),
+        name: MemberName::parse(name).expect("a valid name"),
         color,
         state,
-        since: Some(Instant::now()),
+        // In the future, so that no time has passed however slow the test is.
+        since: Some(Instant::now() + Duration::from_hours(1)),
         task: task.to_owned(),
         tokens,
         context,

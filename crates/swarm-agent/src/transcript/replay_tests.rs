@@ -5,20 +5,17 @@ use swarm_protocol::Envelope;
 
 use super::*;
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers build the content in place"
+)]
 fn said(role: &str, content: Value) -> Value {
     json!({"type": role, "message": {"role": role, "content": content}})
 }
 
 fn write(path: &Path, lines: &[Value]) -> String {
-    let text: String = lines
-        .iter()
-        .map(|line| {
-            format!(
-                "{line}
-"
-            )
-        })
-        .collect();
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.concat();
     swarm_os::replace_alone(path, text.as_bytes()).unwrap();
     text
 }

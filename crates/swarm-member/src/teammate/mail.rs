@@ -74,11 +74,11 @@ impl MailRole for TeammateMail {
                 };
                 granted.apply(team, frame, context.key_of(team))
             }
-            // It is about the turn that has ended.
-            Some(ControlFrame::InterruptRequest(_)) => Handling::Acknowledge,
-            // The member waits for the record in the queue, not for its copy by mail.
+            // The member waits for the record in the queue, not for its copy by mail. An interrupt is
+            // about the turn that has ended.
             Some(
-                ControlFrame::PermissionResponse(_)
+                ControlFrame::InterruptRequest(_)
+                | ControlFrame::PermissionResponse(_)
                 | ControlFrame::PlanApprovalResponse(_)
                 | ControlFrame::SandboxPermissionResponse(_),
             ) => Handling::Acknowledge,

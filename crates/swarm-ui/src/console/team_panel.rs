@@ -291,9 +291,9 @@ fn members(content: &PanelContent) -> Table {
         .right(4)
         .spare([3, 4, 2]);
     for member in &content.members {
-        let time = member.since.map(|since| {
-            let seconds = since.elapsed().as_secs();
-            short_duration(seconds * 1000)
+        let time = member.since.map(|since| match since.elapsed().as_secs() {
+            0 => "0 s".to_owned(),
+            seconds => short_duration(seconds * 1000),
         });
         let share = member.context.map(|percent| format!("{percent} %"));
         let tokens = match member.tokens {

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// Lets the person pick a conversation in this terminal. `None` if they cancel.
 pub(super) fn pick_session(app: &App) -> Result<Option<LeadSession>, Failure> {
     let sessions = all_lead_sessions(&app.root);
-    let picker = session_picker(&*app.store, &app.env.cwd, &sessions);
+    let list = session_picker(&*app.store, &app.env.cwd, &sessions);
     let runtime = runtime()?;
     let picked = runtime.block_on(async {
         let terminal = LeadTerminal::begin(view_theme(app, OutputFormat::Text), "")?;
@@ -29,7 +29,7 @@ pub(super) fn pick_session(app: &App) -> Result<Option<LeadSession>, Failure> {
         let (tell, mut told) = unbounded_channel();
         terminal.read(move |input| drop(tell.send(input)))?;
         if let Some(console) = terminal.console() {
-            console.pick(picker);
+            console.pick(list);
         }
         loop {
             tokio::select! {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use swarm_protocol::{Task, TaskStatus, UnixMs};
+use swarm_protocol::{ContextUse, Task, TaskStatus, UnixMs};
 use swarm_store::{MemberView, TaskList, TeamView};
 use swarm_ui::{PanelContent, PanelMember, PanelTask};
 
@@ -48,7 +48,7 @@ fn row(team: &TeamView, view: &MemberView, tasks: &TaskList, now: UnixMs) -> Pan
         tokens: report.map_or(0, |report| report.usage.total()),
         context: report
             .and_then(|report| report.context)
-            .map(|used| used.percent()),
+            .map(ContextUse::percent),
     }
 }
 

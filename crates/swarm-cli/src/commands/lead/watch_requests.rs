@@ -1,5 +1,6 @@
 //! `swarm requests --watch`: the dialogs of a lead's terminal, without a lead.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -172,7 +173,8 @@ impl QuestionHost for WatchedTeam {
             ),
         };
         if postponed > 0 {
-            line.push_str(&format!(", {postponed} postponed (Esc shows them)"));
+            // Writing into a String cannot fail.
+            let _infallible = write!(line, ", {postponed} postponed (Esc shows them)");
         }
         line.push_str(" · Ctrl-C exits");
         self.console.set_status(vec![line]);
