@@ -187,8 +187,8 @@ impl SpendingMeter {
             return Ok(Some(self.over(full)));
         }
         let is_money = |one: &&BudgetUse| matches!(one.budget, Budget::Money(_));
-        let in_money = uses.iter().find(is_money);
-        let unpriced = in_money.filter(|_| self.models.price(model).is_none());
+        let limited = uses.iter().find(is_money);
+        let unpriced = limited.filter(|_| self.models.price(model).is_none());
         Ok(unpriced.map(|one| {
             format!(
                 "{model} has no price, so the budget of {} ({}) cannot be applied; add the price to [model.prices] in \
