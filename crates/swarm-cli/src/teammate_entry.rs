@@ -140,7 +140,7 @@ fn start(args: Args) -> anyhow::Result<Ending> {
             width: Box::new(|| terminal_width(std::io::stdout())),
             terminate: terminate()?,
         };
-        let ended = swarm_member::run(parts).await;
+        let ended = Box::pin(swarm_member::run(parts)).await;
         let failure = ended.as_ref().err();
         let last_words = failure.map(|error| format!("{PROGRAM}: {error:#}"));
         if let Some(keyboard) = keyboard {

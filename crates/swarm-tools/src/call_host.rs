@@ -22,12 +22,12 @@ pub trait CallHost: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// The reason why not, as a clause.
-    fn may_make(&self, call: &ForeignCall<'_>) -> Result<(), String>;
+    fn may_make(&self, call: &MemberCall<'_>) -> Result<(), String>;
 }
 
 /// A call of another agent.
 #[derive(Debug, Clone, Copy)]
-pub struct ForeignCall<'a> {
+pub struct MemberCall<'a> {
     /// Name of the tool.
     pub tool: &'a str,
     /// The input.

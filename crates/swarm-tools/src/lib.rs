@@ -34,7 +34,7 @@ pub use bash::{
     run_check,
 };
 pub use builtin::builtin;
-pub use call_host::{CallHost, ForeignCall, PersonAnswer};
+pub use call_host::{CallHost, MemberCall, PersonAnswer};
 pub use context::{Caller, ToolContext, ToolLimits};
 pub use edit::{Edit, NotebookEdit};
 pub use files::{Checkout, Confinement, FileState, ProtectedPaths, leads_to};

@@ -1,5 +1,7 @@
 //! The main screens in terminals of several sizes, rendered by a terminal emulator.
 
+#![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
+
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::Path;

@@ -5,7 +5,7 @@ use swarm_protocol::{
     AnsweredBy, PermissionMode, RequestId, RequestKind, RequestRecord, RequestState,
 };
 use swarm_store::blocking::Team;
-use swarm_tools::{CallHost, ForeignCall};
+use swarm_tools::{CallHost, MemberCall};
 
 use super::answer::{answer, approve, deny};
 use crate::MemberContext;
@@ -87,7 +87,7 @@ fn may_make(
     let member = config.member(&record.from);
     let member = member.ok_or_else(|| format!("{} has left the team", record.from))?;
     let cwd = &member.cwd;
-    host.may_make(&ForeignCall { tool, input, cwd })
+    host.may_make(&MemberCall { tool, input, cwd })
 }
 
 /// Returns the open request of this member.

@@ -15,7 +15,7 @@ use swarm_team::{
     ChangeSignal, Incoming, MemberContext, OpenRequest, SendMessageTool, adopt_request,
     adopt_requests, answer, approve, approve_edited, deny, open_request, wait_for_answer,
 };
-use swarm_tools::{CallHost, Caller, ForeignCall, PersonAnswer, Tool as _, ToolContext};
+use swarm_tools::{CallHost, Caller, MemberCall, PersonAnswer, Tool as _, ToolContext};
 use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, call, name, now};
@@ -252,7 +252,7 @@ impl CallHost for MakesOnly {
 
     fn progress(&self, _line: String) {}
 
-    fn may_make(&self, call: &ForeignCall<'_>) -> Result<(), String> {
+    fn may_make(&self, call: &MemberCall<'_>) -> Result<(), String> {
         assert_eq!((call.tool, call.cwd), ("Bash", &*self.0));
         match call.input["command"].as_str() {
             Some("make") => Ok(()),

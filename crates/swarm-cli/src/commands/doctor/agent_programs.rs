@@ -11,12 +11,11 @@ use crate::runtimes;
 pub(super) fn check(env: &Environment) -> Result<Vec<Finding>, Failure> {
     const NAME: &str = "agent programs";
     let (mut found, mut others, mut packages) = (Vec::new(), Vec::new(), Vec::new());
-    match runtimes::resolve(env, &AgentProgram::Claude) {
-        Ok(order) => found.push(format!("claude ({})", order.argv[0])),
-        Err(_) => {
-            others.push("claude".to_owned());
-            packages.push(runtimes::CLAUDE_PACKAGE.to_owned());
-        }
+    if let Ok(order) = runtimes::resolve(env, &AgentProgram::Claude) {
+        found.push(format!("claude ({})", order.argv[0]));
+    } else {
+        others.push("claude".to_owned());
+        packages.push(runtimes::CLAUDE_PACKAGE.to_owned());
     }
     for (name, preset) in runtime_presets()? {
         if let Ok(order) = runtimes::resolve(env, &AgentProgram::Acp(name.clone())) {
