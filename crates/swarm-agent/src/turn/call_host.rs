@@ -8,7 +8,7 @@ use serde_json::Value;
 use swarm_permissions::{Decision, PermissionOutcome, PermissionRequest, Question};
 use swarm_protocol::{AgentEvent, MemberState};
 use swarm_tools::{
-    AskUserQuestion, CallHost, ForeignCall, PersonAnswer, Tool, ToolContext, given_answers,
+    AskUserQuestion, CallHost, MemberCall, PersonAnswer, Tool, ToolContext, given_answers,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +86,7 @@ impl CallHost for AgentCallHost {
     }
 
     /// In the other agent's directory, the caller's relative rules still refer to its own.
-    fn may_make(&self, call: &ForeignCall<'_>) -> Result<(), String> {
+    fn may_make(&self, call: &MemberCall<'_>) -> Result<(), String> {
         let named = |tool: &&Arc<dyn Tool>| tool.name() == call.tool;
         let Some(tool) = self.tools.iter().find(named) else {
             return Err(format!("you do not have the tool `{}`", call.tool));
