@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use swarm_mcp::AgentServers;
 use swarm_tests::fake_api::{FakeApi, Reply, Script, Step};
-use swarm_tools::{CallHost, ForeignCall, PersonAnswer, ToolOutput};
+use swarm_tools::{CallHost, MemberCall, PersonAnswer, ToolOutput};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -58,7 +58,7 @@ impl CallHost for Host {
         drop(self.progress.send(line));
     }
 
-    fn may_make(&self, _call: &ForeignCall<'_>) -> Result<(), String> {
+    fn may_make(&self, _call: &MemberCall<'_>) -> Result<(), String> {
         Err("not asked in these tests".to_owned())
     }
 }
