@@ -198,7 +198,7 @@ fn a_person_sees_results_changes_the_mode_and_runs_commands() {
     run.line("!echo on my $((40 + 2)) own");
     run.shows("on my 42 own");
     run.line("/cost");
-    run.shows("tokens in completed turns");
+    run.shows("CACHE READ");
     run.line("what did I run?");
     run.api
         .wait_for("the output of the person's command", "team-lead", |ask| {

@@ -71,8 +71,8 @@ fn a_question_that_arrives_in_the_pager_is_announced_and_not_answered_by_its_key
     run.line("publish it");
     run.shows("1: yes, this once");
     run.press("C-o");
-    run.shows("transcript · ");
-    run.shows("team-lead asks: Bash touch published");
+    run.shows("▲ team-lead asks: Bash touch published");
+    run.shows("q close");
     run.keys("1");
     run.keys("q");
     let made = run.world.project().join("published");
