@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use swarm_permissions::{HandoffScan, scan_handoff};
 
 /// Documents of this repository that quote tags or attacks.
-const QUOTING: [&str; 8] = [
+const QUOTING: [&str; 9] = [
+    "config/prompts/agent-program.md",
     "config/prompts/coordinator.md",
     "config/prompts/lead.md",
     "config/prompts/teammate.md",

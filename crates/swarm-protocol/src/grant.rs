@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Answer, MessageId, RequestRecord, SpawnId, TeamName, UnixMs, input_digest};
 
 /// Begins every signed text, so that a signature is valid for nothing else.
-const DOMAIN: &str = "swarm grant v1";
+const DOMAIN: &str = "swarm-grant v1";
 
 /// What a signature covers: an approval, a mode, or a rule for a team.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,7 @@ const KNOWN: [(&str, usize, &str); 4] = [
     ),
     (
         "swarm-cli",
-        9,
+        10,
         "a line in the lead's terminal may be any command, `run` and `lead` among them",
     ),
     (

@@ -121,19 +121,6 @@ fn what_is_said_to_people_is_not_said_to_programs() {
 }
 
 #[test]
-fn commands_of_later_versions_say_that_they_are() {
-    let world: World = world();
-    let error = world.swarm(&["cost", "--json"]).error(2);
-    let message = error["message"].as_str().unwrap();
-    assert!(
-        message.starts_with("this version of swarm does not have the "),
-        "{message}"
-    );
-    let help = world.swarm(&["--help"]);
-    assert!(!help.ok().stdout.contains("  cost "), "{}", help.story());
-}
-
-#[test]
 fn a_prompt_in_place_of_a_worktree_name_gets_a_hint() {
     let world = world();
     let words = ["run", "--worktree", "Mend the import"];

@@ -263,6 +263,7 @@ fn a_mode_and_a_rule_set_by_a_person_apply_immediately_and_to_later_members() {
     let journal = world.team("demo").events("mode_set");
     assert_eq!(journal.len(), 2, "{journal:?}");
     assert!(journal[0]["signature"]["value"].is_string(), "{journal:?}");
+    world.swarm(&["team", "remove", "stranger"]).ok();
     world.swarm(&["shutdown", "--all"]).ok();
 }
 

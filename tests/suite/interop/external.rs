@@ -153,7 +153,8 @@ fn a_lead_waits_for_a_member_of_another_program() {
     world
         .swarm(&["task", "create", "tidy up", "--owner", "carl"])
         .ok();
-    let run = world.start(&crate::scene::demo_run_args("go", &[]));
+    let model = "anthropic/claude-sonnet-4-6";
+    let run = world.start(&["resume", "demo", "go", "--model", model]);
     world.wait_until("the lead's turn has ended", || {
         world.team("demo").events("turn_ended").len() == 1
     });

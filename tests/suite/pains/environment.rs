@@ -202,11 +202,15 @@ fn r2_r4_without_tmux_headless_is_chosen_and_reported_and_tmux_is_refused() {
             .contains("tmux not found"),
         "{refused}"
     );
-    for later in ["iterm2", "in-process", "command"] {
-        let refused = with(&spawn("ann", &["--backend", later, "--json"])).error(7);
+    for (backend, why) in [
+        ("iterm2", "it2 not found"),
+        ("command", "`spawn.pane_program` names no program"),
+        ("in-process", "auto, tmux, iterm2, command and headless"),
+    ] {
+        let refused = with(&spawn("ann", &["--backend", backend, "--json"])).error(7);
         let message = refused["message"].as_str().unwrap();
         assert!(
-            message.contains(later) && message.contains("auto, tmux and headless"),
+            message.contains(backend) && message.contains(why),
             "{message}"
         );
     }

@@ -178,7 +178,7 @@ Examples:
         Agents(args: agents::AgentsCommand) => agents::run(app, &args);
         /// List the instruction files that agents read.
         Instructions(args: instructions::InstructionsArgs) => instructions::run(app, &args);
-        /// Offer the team's tools to an MCP client over standard input and output.
+        /// Offer the team's tools to an MCP client.
         Mcp(args: mcp::McpArgs) => mcp::run(app, &args);
         /// Show and change settings.
         #[command(subcommand)]

@@ -81,7 +81,7 @@ pub(crate) struct SpawnArgs {
     /// Copy uncommitted changes into the worktree.
     #[arg(long, requires = "worktree")]
     pub(crate) snapshot: bool,
-    /// Backend: auto, tmux or headless [default: setting `spawn.backend`].
+    /// Backend: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
     /// Environment variable for its shell commands; repeatable.

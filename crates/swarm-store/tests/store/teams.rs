@@ -116,12 +116,7 @@ fn l11_of_two_that_make_a_team_at_the_same_instant_one_wins() {
 
 #[test]
 fn a_deleted_team_leaves_its_tasks_and_journal_in_the_archive() {
-    let world = World::with_member("alice");
-    world
-        .store
-        .team(&world.team)
-        .set_active(&name("alice"), false)
-        .unwrap();
+    let world = World::new();
     world.create("work", &[]);
     let archive = world
         .store

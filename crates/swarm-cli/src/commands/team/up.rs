@@ -32,7 +32,7 @@ pub(crate) struct TeamUpArgs {
     /// Template file, or one of the built-in templates bugfix, feature and review.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) template: String,
-    /// Backend for members: auto, tmux or headless [default: setting `spawn.backend`].
+    /// Backend for members: auto, tmux, iterm2, command or headless [default: setting `spawn.backend`].
     #[arg(long)]
     pub(crate) backend: Option<String>,
 }
