@@ -7,10 +7,10 @@ use swarm_store::{Actor, StoreError, TaskChange};
 use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
-use crate::WorkMerger;
 use crate::merged::require_merged;
 use crate::task_checks::passed_checks;
 use crate::task_hooks::completed_hooks;
+use crate::{CompletionError, WorkMerger};
 
 /// A change that may complete a task, with the merger of its work.
 #[derive(Debug, Clone, Copy)]
@@ -29,23 +29,6 @@ pub struct Completion<'a> {
     pub shell: Option<&'a ToolContext>,
     /// Clock for their records.
     pub clock: &'a dyn Clock,
-}
-
-/// The task cannot be completed. It is unchanged.
-#[derive(Debug, thiserror::Error)]
-pub enum CompletionError {
-    /// Rejected by the task list.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Rejected by a hook.
-    #[error("{0}")]
-    Hook(String),
-    /// A check did not pass.
-    #[error("{0}")]
-    Check(String),
-    /// The work is not merged into the target.
-    #[error("{0}")]
-    Merge(String),
 }
 
 impl Completion<'_> {

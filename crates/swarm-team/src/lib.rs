@@ -3,6 +3,7 @@
 
 mod brief;
 mod completion;
+mod completion_error;
 mod context;
 mod effects;
 mod frame_text;
@@ -26,7 +27,8 @@ mod task_tools;
 mod team_rights;
 
 pub use brief::team_brief;
-pub use completion::{Completion, CompletionError};
+pub use completion::Completion;
+pub use completion_error::CompletionError;
 pub use context::{MemberContext, NoTeam, TeamCreator, WorkMerger};
 pub use effects::{
     announce_assignment, announce_unblocked, reconcile, reconcile_and_view, reserve,

@@ -129,6 +129,8 @@ fn d4_three_hundred_messages_reach_a_lead_that_is_killed_meanwhile_in_order_and_
     let gate = Gate::closed();
     let held = gate.clone();
     let world = world();
+    // The sandbox hides the team from commands of agents.
+    world.write("root/swarm.toml", "[sandbox]\nbash = \"off\"\n");
     let command = shell_loop(&world);
     let api = FakeApi::start(move |ask: &Ask| match ask.agent.as_str() {
         "team-lead" => lead(ask),
