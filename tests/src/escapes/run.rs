@@ -112,8 +112,8 @@ async fn succeeds(script: &str, ctx: &ToolContext) -> bool {
 fn sleeper(mark: &str) -> Option<Pid> {
     let line = format!("sleep {mark}");
     let found = pids().into_iter().map(u32::cast_signed);
-    let found = found.filter(|pid| command_line(*pid) == line);
-    found.filter_map(Pid::from_raw).next()
+    let mut found = found.filter(|pid| command_line(*pid) == line);
+    found.find_map(Pid::from_raw)
 }
 
 /// Returns the backends that work here and says why others do not, since silence would look like a

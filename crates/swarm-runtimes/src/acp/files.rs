@@ -17,8 +17,11 @@ pub(super) async fn read(turn: &Turn<'_>, params: &Value) -> Result<Value, Strin
     let call = call("Read", &json!({"file_path": path}), ToolKind::Read);
     turn.permit(&call).await?;
     let failed = |error: std::io::Error| format!("{path}: {error}");
-    let length = tokio::fs::metadata(path).await.map_err(failed)?.len();
-    if length > MAX_BYTES {
+    let found = tokio::fs::metadata(path).await.map_err(failed)?;
+    if !found.is_file() {
+        return Err(format!("{path} is not a regular file"));
+    }
+    if found.len() > MAX_BYTES {
         return Err(format!("{path} is larger than {} MiB", MAX_BYTES >> 20));
     }
     let text = tokio::fs::read_to_string(path).await.map_err(failed)?;

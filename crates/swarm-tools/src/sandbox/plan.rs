@@ -39,6 +39,17 @@ const OWN_TEMPORARY: &str = "swarm-tmp";
 /// Files of a repository that make git run programs.
 const GIT_CONFIGURATION: [&str; 2] = ["config", "hooks"];
 
+/// Files and directories of a project that make swarm or Claude Code run programs.
+const PROJECT_CONFIGURATION: [&str; 7] = [
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/swarm.toml",
+    ".claude/agents",
+    ".claude/skills",
+    ".claude/commands",
+];
+
 /// How to start a command through the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -204,6 +215,12 @@ impl WritablePaths {
             view.read_only.extend(configuration);
             // As a mount it cannot be renamed and replaced.
             view.writable.push(git);
+        }
+        let project = PROJECT_CONFIGURATION.map(|name| confine.root().join(name));
+        view.read_only.extend(project);
+        let own = confine.root().join(".claude");
+        if own.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            view.writable.push(own);
         }
         view
     }

@@ -43,10 +43,14 @@ fn filter(unix_sockets: bool, internet: bool) -> Result<SeccompFilter, BackendEr
     if unix_sockets {
         families.push(libc::AF_UNIX);
     } else {
-        // A datagram socket of a pair can still be connected to another address.
-        let datagram = SeccompCmpOp::MaskedEq(0xf);
-        let pair = condition(1, datagram, libc::SOCK_DGRAM)?;
-        rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(vec![pair])?]);
+        // A datagram socket of a pair can still be connected to another address. The kernel makes
+        // one of a raw Unix socket as well.
+        let mut pairs = Vec::new();
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            let pair = condition(1, SeccompCmpOp::MaskedEq(0xf), kind)?;
+            pairs.push(SeccompRule::new(vec![pair])?);
+        }
+        rules.insert(libc::SYS_socketpair, pairs);
     }
     let others: Result<_, _> = families
         .into_iter()
