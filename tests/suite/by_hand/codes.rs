@@ -1,7 +1,6 @@
 //! Exit codes and the form of errors are the same whatever the command.
 
 use serde_json::Value;
-use swarm_tests::stage::World;
 
 use crate::scene::{enter_foreign, run_bash, world, world_with_team};
 
