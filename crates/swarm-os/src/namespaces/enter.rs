@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use rustix::fd::AsFd as _;
+use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -60,12 +60,7 @@ pub fn enter_new_namespaces(network: bool) -> io::Result<()> {
         .contains(CapabilitySet::SYS_ADMIN)
     {
         let (user, group) = own_ids();
-        let own = openat(
-            CWD,
-            "/proc/self",
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
+        let own = own_process()?;
         unshare(UnshareFlags::NEWUSER)?;
         map_ids(&own, (0, 0), (user, group))?;
     }
@@ -73,6 +68,13 @@ pub fn enter_new_namespaces(network: bool) -> io::Result<()> {
     // Otherwise the mounts made here would appear outside.
     let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     Ok(mount_change("/", propagation)?)
+}
+
+/// Opens this process's directory in `/proc`, which is not reachable by its path once the process is
+/// in other namespaces.
+fn own_process() -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(openat(CWD, "/proc/self", flags, Mode::empty())?)
 }
 
 /// Moves this process into the namespaces of another one, and its next child into that one's process
@@ -89,12 +91,7 @@ pub fn join_namespaces(member: &NamespaceMember) -> io::Result<bool> {
     if NamespaceMember::of(member.pid)? != *member {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let own = openat(
-        CWD,
-        "/proc/self",
-        OFlags::PATH | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
+    let own = own_process()?;
     let directory = std::env::current_dir()?;
     let (user, group) = own_ids();
     let mut kinds = ThreadNameSpaceType::empty();
