@@ -53,12 +53,16 @@ pub trait BackendKind: Send + Sync + Debug {
     /// Returns every backend of this kind that may have panes, given the sockets in rosters.
     fn backends(
         &self,
-        sockets: &BTreeSet<PathBuf>,
+        _sockets: &BTreeSet<PathBuf>,
         facts: &TerminalFacts,
-    ) -> Vec<Arc<dyn PaneBackend>>;
+    ) -> Vec<Arc<dyn PaneBackend>> {
+        self.backend_for_pane(None, facts).into_iter().collect()
+    }
 
     /// Returns the pane in which the calling process runs, based on environment variables.
-    fn own_pane(&self, variable: &dyn Fn(&str) -> Option<String>) -> Option<PaneId>;
+    fn own_pane(&self, _variable: &dyn Fn(&str) -> Option<String>) -> Option<PaneId> {
+        None
+    }
 
     /// Whether a person can look at a pane.
     fn has_panes(&self) -> bool {
@@ -76,7 +80,9 @@ pub trait BackendKind: Send + Sync + Debug {
     }
 
     /// Describes the pane for a list; `server` is the name of its server if the team uses several.
-    fn describe(&self, pane: &PaneId, server: Option<&str>) -> String;
+    fn describe(&self, _pane: &PaneId, _server: Option<&str>) -> String {
+        self.backend().name().to_owned()
+    }
 
     /// Checks the programs that the backend needs. `None` if it needs none.
     async fn check(&self, facts: &TerminalFacts) -> Option<BackendCheck>;

@@ -180,15 +180,17 @@ pub(crate) fn write(directory: &Path, record: &Record) -> Result<(), PaneError> 
 
 /// Removes a record and the default output file next to it.
 pub(crate) fn remove(directory: &Path, spawn_id: SpawnId) -> Result<(), PaneError> {
-    for file in [path(directory, spawn_id), default_log(directory, spawn_id)] {
-        match std::fs::remove_file(&file) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(PaneError::io("remove", &file, e));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    remove_files([path(directory, spawn_id), default_log(directory, spawn_id)].iter())
+}
+
+/// Removes those of the files that exist.
+pub(crate) fn remove_files<'p>(
+    mut files: impl Iterator<Item = &'p PathBuf>,
+) -> Result<(), PaneError> {
+    files.try_for_each(|file| match std::fs::remove_file(file) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(PaneError::io("remove", file, e)),
+        _ => Ok(()),
+    })
 }
 
 /// Returns every record of a directory.

@@ -1,7 +1,6 @@
 //! The externally controlled terminals as [`BackendKind`]s.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -109,14 +108,6 @@ impl BackendKind for ITerm2 {
         Ok(open(facts, Self::driver(facts)?))
     }
 
-    fn backends(
-        &self,
-        _sockets: &BTreeSet<PathBuf>,
-        facts: &TerminalFacts,
-    ) -> Vec<Arc<dyn PaneBackend>> {
-        self.backend_for_pane(None, facts).into_iter().collect()
-    }
-
     fn own_pane(&self, variable: &dyn Fn(&str) -> Option<String>) -> Option<PaneId> {
         variable(ITERM_SESSION).as_deref().map(session_id)
     }
@@ -171,22 +162,6 @@ impl BackendKind for Command {
         facts: &TerminalFacts,
     ) -> Result<Arc<dyn PaneBackend>, PaneError> {
         Ok(open(facts, Self::driver(facts)?))
-    }
-
-    fn backends(
-        &self,
-        _sockets: &BTreeSet<PathBuf>,
-        facts: &TerminalFacts,
-    ) -> Vec<Arc<dyn PaneBackend>> {
-        self.backend_for_pane(None, facts).into_iter().collect()
-    }
-
-    fn own_pane(&self, _variable: &dyn Fn(&str) -> Option<String>) -> Option<PaneId> {
-        None
-    }
-
-    fn describe(&self, _pane: &PaneId, _server: Option<&str>) -> String {
-        self.backend().name().to_owned()
     }
 
     async fn check(&self, facts: &TerminalFacts) -> Option<BackendCheck> {

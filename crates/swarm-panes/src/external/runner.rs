@@ -10,7 +10,7 @@ use swarm_os::{DirectoryWatcher, NameFilter};
 use swarm_protocol::SpawnId;
 use tokio::time::Instant;
 
-use crate::record::End;
+use crate::record::{End, remove_files};
 use crate::{PaneCommand, PaneError, text};
 
 /// Maximum time between the request for a pane and the start of the program in it.
@@ -69,15 +69,7 @@ impl Runner {
     /// # Errors
     /// [`PaneError`] if one cannot be removed.
     pub(super) fn remove(&self) -> Result<(), PaneError> {
-        for file in [&self.script, &self.progress] {
-            match std::fs::remove_file(file) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(PaneError::io("remove", file, e));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        remove_files([&self.script, &self.progress].into_iter())
     }
 
     /// Reads the progress.

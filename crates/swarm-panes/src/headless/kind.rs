@@ -1,11 +1,10 @@
 //! The headless backend as a [`BackendKind`].
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use swarm_protocol::{BackendType, PaneId};
+use swarm_protocol::BackendType;
 
 use crate::{
     BackendCheck, BackendKind, HeadlessBackend, PaneBackend, PaneError, PanePlacement,
@@ -45,24 +44,8 @@ impl BackendKind for Headless {
         Ok(Self::open(facts))
     }
 
-    fn backends(
-        &self,
-        _sockets: &BTreeSet<PathBuf>,
-        facts: &TerminalFacts,
-    ) -> Vec<Arc<dyn PaneBackend>> {
-        vec![Self::open(facts)]
-    }
-
-    fn own_pane(&self, _variable: &dyn Fn(&str) -> Option<String>) -> Option<PaneId> {
-        None
-    }
-
     fn has_panes(&self) -> bool {
         false
-    }
-
-    fn describe(&self, _pane: &PaneId, _server: Option<&str>) -> String {
-        self.backend().name().to_owned()
     }
 
     async fn check(&self, _facts: &TerminalFacts) -> Option<BackendCheck> {
