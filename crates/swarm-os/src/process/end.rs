@@ -27,10 +27,6 @@ const KILL_WAIT: Duration = Duration::from_secs(3);
 /// Interval at which a wait looks for namespaces that are closing.
 const NAMESPACE_STEP: Duration = Duration::from_millis(50);
 
-/// Timeout and polling interval of the wait for processes that are within `exec`.
-const EXEC_WAIT: Duration = Duration::from_millis(250);
-const EXEC_STEP: Duration = Duration::from_millis(1);
-
 /// Selects processes. Evaluated again at every scan of the process table.
 #[derive(Debug, Clone, Default)]
 pub struct Target {
@@ -165,22 +161,6 @@ pub fn end_blocking(target: &Target, grace: Duration) -> Ended {
     }
 }
 
-/// Waits until none of the processes is within `exec`, at most [`EXEC_WAIT`].
-fn wait_for_exec(mut within: Vec<Process>) {
-    let deadline = Instant::now() + EXEC_WAIT;
-    loop {
-        within.retain(|process| table::is_within_exec(*process));
-        if within.is_empty() || Instant::now() >= deadline {
-            return;
-        }
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the kernel does not report the end of exec, which takes some microseconds"
-        )]
-        std::thread::sleep(EXEC_STEP);
-    }
-}
-
 /// Sends SIGKILL to the processes of a target without waiting, for callers that cannot wait, such
 /// as destructors.
 pub fn kill_now(target: &Target) {
@@ -191,16 +171,8 @@ pub fn kill_now(target: &Target) {
 /// Scans for the running processes of a target. Returns each with a pidfd, checked again after it
 /// was opened. Processes that were `seen` before still belong to the target when the parent through
 /// which they were found has exited.
-///
-/// A scan without results waits for processes within `exec`, whose environment cannot be read: a
-/// marked process whose parent has exited is only found by the next scan.
 fn find_running(target: &Target, seen: &BTreeSet<Process>) -> BTreeMap<Process, OwnedFd> {
-    let snapshot = snapshot();
-    let found = select(&snapshot, target, seen);
-    if found.is_empty() && !target.marks.is_empty() {
-        wait_for_exec(table::within_exec(&snapshot));
-    }
-    found
+    select(&snapshot(), target, seen)
 }
 
 fn select(

@@ -1,13 +1,18 @@
 //! Scans of `/proc`, shared by concurrent callers.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::lookup::pids;
 use super::stat::ProcessStat;
+
+/// Timeout and polling interval of the wait for processes that are within `exec`.
+const EXEC_WAIT: Duration = Duration::from_millis(250);
+const EXEC_STEP: Duration = Duration::from_millis(1);
 
 /// The running processes at one moment.
 #[derive(Debug)]
@@ -29,10 +34,52 @@ impl Snapshot {
     /// are not dumpable are missing.
     pub(super) fn environs(&self) -> &BTreeMap<i32, Vec<u8>> {
         self.environs.get_or_init(|| {
-            let environ = |pid: &i32| fs::read(format!("/proc/{pid}/environ")).ok();
-            let pids = self.table.keys();
-            pids.filter_map(|pid| Some((*pid, environ(pid)?))).collect()
+            let deadline = Instant::now() + EXEC_WAIT;
+            let all = self.table.values();
+            all.filter_map(|stat| Some((stat.process.pid, environ(stat, deadline)?)))
+                .collect()
         })
+    }
+}
+
+/// Reads the environment of a process. `None` if it cannot be read.
+fn environ(stat: &ProcessStat, deadline: Instant) -> Option<Vec<u8>> {
+    if stat.is_kernel_thread || stat.is_exiting {
+        return Some(Vec::new());
+    }
+    let pid = stat.process.pid;
+    let read = |file: &str| fs::read(format!("/proc/{pid}/{file}"));
+    let is_pending = || {
+        let now = ProcessStat::of(pid.cast_unsigned());
+        Instant::now() < deadline && now.is_some_and(|now| !now.has_ended() && !now.is_exiting)
+    };
+    settled_environ(read, is_pending).ok()
+}
+
+/// Reads an environment, after the end of `exec`: until then, the kernel shows neither environment
+/// nor arguments, so that a marked process would be overlooked. `is_pending` returns whether `exec`
+/// may still end.
+fn settled_environ(
+    read: impl Fn(&str) -> io::Result<Vec<u8>>,
+    is_pending: impl Fn() -> bool,
+) -> io::Result<Vec<u8>> {
+    loop {
+        let environ = read("environ")?;
+        if !environ.is_empty() {
+            return Ok(environ);
+        }
+        if !read("cmdline")?.is_empty() {
+            // Either there is no environment, or `exec` has ended between the two reads.
+            return read("environ");
+        }
+        if !is_pending() {
+            return Ok(environ);
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the kernel does not report the end of exec, which takes some microseconds"
+        )]
+        std::thread::sleep(EXEC_STEP);
     }
 }
 
@@ -123,6 +170,20 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn an_environment_is_read_after_the_end_of_exec() {
+        let read_in_turn = |answers: &[&str], is_pending: bool| {
+            let mut answers = answers.iter().map(|text| Ok(text.as_bytes().to_vec()));
+            let answers = Mutex::new(&mut answers);
+            settled_environ(|_| answers.lock().next().unwrap(), || is_pending).unwrap()
+        };
+        // Environment, arguments, and both again.
+        assert_eq!(read_in_turn(&["", "", "A=b"], true), b"A=b");
+        assert_eq!(read_in_turn(&["", "sleep", "A=b"], true), b"A=b");
+        assert_eq!(read_in_turn(&["", "sleep", ""], true), b"");
+        assert_eq!(read_in_turn(&["", ""], false), b"");
+    }
 
     #[test]
     fn waiting_callers_share_one_scan_that_starts_after_their_calls() {

@@ -1,9 +1,8 @@
 //! The process table, read from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
-use super::scanner::{Snapshot, snapshot};
+use super::scanner::snapshot;
 use super::stat::{Process, ProcessStat};
 
 /// Returns the running processes whose environment contains `name=value`, including this one.
@@ -33,28 +32,6 @@ pub(super) fn ancestors(
     std::iter::successors(parent(&pid), parent).take(table.len())
 }
 
-/// Returns the processes that were within `exec` at the time of the snapshot and still are.
-pub(super) fn within_exec(snapshot: &Snapshot) -> Vec<Process> {
-    let environs = snapshot.environs().iter();
-    let empty = environs.filter(|(_, environ)| environ.is_empty());
-    empty
-        .filter_map(|(pid, _)| snapshot.table.get(pid))
-        .filter(|stat| !stat.is_kernel_thread)
-        .map(|stat| stat.process)
-        .filter(|process| is_within_exec(*process))
-        .collect()
-}
-
-/// Returns whether a user process is within `exec`: it has neither environment nor arguments yet. A
-/// program that was started without environment has arguments.
-pub(super) fn is_within_exec(process: Process) -> bool {
-    let is_empty = |what: &str| {
-        let bytes = fs::read(format!("/proc/{}/{what}", process.pid));
-        bytes.is_ok_and(|bytes| bytes.is_empty())
-    };
-    is_empty("environ") && is_empty("cmdline") && process.is_running()
-}
-
 /// Returns `roots`, their descendants, and the members of process groups and sessions that one of
 /// them leads.
 pub(super) fn family(table: &BTreeMap<i32, ProcessStat>, roots: &BTreeSet<i32>) -> BTreeSet<i32> {
@@ -79,8 +56,6 @@ pub(super) fn family(table: &BTreeMap<i32, ProcessStat>, roots: &BTreeSet<i32>) 
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     #[test]
@@ -112,22 +87,6 @@ mod tests {
             family(&table, &BTreeSet::from([10])),
             BTreeSet::from([10, 11, 13, 14])
         );
-    }
-
-    #[test]
-    fn a_program_without_environment_is_not_within_exec() {
-        let mut child = Command::new("sleep")
-            .arg("600")
-            .env_clear()
-            .spawn()
-            .unwrap();
-        let process = Process::running(child.id()).unwrap();
-        while is_within_exec(process) {
-            std::thread::yield_now();
-        }
-        assert!(!within_exec(&snapshot()).contains(&process));
-        child.kill().unwrap();
-        child.wait().unwrap();
     }
 
     #[test]

@@ -41,6 +41,29 @@ struct Inner {
     is_shut_down: bool,
 }
 
+impl Inner {
+    fn running(&self) -> Vec<Arc<BackgroundCommand>> {
+        let all = self.all.iter();
+        all.filter(|command| command.state() == CommandState::Running)
+            .cloned()
+            .collect()
+    }
+
+    fn running_summary(&self) -> String {
+        let mut text = String::new();
+        for command in self.running() {
+            let between = if text.is_empty() { "Running: " } else { ", " };
+            // Writing into a String cannot fail.
+            let _infallible = write!(text, "{between}{} ({})", command.id, command.one_line());
+        }
+        if text.is_empty() {
+            "No commands are running in the background.".to_owned()
+        } else {
+            text + "."
+        }
+    }
+}
+
 impl std::fmt::Debug for BackgroundCommands {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("BackgroundCommands")
@@ -168,11 +191,15 @@ impl BackgroundCommands {
         command: &str,
         ctx: &ToolContext,
     ) -> Result<Arc<BackgroundCommand>, String> {
-        let running = self.running();
-        if running.len() >= MAX_RUNNING {
+        // Locked until the command is listed: `shut_down` terminates it or it is not started.
+        let mut inner = self.inner.lock();
+        if inner.is_shut_down {
+            return Err("Not started: this agent is shutting down.".to_owned());
+        }
+        if inner.running().len() >= MAX_RUNNING {
             return Err(format!(
                 "Not started: {MAX_RUNNING} commands are already running in the background. Stop one with TaskStop first. {}",
-                self.running_summary()
+                inner.running_summary()
             ));
         }
         let id = format!("{ID_PREFIX}{}", &Uuid::new_v4().simple().to_string()[..8]);
@@ -187,13 +214,8 @@ impl BackgroundCommands {
             stop: CancellationToken::new(),
             state: watch::Sender::new(CommandState::Running),
         });
-        {
-            let mut inner = self.inner.lock();
-            if inner.is_shut_down {
-                return Err("Not started: this agent is shutting down.".to_owned());
-            }
-            inner.all.push(Arc::clone(&started));
-        }
+        inner.all.push(Arc::clone(&started));
+        drop(inner);
         self.has_changed();
         let (commands, command) = (Arc::clone(self), Arc::clone(&started));
         let (kill_grace, drain_grace) = (ctx.limits.kill_grace, ctx.limits.drain_grace);
@@ -241,26 +263,12 @@ impl BackgroundCommands {
 
     /// Returns the running commands.
     pub fn running(&self) -> Vec<Arc<BackgroundCommand>> {
-        let inner = self.inner.lock();
-        let all = inner.all.iter();
-        all.filter(|command| command.state() == CommandState::Running)
-            .cloned()
-            .collect()
+        self.inner.lock().running()
     }
 
     /// Lists the running commands in a sentence for the model.
     pub fn running_summary(&self) -> String {
-        let mut text = String::new();
-        for command in self.running() {
-            let between = if text.is_empty() { "Running: " } else { ", " };
-            // Writing into a String cannot fail.
-            let _infallible = write!(text, "{between}{} ({})", command.id, command.one_line());
-        }
-        if text.is_empty() {
-            "No commands are running in the background.".to_owned()
-        } else {
-            text + "."
-        }
+        self.inner.lock().running_summary()
     }
 
     /// Whether there are ended commands that the agent has not been notified of.

@@ -77,9 +77,12 @@ async fn a_background_command_is_stopped_with_all_its_descendants() {
     commands.shut_down(Duration::from_secs(10)).await;
     assert_eq!(two.state(), CommandState::Stopped);
     assert_eq!(alive(&scene), 0);
+    let outputs = || std::fs::read_dir(scene.base().join("root/output")).unwrap();
+    assert_eq!(outputs().count(), 2);
     let late = json!({"command": "sleep 1000", "run_in_background": true});
     let refused = scene.refused("Bash", late).await;
     assert!(refused.contains("shutting down"), "{refused}");
+    assert_eq!(outputs().count(), 2, "it was not started");
     assert_eq!(alive(&scene), 0);
 }
 
