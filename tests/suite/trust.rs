@@ -86,7 +86,10 @@ fn an_agent_cannot_hide_in_another_pid_namespace() {
 }
 
 /// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the developer must see that the test was skipped"
+)]
 fn not_proven(why: &str) {
     eprintln!("NOT PROVEN HERE: {why}");
 }

@@ -10,7 +10,7 @@ use swarm_protocol::Skill;
 use swarm_tools::{Tool, ToolContext};
 
 use crate::{
-    AgentEnvironment, AgentRuntime, Brief, EventSink, ForkPoint, InstructionSources, Interjections,
+    AgentEnvironment, Brief, EventSink, ForkPoint, InstructionSources, Interjections,
     PermissionGate, Rights, SessionLimits,
 };
 
@@ -22,8 +22,6 @@ pub struct AgentParts {
     /// The system prompt in blocks, including facts about the environment. It must not change
     /// during a conversation, because that would invalidate the prompt cache.
     pub system: Vec<String>,
-    /// The runtime that produces the agent's responses.
-    pub runtime: Arc<dyn AgentRuntime>,
     /// Client of the model.
     pub model: Arc<dyn Model>,
     /// Id of the model at its provider.

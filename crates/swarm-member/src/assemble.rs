@@ -85,6 +85,7 @@ pub(crate) struct MemberSetup {
 /// A member with its tools, before its conversation is opened.
 pub(crate) struct Assembled {
     pub(crate) agent: AgentParts,
+    runtime: Arc<dyn AgentRuntime>,
     transcript: TranscriptFile,
     sub_agents: Arc<SubAgents>,
     mail: Arc<MailHandler>,
@@ -127,6 +128,7 @@ impl Assembled {
         );
         Ok(MemberLoop {
             role,
+            runtime: self.runtime,
             _hook_watch: hook_watch,
             session: Session::open(self.transcript, self.agent)?,
             inbox: InboxWatch::new(self.watcher, Arc::clone(&mail.context)),
@@ -206,7 +208,6 @@ impl MemberSetup {
         let mut agent = AgentParts {
             name: context.name.to_string(),
             system,
-            runtime: self.runtime,
             model: self.model,
             model_name: short_model_name(&self.model_name),
             tools,
@@ -233,6 +234,7 @@ impl MemberSetup {
         sub_agents.attach(&mut agent, spawner, self.definition.as_ref(), &transcript);
         Ok(Assembled {
             agent,
+            runtime: self.runtime,
             transcript,
             sub_agents,
             mail: self.mail,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_agent::{
-    AgentError, Injected, ModelFactory, Session, SubAgents, TurnOutcome, TurnSignals,
+    AgentError, AgentRuntime, Injected, ModelFactory, Session, SubAgents, TurnOutcome, TurnSignals,
 };
 use swarm_os::{DirectoryWatcher, NameFilter, Subscription};
 use swarm_protocol::{MemberState, TeamName};
@@ -106,6 +106,8 @@ pub(crate) trait Role: Sized {
 pub(crate) struct MemberLoop<R> {
     pub(crate) role: R,
     pub(crate) session: Session,
+    /// Produces the agent's responses.
+    pub(crate) runtime: Arc<dyn AgentRuntime>,
     pub(crate) mail: Arc<MailHandler>,
     pub(crate) reporter: Arc<Reporter>,
     pub(crate) sub_agents: Arc<SubAgents>,

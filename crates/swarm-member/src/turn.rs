@@ -20,7 +20,8 @@ impl<R: Role> MemberLoop<R> {
     pub(crate) async fn run_turn(&mut self) -> TurnOutcome {
         let turn = self.new_turn();
         self.role.turn_begins(&turn);
-        let running = self.session.run_turn(turn.signals.clone());
+        let (runtime, signals) = (self.runtime.as_ref(), turn.signals.clone());
+        let running = self.session.run_turn_with(runtime, signals);
         tokio::pin!(running);
         tokio::select! {
             biased;

@@ -39,7 +39,7 @@ pub enum PermissionOutcome {
     Deny {
         /// The reason for the model.
         why: String,
-        /// Whether somebody said so. Else nobody answered in time, or nobody could be asked.
+        /// Whether it was answered. Otherwise no answer came in time, or no one could be asked.
         answered: bool,
     },
 }

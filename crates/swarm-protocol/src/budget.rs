@@ -138,7 +138,7 @@ pub enum BudgetScope {
     Team,
     /// One member, with its sub-agents.
     Member(MemberName),
-    /// One task, whoever works on it.
+    /// One task, for any owner.
     Task(TaskId),
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::surrogate::parse_mended;
+use crate::surrogate::parse_repaired;
 use crate::{IsoTime, MessageId};
 
 /// One entry of an inbox. Only `from`, `text` and `timestamp` are required; an optional field of an
@@ -211,7 +211,7 @@ pub fn parse_inbox(bytes: &[u8]) -> Result<ParsedInbox, serde_json::Error> {
     let elements: Vec<Box<RawValue>> = serde_json::from_slice(bytes)?;
     let mut inbox = ParsedInbox::default();
     for raw in elements {
-        match parse_mended::<InboxEntry>(raw.get()) {
+        match parse_repaired::<InboxEntry>(raw.get()) {
             Ok(entry) => inbox.entries.push(entry),
             Err(error) => inbox.malformed.push(Malformed {
                 raw,

@@ -340,7 +340,7 @@ pub enum Event {
     },
     /// A process or a person took over a team without a lead.
     LeadTaken {
-        /// `team-lead` if a process leads the team, `person` if it is driven by hand.
+        /// `team-lead` if a process leads the team, `person` if it is led from the shell.
         by: String,
         /// Id of the lead's process.
         #[serde(default, skip_serializing_if = "Option::is_none")]

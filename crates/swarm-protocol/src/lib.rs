@@ -87,7 +87,7 @@ pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, StateReport,
     WorktreeReport,
 };
-pub use surrogate::parse_mended;
+pub use surrogate::parse_repaired;
 pub use task::{FailedTask, NewTask, SwarmTask, Task, TaskFileError, TaskState, TaskStatus};
 pub use task_check::{CheckRun, TaskCheck};
 pub use thinking::{Thinking, UnknownThinking};

@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for KindVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{InboxEntry, parse_mended};
+    use crate::{InboxEntry, parse_repaired};
 
     fn entry(more: &str) -> String {
         format!(r#"{{"from":"a","text":"b","timestamp":"c"{more}}}"#)
@@ -302,7 +302,7 @@ mod tests {
             // Every located entry can be parsed.
             if let Ok(found) = alone(&file) {
                 for json in found.unread() {
-                    parse_mended::<InboxEntry>(json).unwrap();
+                    parse_repaired::<InboxEntry>(json).unwrap();
                 }
             }
         }

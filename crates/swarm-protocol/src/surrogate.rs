@@ -18,16 +18,16 @@ const ESCAPE: usize = 6;
 ///
 /// # Errors
 /// The error of the first attempt if the second one fails too.
-pub fn parse_mended<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(json).or_else(|error| match mend(json) {
-        Cow::Owned(mended) => serde_json::from_str(&mended).map_err(|_second| error),
+pub fn parse_repaired<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(json).or_else(|error| match repair(json) {
+        Cow::Owned(repaired) => serde_json::from_str(&repaired).map_err(|_second| error),
         Cow::Borrowed(_) => Err(error),
     })
 }
 
 /// Replaces every lone surrogate escape by U+FFFD.
-fn mend(json: &str) -> Cow<'_, str> {
-    let mut mended = String::new();
+fn repair(json: &str) -> Cow<'_, str> {
+    let mut repaired = String::new();
     let mut copied = 0;
     let mut at = 0;
     while let Some(found) = json[at..].find('\\') {
@@ -43,8 +43,8 @@ fn mend(json: &str) -> Cow<'_, str> {
             continue;
         }
         if HIGH.contains(&unit) || LOW.contains(&unit) {
-            mended.push_str(&json[copied..at]);
-            mended.push_str("\\ufffd");
+            repaired.push_str(&json[copied..at]);
+            repaired.push_str("\\ufffd");
             copied = at + ESCAPE;
         }
         at += ESCAPE;
@@ -52,8 +52,8 @@ fn mend(json: &str) -> Cow<'_, str> {
     if copied == 0 {
         return Cow::Borrowed(json);
     }
-    mended.push_str(&json[copied..]);
-    Cow::Owned(mended)
+    repaired.push_str(&json[copied..]);
+    Cow::Owned(repaired)
 }
 
 /// Returns the UTF-16 unit of the escape at `at`, if there is one.
@@ -84,7 +84,7 @@ mod tests {
             (r#""\\\ud83dé""#, "\\\u{fffd}é"),
             (r#""\ud83d\n""#, "\u{fffd}\n"),
         ] {
-            assert_eq!(parse_mended::<String>(json).unwrap(), text, "{json}");
+            assert_eq!(parse_repaired::<String>(json).unwrap(), text, "{json}");
         }
     }
 
@@ -92,14 +92,14 @@ mod tests {
         #[test]
         fn valid_json_is_unchanged(text in any::<String>()) {
             let json = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(mend(&json), json.as_str());
+            prop_assert_eq!(repair(&json), json.as_str());
         }
 
         #[test]
         fn no_input_panics_and_only_lone_surrogates_change(json in r#"(\\|\\u|d83d|de00|u|"|é|[a-f0-9]){0,20}"#) {
-            let mended = mend(&json);
+            let repaired = repair(&json);
             if let Ok(text) = serde_json::from_str::<String>(&json) {
-                prop_assert_eq!(serde_json::from_str::<String>(&mended).unwrap(), text);
+                prop_assert_eq!(serde_json::from_str::<String>(&repaired).unwrap(), text);
             }
         }
 
@@ -107,7 +107,7 @@ mod tests {
         fn any_sequence_of_utf16_units_parses(units in prop::collection::vec(any::<u16>(), 0..12)) {
             let escapes: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
             let expected = String::from_utf16_lossy(&units);
-            prop_assert_eq!(parse_mended::<String>(&format!("\"{}\"", escapes.concat())).unwrap(), expected);
+            prop_assert_eq!(parse_repaired::<String>(&format!("\"{}\"", escapes.concat())).unwrap(), expected);
         }
     }
 }

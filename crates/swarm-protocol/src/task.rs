@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::surrogate::parse_mended;
+use crate::surrogate::parse_repaired;
 use crate::{AgentId, MemberName, SpawnId, TaskCheck, TaskId, UnixMs};
 
 /// Status on disk. A failed task is `pending` with `metadata.swarm.failed`.
@@ -176,7 +176,7 @@ impl Task {
     pub fn parse(bytes: &[u8]) -> Result<Self, TaskFileError> {
         // Invalid UTF-8 fails in the slice parser, whose error contains the position.
         let task: Self = std::str::from_utf8(bytes)
-            .map_or_else(|_| serde_json::from_slice(bytes), parse_mended)?;
+            .map_or_else(|_| serde_json::from_slice(bytes), parse_repaired)?;
         task.read_swarm()?;
         Ok(task)
     }

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use swarm_os::PendingSync;
-use swarm_protocol::{Event, JournalEntry, SpawnId, parse_mended};
+use swarm_protocol::{Event, JournalEntry, SpawnId, parse_repaired};
 
 use crate::file_team::FileTeam;
 use crate::{Result, record};
@@ -115,7 +115,7 @@ impl FileTeam {
         let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
         let mut events = lines
             .filter(|line| line.contains(text))
-            .filter_map(|line| parse_mended::<JournalEntry>(line).ok())
+            .filter_map(|line| parse_repaired::<JournalEntry>(line).ok())
             .map(|entry| entry.event);
         Ok(events.find(wanted))
     }
@@ -151,7 +151,7 @@ pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: u64) -> Journ
         }
         let parsed = std::str::from_utf8(text)
             .map_err(|error| error.to_string())
-            .and_then(|text| parse_mended(text).map_err(|error| error.to_string()));
+            .and_then(|text| parse_repaired(text).map_err(|error| error.to_string()));
         match parsed {
             Ok(entry) => events.entries.push(entry),
             Err(reason) => events.broken.push(BrokenJournalLine { at, reason }),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use swarm_protocol::parse_mended;
+use swarm_protocol::parse_repaired;
 
 use crate::{Result, StoreError};
 
@@ -44,7 +44,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     let parsed = std::str::from_utf8(bytes)
         .map_err(|error| error.to_string())
-        .and_then(|text| parse_mended(text).map_err(|error| error.to_string()));
+        .and_then(|text| parse_repaired(text).map_err(|error| error.to_string()));
     parsed.map_err(|reason| StoreError::Damaged {
         path: path.to_owned(),
         reason,

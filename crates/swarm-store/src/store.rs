@@ -356,7 +356,7 @@ pub trait TaskBoard: Send + Sync {
     /// never reused.
     ///
     /// # Errors
-    /// [`StoreError::ChecksOfOther`] for an owner whose task has checks of somebody else.
+    /// [`StoreError::ChecksOfOther`] for an owner whose task has checks that another actor set.
     async fn delete_task(&self, id: &TaskId, by: &Actor) -> Result<Vec<Task>>;
 }
 

@@ -293,7 +293,7 @@ mod tests {
     fn assignment() -> String {
         ControlFrame::TaskAssignment(TaskAssignment {
             task_id: "2".to_owned(),
-            subject: "Mend it".to_owned(),
+            subject: "Fix it".to_owned(),
             description: String::new(),
             assigned_by: LEAD_NAME.to_owned(),
             timestamp: IsoTime::new("2026-01-01T00:00:00.000Z"),
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn system_messages_do_not_have_a_members_name() {
         for (text, kind, from, color) in [
-            ("Mend it", None, LEAD_NAME, Some("red".to_owned())),
+            ("Fix it", None, LEAD_NAME, Some("red".to_owned())),
             (
                 "Task #2 is free",
                 Some(MarkKind::System),

@@ -11,12 +11,7 @@ use super::imports::{Imports, Segments};
 
 /// Cycles that are not opened yet: the crate, the most files that the cycle may have, and what ties them. The list only
 /// shrinks: a cycle that has grown, and an entry without a cycle, are reported.
-const KNOWN: [(&str, usize, &str); 4] = [
-    (
-        "swarm-agent",
-        3,
-        "a runtime sees the session, whose parts hold the runtime",
-    ),
+const KNOWN: [(&str, usize, &str); 2] = [
     (
         "swarm-cli",
         10,
@@ -26,11 +21,6 @@ const KNOWN: [(&str, usize, &str); 4] = [
         "swarm-store",
         11,
         "the team of the file store implements every trait in a separate file",
-    ),
-    (
-        "swarm-tools",
-        5,
-        "the context of a tool holds the commands in the background",
     ),
 ];
 

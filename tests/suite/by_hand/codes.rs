@@ -122,7 +122,7 @@ fn what_is_said_to_people_is_not_said_to_programs() {
 #[test]
 fn a_prompt_in_place_of_a_worktree_name_gets_a_hint() {
     let world = world();
-    let words = ["run", "--worktree", "Mend the import"];
+    let words = ["run", "--worktree", "Fix the import"];
     let told = world.swarm(&words).code(2).stderr;
     assert!(told.contains("put the prompt before --worktree"), "{told}");
 }

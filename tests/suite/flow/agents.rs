@@ -45,7 +45,7 @@ fn assert_all_counted(api: &FakeApi, report: &Value) {
     assert_eq!(told, counted, "{report}\n{}", api.summary());
 }
 
-/// The result of a call, whoever made it.
+/// The result of a call of any agent.
 fn result(api: &FakeApi, call: &str) -> (String, bool) {
     let requests = api.requests();
     requests
@@ -366,7 +366,7 @@ fn c4_sub_agents_are_offered_the_same_tools_in_every_backend() {
     assert_eq!(offered("tmux"), [lead, mate]);
 }
 
-/// A lead whose sub-agent works in a worktree of its own and does there what `work` says, for which it gives results.
+/// A lead whose sub-agent works in its own worktree and does there what `work` says, for which it gives results.
 fn in_a_worktree(work: &'static [(&'static str, &'static str)]) -> (World, FakeApi, Value) {
     let api = FakeApi::start(move |ask: &Ask| {
         if errand(ask).contains("errand") {
@@ -477,7 +477,7 @@ fn p5_a_lead_in_plan_mode_spawns_no_member_with_more_permissions() {
     assert!(failed && eve.contains("plan"), "{eve}");
 }
 
-/// The ids of the permission requests that a model has been told of, in order.
+/// The ids of the permission requests that a model has seen, in order.
 fn requests_told(ask: &Ask) -> Vec<String> {
     let text = Value::from(ask.messages()).to_string();
     let mut ids: Vec<String> = Vec::new();

@@ -16,7 +16,7 @@ fn update(call: &str, status: &str) -> Reply {
     )
 }
 
-/// The result of a call, whoever made it.
+/// The result of a call of any agent.
 fn result(api: &FakeApi, call: &str) -> (String, bool) {
     let requests = api.requests();
     let mut results = requests

@@ -200,7 +200,7 @@ fn d14_text_in_a_pane_changes_no_state() {
 /// Prints 1 and 1 where a terminal reads whole lines and shows what is typed.
 const MODES: &str = "stty -a | grep -c ' icanon'; stty -a | grep -c ' echo '";
 
-/// A lead in a shell of its own.
+/// A lead in its own shell.
 pub(super) struct RunInPane {
     inside: InsideTmux,
     pane: String,

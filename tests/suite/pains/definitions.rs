@@ -238,7 +238,7 @@ fn c4_a_teammate_is_offered_what_the_table_says_in_every_backend() {
     world.swarm(&["kill", "--all"]).ok();
 }
 
-/// Spawns members of a type with a model of its own, and looks at the model that each has on record and asks.
+/// Spawns members of a type with its own model, and looks at the model that each has on record and asks.
 fn models_are_chosen(backend: &str, inside: bool) {
     let api = FakeApi::start(|_: &Ask| Reply::text("here"));
     let world = world_over(&api);

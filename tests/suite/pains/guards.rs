@@ -109,7 +109,10 @@ pub(super) async fn bash(command: &str, ctx: &ToolContext) -> ToolOutput {
 }
 
 /// Says so where nothing can be proven, since a test that passes in silence would look like a proof.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the developer must see that the test was skipped"
+)]
 pub(super) fn kernel_has_none() -> bool {
     let absent = !landlock_works();
     if absent {
@@ -260,7 +263,7 @@ async fn i2_a_finished_git_operation_in_a_sandboxed_worktree_leaves_no_state() {
                  && echo one > a.txt && git commit -qam one && cat a.txt";
     let output = bash(begin, &ctx).await;
     assert_eq!(output.content, "one");
-    let mended = "echo both > a.txt && git add a.txt";
+    let staged = "echo both > a.txt && git add a.txt";
     for (starts, ends) in [
         ("git cherry-pick side", "git commit -qm picked"),
         (
@@ -282,7 +285,7 @@ async fn i2_a_finished_git_operation_in_a_sandboxed_worktree_leaves_no_state() {
             "{starts}: {}",
             started.content
         );
-        let command = format!("{mended} && GIT_EDITOR=true {ends}");
+        let command = format!("{staged} && GIT_EDITOR=true {ends}");
         let ended = bash(&command, &ctx).await;
         assert!(!ended.is_error, "{starts}, {ends}: {}", ended.content);
         for told in [started.content, ended.content] {

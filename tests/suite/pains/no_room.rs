@@ -5,7 +5,10 @@ use swarm_tests::stage::{Finished, World};
 use crate::scene::{kill_member, spawn_idle, world_over};
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must read it")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the developer must see that the test was skipped"
+)]
 fn can_trace(world: &World) -> bool {
     let looked = world.start_program("sh", &["-c", "command -v strace"]);
     let found = looked.wait().code == Some(0);

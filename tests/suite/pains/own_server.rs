@@ -74,11 +74,7 @@ fn attach_without_a_name_shows_the_pane_of_a_running_member() {
     kill_member(&world, "ann");
     assert_eq!(shown(), "bob");
     kill_member(&world, "bob");
-    assert_eq!(
-        shown(),
-        "ann",
-        "what is left of somebody is better than nothing"
-    );
+    assert_eq!(shown(), "ann", "the last lines of a dead member are shown");
     world.swarm(&["team", "delete", "--force"]).ok();
 }
 

@@ -22,7 +22,7 @@ use super::{Parent, ReadyModel, SubAgents};
 use crate::agent_tool::{SkillCall, has_forks};
 use crate::coordinator::{scratchpad_rules, scratchpad_section};
 use crate::{
-    AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, ModelLoop, NoSpawner,
+    AgentEnvironment, AgentParts, AgentTool, ForkPoint, LoadedDefinition, NoSpawner,
     PromptEnvironment, Rights, Session, SessionLimits, TranscriptAuthor, TranscriptFile,
 };
 
@@ -249,7 +249,6 @@ impl SubAgents {
         Ok(AgentParts {
             name: format!("{}/{}", parent.name, record.agent_type()),
             system,
-            runtime: Arc::new(ModelLoop),
             model: Arc::new(PausableModel {
                 inner: model.client,
                 agents: self.weak(),

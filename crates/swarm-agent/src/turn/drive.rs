@@ -1,12 +1,10 @@
 //! The turn loop.
 
-use std::sync::Arc;
-
 use swarm_model::{ContentBlock, ModelError, ModelResponse, StopReason};
 use swarm_protocol::{AgentEvent, MemberState};
 
 use super::outcome::TurnOutcome;
-use super::runtime::Turn;
+use super::runtime::{AgentRuntime, ModelLoop, Turn};
 use super::signals::TurnSignals;
 use super::step::{self, Step};
 use super::types::{NOT_RUN, TurnProgress, TurnStop};
@@ -18,19 +16,29 @@ use crate::{AgentError, Session, Totals};
 const CONTINUE: &str = "[Your answer was cut off at the limit of output tokens. Continue exactly where it stopped, without repeating anything.]";
 
 impl Session {
-    /// Runs the agent's runtime on the user message at the end of the conversation until it ends
-    /// its turn. [`TurnSignals::cancel`], for which a plain token can be passed, ends the turn
-    /// within [`crate::SessionLimits::cancel_grace`].
+    /// Runs the model on the user message at the end of the conversation, see
+    /// [`Session::run_turn_with`].
+    pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
+        self.run_turn_with(&ModelLoop, signals).await
+    }
+
+    /// Runs a runtime on the user message at the end of the conversation until it ends its turn.
+    /// [`TurnSignals::cancel`], for which a plain token can be passed, ends the turn within
+    /// [`crate::SessionLimits::cancel_grace`].
     ///
     /// In every case, each call has a result in the transcript afterwards.
-    pub async fn run_turn(&mut self, signals: impl Into<TurnSignals>) -> TurnOutcome {
+    pub async fn run_turn_with(
+        &mut self,
+        runtime: &dyn AgentRuntime,
+        signals: impl Into<TurnSignals>,
+    ) -> TurnOutcome {
         let signals = signals.into();
         let before = self.totals();
         self.is_not_compacted = false;
         self.emit(AgentEvent::TurnStarted);
         self.state(MemberState::Working, None);
         self.fire_noted(&signals.cancel).await;
-        let (end, text) = self.run_runtime(&signals).await;
+        let (end, text) = self.run_runtime(runtime, &signals).await;
         self.parts.rights.revoke_temporary();
         let end = match end {
             Err(TurnStop::Interrupted) if !signals.cancel.is_cancelled() => {
@@ -52,11 +60,14 @@ impl Session {
     }
 
     /// Runs the runtime. Returns how it ended and the agent's last text.
-    async fn run_runtime(&mut self, signals: &TurnSignals) -> (Result<(), TurnStop>, String) {
+    async fn run_runtime(
+        &mut self,
+        runtime: &dyn AgentRuntime,
+        signals: &TurnSignals,
+    ) -> (Result<(), TurnStop>, String) {
         if !self.history.waits() {
             return (Err(AgentError::NothingToAnswer.into()), String::new());
         }
-        let runtime = Arc::clone(&self.parts.runtime);
         let mut turn = Turn {
             session: self,
             progress: TurnProgress::default(),

@@ -184,7 +184,6 @@ impl World {
         AgentParts {
             name: "bob".into(),
             system: vec!["You are bob.".into(), "The directory is /work/repo.".into()],
-            runtime: Arc::new(swarm_agent::ModelLoop),
             model: self.model.clone(),
             model_name: "fake-1".into(),
             tools: self.tools.clone(),

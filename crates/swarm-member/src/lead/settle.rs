@@ -5,8 +5,8 @@ use swarm_store::{MemberView, TaskList};
 
 /// The message to the lead when all tasks are closed and no member works.
 pub(super) const REPORT_REQUEST: &str = "\
-All tasks are closed and no teammate is working. Write the final report now. It is the result of this run: whoever \
-started it reads only this text. State what was done, found and changed (with file names), how it was checked, and what \
+All tasks are closed and no teammate is working. Write the final report now. It is the result of this run, \
+and the user reads only this text. State what was done, found and changed (with file names), how it was checked, and what \
 failed or remains. If you have already reported, repeat the report in full. Do not start new work.";
 
 /// Progress of a run according to the files.

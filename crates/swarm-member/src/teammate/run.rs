@@ -69,8 +69,7 @@ pub async fn run(parts: TeammateParts) -> Result<Ending, TeammateError> {
         member.reporter.notice(problem.to_string());
     }
     member.context().note_who_leads(&*store.team(team))?;
-    let parts = member.session.parts();
-    parts.runtime.start(parts).await?;
+    member.runtime.start(member.session.parts()).await?;
     let hello = hello(&order, &process, tool_names, definition);
     store.team(team).write_hello(name, &hello)?;
     let Some(committed) = await_commit(&*store, &watcher, &order, clock.now()).await? else {

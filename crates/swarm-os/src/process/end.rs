@@ -310,7 +310,7 @@ fn wait_for(found: &BTreeMap<Process, OwnedFd>, deadline: Instant) {
     }
 }
 
-/// Whether this is the first process of a pid namespace, and only waits until somebody reaps the
+/// Whether this is the first process of a pid namespace, and only waits until its parent reaps the
 /// others. Their parents may have been outside and may have ended, so that this takes as long as
 /// the init process takes.
 fn is_closing_namespace(stat: &ProcessStat) -> bool {

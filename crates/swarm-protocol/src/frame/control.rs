@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::surrogate::parse_mended;
+use crate::surrogate::parse_repaired;
 use crate::{InboxEntry, LEAD_NAME, RequestId};
 
 use super::{
@@ -61,7 +61,7 @@ impl ControlFrame {
         if !text.trim_start().starts_with('{') {
             return None;
         }
-        parse_mended(text).ok()
+        parse_repaired(text).ok()
     }
 
     /// Returns the id of the request that this frame answers, if it is an answer.

@@ -15,7 +15,7 @@ impl StoreError {
                 remains: Some(directory),
                 ..
             } => format!(
-                "{} is there without its roster: put `config.json` back, or take down what is left with \
+                "{} is there without its roster: put `config.json` back, or delete the remaining files with \
                  `swarm team delete {team} --force`",
                 directory.display()
             ),

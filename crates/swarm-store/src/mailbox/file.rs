@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{
-    Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_mended,
+    Event, InboxEntry, MemberName, MessageId, Outline, OutlinedInbox, parse_repaired,
 };
 
 use super::Draft;
@@ -101,7 +101,7 @@ fn parse(bytes: Vec<u8>, earlier: OutlinedInbox) -> Content {
     let mut slots = Vec::with_capacity(elements.len());
     let mut malformed = Vec::new();
     for raw in elements {
-        match parse_mended::<InboxEntry>(raw.get()) {
+        match parse_repaired::<InboxEntry>(raw.get()) {
             Ok(entry) => slots.push(Slot {
                 read: entry.read,
                 json: Json::New(raw.get().to_owned()),
@@ -211,7 +211,7 @@ impl InboxFile {
 
     /// Parses the entry of a slot.
     pub(super) fn entry(&self, slot: &Slot) -> Result<InboxEntry> {
-        parse_mended(self.json(slot)).map_err(|error| StoreError::Damaged {
+        parse_repaired(self.json(slot)).map_err(|error| StoreError::Damaged {
             path: self.path.clone(),
             reason: error.to_string(),
         })

@@ -6,7 +6,7 @@ use std::path::Path;
 use swarm_os::{Liveness, PendingSync, SyncHandle};
 use swarm_protocol::{
     Event, InboxEntry, MemberName, MessageId, OutlinedInbox, count_unread, parse_inbox,
-    parse_mended,
+    parse_repaired,
 };
 
 use super::file::{BadInbox, InboxFile};
@@ -191,7 +191,7 @@ impl FileTeam {
         match OutlinedInbox::find(bytes, earlier) {
             Ok(found) => {
                 let unread: Result<_, serde_json::Error> =
-                    found.unread().map(parse_mended).collect();
+                    found.unread().map(parse_repaired).collect();
                 self.store.last_inbox.keep(path.to_owned(), found);
                 Ok(unread.ok())
             }

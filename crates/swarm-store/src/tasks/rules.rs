@@ -62,7 +62,7 @@ pub(super) fn require_charge(task: &Task, actor: &Actor) -> Result<()> {
     }
 }
 
-/// Rejects the deletion of a task whose checks were set by somebody else: its owner could replace
+/// Rejects the deletion of a task whose checks were set by another actor: its owner could replace
 /// it by a task without them.
 pub(super) fn require_own_checks(task: &Task, actor: &Actor) -> Result<()> {
     let checks = task.swarm().checks;

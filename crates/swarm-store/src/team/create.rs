@@ -173,7 +173,7 @@ impl FileTeam {
             Some(lead) if lead_lives => format!("led by process {}", lead.pid),
             Some(lead) => format!("its lead, process {}, is lost", lead.pid),
             None if lead_lives => "its lead runs".to_owned(),
-            None => "driven by hand".to_owned(),
+            None => "led from the shell".to_owned(),
         };
         match (count, members.filter(alive).count()) {
             (0, _) => format!("{leader}, no teammates"),

@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::capture::output_file;
-use super::run::{Outcome, Running, sentence};
-use crate::ToolContext;
+use super::output::Output;
+use super::running::{Outcome, Running, sentence};
+use crate::ToolLimits;
 use crate::one_line::one_line;
 
 /// Maximum number of running commands per agent.
@@ -78,7 +78,7 @@ pub struct BackgroundCommand {
     id: String,
     command: String,
     tool_use_id: String,
-    output: super::run::Output,
+    output: Output,
     stop: CancellationToken,
     state: watch::Sender<CommandState>,
 }
@@ -107,6 +107,17 @@ impl CommandState {
 }
 
 impl BackgroundCommand {
+    pub(super) fn new(id: String, command: &str, tool_use_id: &str, output: Output) -> Self {
+        Self {
+            id,
+            command: command.to_owned(),
+            tool_use_id: tool_use_id.to_owned(),
+            output,
+            stop: CancellationToken::new(),
+            state: watch::Sender::new(CommandState::Running),
+        }
+    }
+
     /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
@@ -185,11 +196,11 @@ impl BackgroundCommands {
         }
     }
 
-    /// Starts a command. The error is a message for the model.
+    /// Starts a command with `launch`, which gets its id. The error is a message for the model.
     pub(super) fn start(
         self: &Arc<Self>,
-        command: &str,
-        ctx: &ToolContext,
+        limits: &ToolLimits,
+        launch: impl FnOnce(String) -> Result<(BackgroundCommand, Running), String>,
     ) -> Result<Arc<BackgroundCommand>, String> {
         // Locked until the command is listed: `shut_down` terminates it or it is not started.
         let mut inner = self.inner.lock();
@@ -203,22 +214,13 @@ impl BackgroundCommands {
             ));
         }
         let id = format!("{ID_PREFIX}{}", &Uuid::new_v4().simple().to_string()[..8]);
-        let file = ctx.scratch.as_ref().map(|dir| output_file(dir, &id));
-        let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
-        let (mut process, output) = Running::with_output(command, &directory, ctx, file, true)?;
-        let started = Arc::new(BackgroundCommand {
-            id,
-            command: command.to_owned(),
-            tool_use_id: ctx.tool_use_id.clone(),
-            output,
-            stop: CancellationToken::new(),
-            state: watch::Sender::new(CommandState::Running),
-        });
+        let (command, mut process) = launch(id)?;
+        let started = Arc::new(command);
         inner.all.push(Arc::clone(&started));
         drop(inner);
         self.has_changed();
         let (commands, command) = (Arc::clone(self), Arc::clone(&started));
-        let (kill_grace, drain_grace) = (ctx.limits.kill_grace, ctx.limits.drain_grace);
+        let (kill_grace, drain_grace) = (limits.kill_grace, limits.drain_grace);
         tokio::spawn(async move {
             let outcome = process.until(None, &command.stop, kill_grace).await;
             // Later output comes from other processes.

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::run::{CommandResult, Outcome, run_in, sentence};
+use super::run::{CommandResult, run_in};
+use super::running::{Outcome, sentence};
 use crate::ToolContext;
 
 /// Most characters of output that are kept.

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use swarm_protocol::ToolKind;
 
-use super::run::{CommandResult, Outcome, run, sentence};
+use super::run::{CommandResult, run, run_in_background};
+use super::running::{Outcome, sentence};
 use crate::detail::output_lines;
 use crate::one_line::{counted, one_line};
 use crate::parameters::{parse, schema};
@@ -96,7 +97,7 @@ fn start(command: &str, ctx: &ToolContext) -> Result<ToolOutput, String> {
     let commands = ctx.commands.as_ref().ok_or(
         "Background commands are not available here. Run the command without `run_in_background`, with a sufficient `timeout`.",
     )?;
-    let started = commands.start(command, ctx)?;
+    let started = run_in_background(command, commands, ctx)?;
     let id = started.id();
     let file = started.file().map_or_else(String::new, |file| {
         format!(" Output is written to {}.", file.display())

@@ -78,7 +78,7 @@ pub(crate) fn session() -> Vec<AgentEvent> {
             line: "tester is ready".to_owned(),
         },
         AgentEvent::TextDelta {
-            text: "mended.".to_owned(),
+            text: "fixed.".to_owned(),
         },
         AgentEvent::MessageDone {
             text: "It is solved.".to_owned(),

@@ -252,13 +252,13 @@ mod tests {
         let mut asked = request(Value::Null);
         asked.description = "ExitPlanMode Fix it".to_owned();
         asked.request = RequestKind::Plan {
-            plan: "# Fix it\n1. look\n2. mend".to_owned(),
+            plan: "# Fix it\n1. look\n2. fix".to_owned(),
             plan_file_path: "/root/plans/x.md".to_owned(),
             mode: PermissionMode::AcceptEdits,
         };
         let text = in_full(&asked, None, UnixMs(13_000));
         for words in [
-            "  plan:\n    # Fix it\n    1. look\n    2. mend\n",
+            "  plan:\n    # Fix it\n    1. look\n    2. fix\n",
             "  file: /root/plans/x.md",
             "continues in mode acceptEdits",
         ] {

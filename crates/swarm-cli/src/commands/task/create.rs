@@ -47,7 +47,7 @@ pub(crate) struct TaskCreateArgs {
     /// Metadata as a JSON object.
     #[arg(long, value_name = "JSON", value_parser = json_object)]
     pub(crate) metadata: Option<Map<String, Value>>,
-    /// Budget of the task, whoever works on it, such as 5$ or 500k-tokens; for people [default: setting `budget.task`].
+    /// Budget of the task, for any owner, such as 5$ or 500k-tokens; for people [default: setting `budget.task`].
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<Budget>,
     /// Create all tasks in a JSON list, or none; - reads standard input.

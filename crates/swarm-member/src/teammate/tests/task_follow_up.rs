@@ -16,7 +16,7 @@ use swarm_testkit::{FakeModel, Reply, call, heard, say};
 fn with_task() -> World {
     let world = World::new();
     let new = NewTask {
-        subject: "mend it".to_owned(),
+        subject: "fix it".to_owned(),
         ..NewTask::default()
     };
     let by = Actor::person(&world.team);
@@ -58,7 +58,7 @@ async fn t5_a_forgotten_task_causes_one_reminder_and_then_one_report() {
     let requests = model.requests();
     let told = heard(&requests[2]);
     assert!(
-        told.contains("#1: mend it") && told.contains("teammate_id=\"system\""),
+        told.contains("#1: fix it") && told.contains("teammate_id=\"system\""),
         "{told}"
     );
     world.in_state(MemberState::IdleUnreported).await;
@@ -95,7 +95,7 @@ async fn t5_the_reminder_is_enough_and_the_last_words_are_the_result() {
     claims(&model);
     model.then(say("The loop ended one too early."));
     completes(&model);
-    model.then(say("Mended in src/lib.rs."));
+    model.then(say("Fixed in src/lib.rs."));
     let running = world.run(Some("go"), &model);
     let notices = world.idle(2).await;
     assert!(notices.iter().all(|notice| notice.open_tasks.is_empty()));
@@ -103,10 +103,7 @@ async fn t5_the_reminder_is_enough_and_the_last_words_are_the_result() {
     assert_eq!(result, Some("The loop ended one too early."));
     let task = world.store.team(&world.team).task(&TaskId::new(1)).unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
-    assert_eq!(
-        task.swarm().result.as_deref(),
-        Some("Mended in src/lib.rs.")
-    );
+    assert_eq!(task.swarm().result.as_deref(), Some("Fixed in src/lib.rs."));
     world.in_state(MemberState::Idle).await;
     running.crash().await;
 }

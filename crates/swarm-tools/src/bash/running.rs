@@ -1,0 +1,116 @@
+//! A running shell command: waits for it, and terminates it with its descendants.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use swarm_os::process::{self, Ended, Target};
+use tokio::process::Child;
+use tokio_util::sync::CancellationToken;
+
+/// Environment variable that identifies every process of one call.
+pub(super) const CALL_ID_VARIABLE: &str = "SWARM_CALL_ID";
+
+/// How a command ended.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The command exited.
+    Exited(ExitStatus),
+    /// The command timed out and was terminated.
+    TimedOut(Ended),
+    /// The turn was interrupted and the command terminated.
+    Interrupted(Ended),
+}
+
+/// A running command. Dropping it kills the command and its descendants.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) child: Child,
+    pub(super) group: Option<i32>,
+    pub(super) call_id: String,
+    pub(super) has_ended: bool,
+    pub(super) sandboxed: bool,
+    /// Pipe on which the shell reports its final working directory.
+    pub(super) report: Option<std::io::PipeReader>,
+}
+
+impl Running {
+    /// Waits until the command exits, and terminates it on timeout or cancellation.
+    pub(super) async fn until(
+        &mut self,
+        timeout: Option<Duration>,
+        cancel: &CancellationToken,
+        kill_grace: Duration,
+    ) -> Result<Outcome, String> {
+        let time_is_up = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let outcome = tokio::select! {
+            status = self.child.wait() => Outcome::Exited(status.map_err(|error| format!("Cannot wait for the command: {error}."))?),
+            () = time_is_up => Outcome::TimedOut(self.end(kill_grace).await),
+            () = cancel.cancelled() => Outcome::Interrupted(self.end(kill_grace).await),
+        };
+        self.has_ended = true;
+        Ok(outcome)
+    }
+
+    /// Returns the final working directory if the shell reported one. Does not block, since
+    /// background processes may hold the pipe open.
+    pub(super) fn directory(&mut self) -> Option<PathBuf> {
+        /// Buffer size in bytes; longer than any path.
+        const LONGEST: usize = 8 << 10;
+        let mut report = self.report.take()?;
+        if let Err(error) = rustix::fs::fcntl_setfl(&report, OFlags::NONBLOCK) {
+            tracing::warn!(%error, "cannot read the final directory of a command");
+            return None;
+        }
+        let mut buffer = vec![0; LONGEST];
+        let read = report.read(&mut buffer).ok()?;
+        let path = buffer[..read].strip_suffix(b"\n")?;
+        path.starts_with(b"/")
+            .then(|| PathBuf::from(OsStr::from_bytes(path)))
+    }
+
+    fn target(&self) -> Target {
+        Target {
+            group: self.group,
+            marks: vec![(CALL_ID_VARIABLE.to_owned(), self.call_id.clone())],
+            ..Target::default()
+        }
+    }
+
+    /// Terminates the process tree. The child is reaped last, so that its PID is not reused in the
+    /// meantime.
+    async fn end(&mut self, grace: Duration) -> Ended {
+        let ended = process::end(self.target(), grace).await;
+        if let Err(error) = self.child.wait().await {
+            tracing::warn!(%error, "cannot wait for a command");
+        }
+        ended
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            process::kill_now(&self.target());
+        }
+    }
+}
+
+/// How a command ended.
+pub(super) fn sentence(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("Exit code {code}"),
+        (None, Some(signal)) => format!("Killed by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
