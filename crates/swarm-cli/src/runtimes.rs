@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarm_agent::{AgentRuntime, ModelLoop};
-use swarm_config::{Environment, runtime_presets};
+use swarm_config::{Environment, is_trusted, project_top, runtime_presets};
 use swarm_protocol::AgentProgram;
 use swarm_runtimes::{AcpRuntime, ClaudeRuntime, ProgramSpec};
 use swarm_supervisor::ResolveRuntime;
 use swarm_team::{RuntimeOrder, SpawnOrder};
 use swarm_tools::prompt;
+
+use crate::app::App;
 
 /// Variables of Claude Code.
 const CLAUDE_VARIABLES: [&str; 5] = [
@@ -24,12 +26,15 @@ const CLAUDE_VARIABLES: [&str; 5] = [
 /// npm package of Claude Code.
 pub(crate) const CLAUDE_PACKAGE: &str = "@anthropic-ai/claude-code";
 
-/// Returns the function that finds agent programs with this environment. In a repository that is
-/// not trusted, Claude Code gets no settings of the repository.
-pub(crate) fn resolve_runtime(env: &Environment, is_trusted: bool) -> Arc<ResolveRuntime> {
-    let env = env.clone();
-    Arc::new(move |program| {
+/// Returns the function that finds agent programs for a member in a directory. In a repository that
+/// is not trusted, Claude Code gets no settings of the repository.
+pub(crate) fn resolve_runtime(app: &App) -> Arc<ResolveRuntime> {
+    let (env, root, trusts) = (app.env.clone(), app.root.clone(), app.trusts);
+    Arc::new(move |program, cwd| {
         let mut order = resolve(&env, program)?;
+        // The flag `--trust` applies to the repository of this command.
+        let is_trusted = (trusts && project_top(&root, cwd) == project_top(&root, &env.cwd))
+            || is_trusted(&root, cwd).map_err(|error| error.to_string())?;
         if *program == AgentProgram::Claude && !is_trusted {
             order
                 .argv

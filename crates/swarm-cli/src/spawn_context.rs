@@ -154,7 +154,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared, Fa
         resolve_model: Arc::new(move |name| {
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
-        resolve_runtime: resolve_runtime(&app.env, app.is_trusted()?),
+        resolve_runtime: resolve_runtime(app),
         mode,
         ceiling,
         rules: RuleTexts::from(&claude.rules),
@@ -191,7 +191,7 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
                 "members cannot be started with model `{name}` here"
             ))
         }),
-        resolve_runtime: Arc::new(|program| {
+        resolve_runtime: Arc::new(|program, _cwd| {
             Err(format!(
                 "members cannot be started with runtime {program} here"
             ))

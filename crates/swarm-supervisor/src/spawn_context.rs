@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,8 +75,10 @@ impl From<&RuleSet> for RuleTexts {
 /// full name is returned unchanged.
 pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
-/// Finds an agent program on this machine, or returns why it cannot be started.
-pub type ResolveRuntime = dyn Fn(&AgentProgram) -> Result<RuntimeOrder, String> + Send + Sync;
+/// Finds an agent program on this machine for a member in a directory, or returns why it cannot be
+/// started.
+pub type ResolveRuntime =
+    dyn Fn(&AgentProgram, &Path) -> Result<RuntimeOrder, String> + Send + Sync;
 
 /// Everything that is needed to start and stop members.
 #[derive(Clone)]

@@ -379,7 +379,7 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<FileStore>) -> SpawnCon
         provider: BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "key-secret".to_owned())]),
         model: "fake/fake-1".to_owned(),
         resolve_model: Arc::new(|name| Ok(name.to_owned())),
-        resolve_runtime: Arc::new(|program| Err(format!("{program} is not installed"))),
+        resolve_runtime: Arc::new(|program, _cwd| Err(format!("{program} is not installed"))),
         subagent_model: None,
         mode: PermissionMode::Default,
         ceiling: PermissionMode::AcceptEdits,

@@ -75,6 +75,52 @@ fn claude_code_answers_mail_asks_through_the_queue_and_keeps_its_session() {
 }
 
 #[test]
+fn the_repository_of_the_member_decides_about_trust() {
+    let world = world_with_claude();
+    let trusted = world.directory().join("trusted");
+    std::fs::create_dir_all(trusted.join(".git")).expect("a repository");
+    world
+        .swarm(&["trust", trusted.to_str().expect("a path")])
+        .ok();
+    let log = world.directory().join("claude.log");
+    let variable = format!("CLAUDE_LOG={}", log.display());
+    let spawn = |name: &str, more: &[&str]| {
+        let spawn: &[&str] = &[
+            "spawn",
+            name,
+            "--runtime",
+            "claude",
+            "--backend",
+            "headless",
+        ];
+        let prompt = ["--env", &variable, "--prompt", "hello"];
+        world.swarm(&[spawn, &prompt, more].concat()).ok();
+        let reports = || world.team("demo").frames("team-lead", "idle_notification");
+        let count =
+            std::fs::read_to_string(&log).map_or(0, |log| log.matches("arguments:").count());
+        world.wait_until("the report", || reports().len() >= count.max(1));
+        world.swarm(&["kill", name]).ok();
+        let log = std::fs::read_to_string(&log).expect("the log");
+        let mut starts = log.lines().filter(|line| line.starts_with("arguments:"));
+        starts
+            .next_back()
+            .expect("a start")
+            .contains("--setting-sources")
+    };
+    let elsewhere = trusted.to_str().expect("a path");
+    assert!(spawn("here", &[]), "no trust for the project");
+    assert!(!spawn("there", &["--cwd", elsewhere]), "trusted");
+    assert!(!spawn("once", &["--trust"]), "trusted by the command");
+    let outside = world.directory().join("outside");
+    std::fs::create_dir_all(outside.join(".git")).expect("a repository");
+    let outside = outside.to_str().expect("a path");
+    assert!(
+        spawn("away", &["--trust", "--cwd", outside]),
+        "another repository"
+    );
+}
+
+#[test]
 fn an_untried_version_is_reported_and_another_program_is_refused() {
     let world = world_with_claude();
     let spawn = [

@@ -157,7 +157,7 @@ pub(super) fn runtime(
             "the agent program {program} chooses its own model: omit model `{model}`"
         )));
     }
-    (spawn_context.resolve_runtime)(&program)
+    (spawn_context.resolve_runtime)(&program, &options.cwd)
         .map(Some)
         .map_err(refused)
 }

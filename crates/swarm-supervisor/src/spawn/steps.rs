@@ -126,7 +126,6 @@ async fn begin<'a>(
 ) -> Result<Attempt<'a>, LeadError> {
     let permissions = kind::modes(spawn_context, &options)?;
     let model = kind::model(spawn_context, &options)?;
-    let runtime = kind::runtime(spawn_context, &options)?;
     reconcile_team(&spawn_context.store.team(team)).await?;
     let replaced = if options.replace {
         end_live_namesake(spawn_context, team, &options.name).await?
@@ -185,11 +184,18 @@ async fn begin<'a>(
             .or(definition_color),
     };
     let files = spawn_context.store.team(team);
-    let reserved = swarm_team::reserve(&files, new).await;
-    let member = match (reserved, &worktree) {
+    // The program depends on the directory, which is known only now.
+    let reserved = match kind::runtime(spawn_context, &options) {
+        Ok(runtime) => swarm_team::reserve(&files, new)
+            .await
+            .map(|member| (runtime, member))
+            .map_err(LeadError::from),
+        Err(error) => Err(error),
+    };
+    let (runtime, member) = match (reserved, &worktree) {
         (Err(error), Some(created)) => {
             worktree::undo(spawn_context, created).await;
-            return Err(error.into());
+            return Err(error);
         }
         (reserved, _) => reserved?,
     };
